@@ -1,0 +1,88 @@
+//===- Communicator.h - collectives between ranks -------------------------------===//
+//
+// One Communicator a rank and group of ranks (its members differ along some mesh axes) and channel. Collectives on one
+// communicator are called in the same order by all its members; different streams use different channels, as NCCL
+// wants different communicators. Calls run on the calling stream (CPU: they block the stream's thread until done).
+// A member that calls another collective than its peers, or with another size, makes all of them return an error that
+// names both calls; none waits forever.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_COMMUNICATOR_H
+#define SLUICE_RUNTIME_COLLECTIVE_COMMUNICATOR_H
+
+#include "runtime/base/DType.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// The values of ReduceOp in runtime/plan/plan.fbs.
+enum class Reduction : std::uint8_t { none, sum, mean, premulSum, max };
+
+/// One tensor of a coalesced call. `count` is in elements: all_gather, the chunk that each member gives;
+/// reduce_scatter, the chunk that each member gets; all_reduce and broadcast, the whole.
+struct SegmentPointers {
+  const void *source = nullptr;
+  void *destination = nullptr;
+  std::uint64_t count = 0;
+};
+
+/// What the members must agree on besides order; shown in errors.
+struct CallLabel {
+  /// Index of the instruction in the plan.
+  std::uint32_t instruction = 0;
+  /// Unit's name or what else says what it is for.
+  std::string_view what;
+};
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Destination holds size() chunks in order of rank. In-place where source is the own slot. ncclAllGather.
+  virtual Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                           void *nativeStream) = 0;
+  /// Source holds size() chunks. Sums in order of rank 0, 1, ...; mean multiplies the sum by 1 / size();
+  /// premulSum multiplies each addend by `scale` first; f32 and f64 in their own type, bf16 and f16 in f32.
+  /// ncclReduceScatter.
+  virtual Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                               const CallLabel &label, void *nativeStream) = 0;
+  /// As reduceScatter, the whole to everyone; in-place allowed. ncclAllReduce.
+  virtual Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                           const CallLabel &label, void *nativeStream) = 0;
+  /// ncclBroadcast.
+  virtual Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
+                           void *nativeStream) = 0;
+  /// Waits for all members.
+  virtual Status barrier(const CallLabel &label) = 0;
+  /// Makes every pending and later call on all members return `reason`. Thread-safe.
+  virtual void abort(const Status &reason) = 0;
+};
+
+/// The world of one process per rank or one thread per rank: hands out communicators.
+class World {
+public:
+  virtual ~World() = default;
+  virtual int size() const = 0;
+  /// The communicator of `rank` in the group `members` (ascending world ranks, holding `rank`) on `channel`.
+  /// Called by each member, before the first collective; returns when all members have called.
+  virtual Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
+                                                       std::string_view channel) = 0;
+  /// A rank has failed: every rank's pending and later calls return `reason`. Thread-safe.
+  virtual void abort(const Status &reason) = 0;
+};
+
+/// Ranks are threads of this process. Reductions are `ordered`: ((x0 + x1) + x2) + ...
+std::shared_ptr<World> createLocalWorld(int size);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_COMMUNICATOR_H

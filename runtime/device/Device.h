@@ -1,0 +1,82 @@
+//===- Device.h - memory, streams and events of one rank's device -------------===//
+//
+// The small interface that the executor drives: one arena a space, streams that run commands in order, events between
+// them. Every call but synchronize() returns at once; work happens on the streams. One Device serves one rank; its
+// methods are called by that rank's thread alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_DEVICE_DEVICE_H
+#define SLUICE_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+enum class MemorySpace : std::uint8_t { device, host };
+
+/// Something a stream runs: made at load, it outlives the run, so issuing it allocates nothing.
+/// CUDA equivalent: a kernel launch, an asynchronous copy or an NCCL call on a stream.
+class Command {
+public:
+  virtual ~Command() = default;
+  /// Runs on the stream's thread (CPU) or enqueues on the stream (GPU). `repetition` counts the section's repetitions.
+  virtual Status execute(void *nativeStream, std::uint32_t repetition) = 0;
+  /// Index of the instruction, for diagnostics.
+  virtual std::uint32_t instruction() const = 0;
+};
+
+/// CUDA equivalent: cudaStream_t.
+using StreamId = std::uint32_t;
+/// CUDA equivalent: cudaEvent_t without timing.
+using EventId = std::uint32_t;
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Requests `bytes` of zeroed memory, aligned to 4096; one call a space and run. Kept until the device is destroyed.
+  virtual Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) = 0;
+  /// Bytes requested so far, counted where they are requested.
+  virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
+
+  /// Streams and events are made once, before the first command.
+  virtual Result<StreamId> createStream(std::string_view name, int priority) = 0;
+  virtual Status createEvents(std::uint32_t count) = 0;
+
+  /// Appends a command. Returns the first failure of any stream if one is known.
+  virtual Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) = 0;
+  /// The event is complete when all that stands before it on the stream is done. Recording again starts it anew.
+  /// cudaEventRecord.
+  virtual Status record(StreamId stream, EventId event) = 0;
+  /// What follows on the stream waits for the latest record of the event that was issued. cudaStreamWaitEvent.
+  virtual Status wait(StreamId stream, EventId event) = 0;
+  /// Blocks the caller until all streams are idle; returns the first failure of any of them.
+  virtual Status synchronize() = 0;
+};
+
+/// Where the CPU device sleeps before commands, for skew tests; thread-safe.
+class DelayInjector {
+public:
+  virtual ~DelayInjector() = default;
+  /// Called on the stream's thread before a command runs.
+  virtual void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) = 0;
+};
+
+struct CpuDeviceOptions {
+  /// Compute threads of this rank (OpenMP threads inside kernels).
+  int threads = 1;
+  /// Not owned; null: none.
+  DelayInjector *delays = nullptr;
+};
+
+/// Streams are worker threads that sleep when idle.
+Result<std::unique_ptr<Device>> createCpuDevice(const CpuDeviceOptions &options);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_DEVICE_DEVICE_H

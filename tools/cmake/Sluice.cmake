@@ -1,0 +1,46 @@
+# Settings and functions that every folder uses.
+
+add_library(sluice_options INTERFACE)
+target_include_directories(sluice_options INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}> $<INSTALL_INTERFACE:include>)
+target_compile_features(sluice_options INTERFACE cxx_std_20)
+target_compile_options(sluice_options INTERFACE $<BUILD_INTERFACE:-Wall> $<BUILD_INTERFACE:-Wextra>
+  $<BUILD_INTERFACE:-Wno-unused-parameter>)
+if(SLUICE_SANITIZE STREQUAL "address")
+  set(flags -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+elseif(SLUICE_SANITIZE STREQUAL "thread")
+  set(flags -fsanitize=thread -fno-omit-frame-pointer)
+elseif(SLUICE_SANITIZE)
+  message(FATAL_ERROR "SLUICE_SANITIZE is '${SLUICE_SANITIZE}': expected address, thread or nothing")
+endif()
+if(SLUICE_SANITIZE)
+  target_compile_options(sluice_options INTERFACE ${flags} -g)
+  target_link_options(sluice_options INTERFACE ${flags})
+endif()
+
+# sluice_library(NAME folder-relative sources by glob; LINK libraries...)
+# A static library of all .cpp files in the calling folder (not below it).
+function(sluice_library name)
+  cmake_parse_arguments(ARG "RECURSE" "" "LINK" ${ARGN})
+  if(ARG_RECURSE)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK})
+endfunction()
+
+# sluice_test(NAME; LINK libraries...): a GoogleTest program of all .cpp files in the calling folder.
+function(sluice_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE sluice_options ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SLUICE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_property(GLOBAL APPEND PROPERTY SLUICE_TEST_TARGETS ${name})
+endfunction()
