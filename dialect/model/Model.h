@@ -1,0 +1,20 @@
+//===- Model.h - the model dialect -------------------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_MODEL_H
+#define SLUICE_DIALECT_MODEL_MODEL_H
+
+#include "dialect/rules/Rules.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/model/ModelDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/model/ModelOps.h.inc"
+
+#endif // SLUICE_DIALECT_MODEL_MODEL_H

@@ -1,0 +1,66 @@
+//===- ModelDialect.td - what is computed ----------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_MODELDIALECT_TD
+#define SLUICE_DIALECT_MODEL_MODELDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialect/rules/Rules.td"
+
+def Model_Dialect : Dialect {
+  let name = "model";
+  let cppNamespace = "::sluice::model";
+  let summary = "what is computed: tensors of one rank's micro-batch, whole parameters, no devices";
+  let description = [{
+    ```
+    model -> spmd -> plan
+    ```
+    A module holds parameters (`model.parameter`), and functions (`func.func`) with the attribute `model.entry`:
+    `"train"` for one whose result is a loss to be trained on, `"forward"` for one that is run as it is. On entry a function
+    is the forward computation and its loss, in `model.block` regions that name the source's modules. On exit of the
+    model phase a train function is one whole step: forward, loss, backward, update. Then ops are flat, and each carries
+    `model.block` (path of its module), `model.phase` (`forward`, `loss`, `backward`, `update`) and `model.ids` (the
+    number of each result in the unsharded program). Values are static ranked tensors.
+    The module carries `model.recipe` (resolved recipe, dictionary with the recipe's dotted keys), `model.name`,
+    `model.config` (text of the source's config.json), `model.batch` and `model.sequence`.
+  }];
+  let dependentDialects = [];
+}
+
+/// A static tensor of floats, integers or booleans (i8 as unsigned byte for conditions).
+def Model_Float : AnyTypeOf<[F32, F64, BF16, F16]>;
+def Model_FloatTensor : StaticShapeTensorOf<[F32, F64, BF16, F16]>;
+def Model_IntegerTensor : StaticShapeTensorOf<[I32, I64]>;
+def Model_BoolTensor : StaticShapeTensorOf<[UI<8>]>;
+def Model_Tensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI<8>]>;
+def Model_F32Scalar : StaticShapeTensorOf<[F32]>;
+
+class Model_AnyOp<string mnemonic, list<Trait> traits> : Op<Model_Dialect, mnemonic, traits>;
+
+/// An op that computes: it answers every rule. Forgetting one is a link error.
+class Model_Op<string mnemonic, list<Trait> traits = []>
+    : Model_AnyOp<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<VjpOpInterface>,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface>,
+        DeclareOpInterfaceMethods<KernelOpInterface>,
+        DeclareOpInterfaceMethods<PrecisionOpInterface>], traits)> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+/// An op that computes and has no derivative, on purpose: asking for one is an error that names the op.
+class Model_InactiveOp<string mnemonic, list<Trait> traits = []>
+    : Model_AnyOp<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface>,
+        DeclareOpInterfaceMethods<KernelOpInterface>,
+        DeclareOpInterfaceMethods<PrecisionOpInterface>], traits)> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+/// Result types follow from operands and attributes.
+def Model_InferTypes : DeclareOpInterfaceMethods<InferTypeOpInterface>;
+
+#endif // SLUICE_DIALECT_MODEL_MODELDIALECT_TD

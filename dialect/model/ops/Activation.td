@@ -1,0 +1,20 @@
+//===- Activation.td - activations ---===//
+#ifndef SLUICE_DIALECT_MODEL_OPS_ACTIVATION_TD
+#define SLUICE_DIALECT_MODEL_OPS_ACTIVATION_TD
+
+include "dialect/model/ModelDialect.td"
+
+def Model_GeluOp : Model_Op<"gelu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+  let summary = "GELU, by erf or by tanh";
+  let description = [{`approximate` is `none` (erf) or `tanh`.}];
+  let arguments = (ins Model_FloatTensor:$x, StrAttr:$approximate);
+  let results = (outs Model_FloatTensor:$y);
+  let hasVerifier = 1;
+}
+def Model_GeluGradOp : Model_InactiveOp<"gelu_grad", [Model_InferTypes]> {
+  let summary = "VJP of gelu";
+  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, StrAttr:$approximate);
+  let results = (outs Model_FloatTensor:$dx);
+}
+
+#endif // SLUICE_DIALECT_MODEL_OPS_ACTIVATION_TD

@@ -1,0 +1,23 @@
+//===- Plan.h - the plan dialect ------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_PLAN_PLAN_H
+#define SLUICE_DIALECT_PLAN_PLAN_H
+
+#include "dialect/rules/Rules.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/plan/PlanDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/plan/PlanAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/plan/PlanOps.h.inc"
+
+#endif // SLUICE_DIALECT_PLAN_PLAN_H

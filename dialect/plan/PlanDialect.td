@@ -1,0 +1,45 @@
+//===- PlanDialect.td - when, on which stream, at which byte -------------------------===//
+#ifndef SLUICE_DIALECT_PLAN_PLANDIALECT_TD
+#define SLUICE_DIALECT_PLAN_PLANDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::sluice::plan_ir";
+  let summary = "when, on which stream, at which byte: one-to-one with the runtime's instructions";
+  let description = [{
+    ```
+    model -> spmd -> plan
+    ```
+    A module holds the mesh, units and parameters of the phases before, `plan.stream` and `plan.buffer` symbols, and
+    `plan.entry` ops. Instructions name buffers through views (an attribute), not SSA values: their order is the order of
+    issue over all streams. Instructions carry `phase`, and where they apply `when`, `unit`, `pass`, `recompute`.
+    After scheduling every instruction has its stream and every dependence between streams its events; after memory
+    planning every buffer has offset and lifespan.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+class Plan_Attr<string name, string mnemonicName> : AttrDef<Plan_Dialect, name> { let mnemonic = mnemonicName; }
+
+/// As spmd's: clamp(total - coordinate * chunk, 0, chunk).
+def Plan_ValidAttr : Plan_Attr<"Valid", "valid"> {
+  let summary = "the true extent of a padded dim";
+  let parameters = (ins "int64_t":$dim, "int64_t":$chunk, "int64_t":$total, ArrayRefParameter<"::mlir::StringAttr">:$axes);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `chunk` `=` $chunk `,` `total` `=` $total `,` `axes` `=` `[` $axes `]` `>`";
+}
+
+/// `#plan.view<@w : 4x64xf32 offset 128 strides [64, 1]>`: a typed strided window of a buffer. Offset in bytes; empty
+/// strides: dense row-major; `step`: bytes added for each repetition of the section.
+def Plan_ViewAttr : Plan_Attr<"View", "view"> {
+  let summary = "a typed strided window of a buffer";
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$buffer, "::mlir::Type":$elementType, ArrayRefParameter<"int64_t">:$shape,
+                        DefaultValuedParameter<"int64_t", "0">:$offset, OptionalArrayRefParameter<"int64_t">:$strides,
+                        DefaultValuedParameter<"int64_t", "0">:$step, OptionalParameter<"::sluice::plan_ir::ValidAttr">:$valid);
+  let hasCustomAssemblyFormat = 1;
+}
+
+#endif // SLUICE_DIALECT_PLAN_PLANDIALECT_TD

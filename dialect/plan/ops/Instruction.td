@@ -1,0 +1,53 @@
+//===- Instruction.td - what the runtime executes ---------------------------------------===//
+#ifndef SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD
+#define SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD
+
+include "dialect/plan/PlanDialect.td"
+
+/// Every instruction: its stream (empty before streams are assigned), when, phase, unit.
+class Plan_Instruction<string mnemonic, dag extra> : Plan_Op<mnemonic, [HasParent<"SectionOp">]> {
+  let arguments = !con(extra, (ins OptionalAttr<FlatSymbolRefAttr>:$stream, OptionalAttr<StrAttr>:$when, StrAttr:$phase,
+                                   OptionalAttr<StrAttr>:$unit, DefaultValuedAttr<I64Attr, "0">:$pass, UnitAttr:$recompute));
+}
+
+def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, ArrayAttr:$inputs, ArrayAttr:$outputs,
+    DictionaryAttr:$settings, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$input_values, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$output_values,
+    DefaultValuedAttr<I64Attr, "0">:$workspace, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$traffic,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias)> {
+  let summary = "launches a catalogue kernel";
+  let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one place.}];
+  let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
+}
+
+def Plan_CollectiveOp : Plan_Instruction<"collective", (ins StrAttr:$kind, StrAttr:$op, StrArrayAttr:$axes, ArrayAttr:$sources,
+    ArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale)> {
+  let summary = "a collective over a list of segments";
+  let assemblyFormat = "$kind $op `over` $axes `from` $sources `to` $destinations (`on` $stream^)? attr-dict";
+}
+
+def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_ViewAttr:$destination)> {
+  let summary = "copies between spaces or buffers";
+  let assemblyFormat = "$source `to` $destination (`on` $stream^)? attr-dict";
+}
+
+def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64Attr:$value)> {
+  let summary = "fills a view with a value";
+  let assemblyFormat = "$destination `with` $value (`on` $stream^)? attr-dict";
+}
+
+def Plan_RecordOp : Plan_Instruction<"record", (ins I64Attr:$event)> {
+  let summary = "records an event on its stream";
+  let assemblyFormat = "$event (`on` $stream^)? attr-dict";
+}
+
+def Plan_WaitOp : Plan_Instruction<"wait", (ins I64Attr:$event)> {
+  let summary = "its stream waits for the latest record of an event";
+  let assemblyFormat = "$event (`on` $stream^)? attr-dict";
+}
+
+def Plan_ReleaseOp : Plan_Instruction<"release", (ins ArrayAttr:$buffers)> {
+  let summary = "gathered buffers hold nothing from here on";
+  let assemblyFormat = "$buffers (`on` $stream^)? attr-dict";
+}
+
+#endif // SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD

@@ -1,0 +1,52 @@
+//===- Structure.td - streams, buffers, entries, sections -----------------------------===//
+#ifndef SLUICE_DIALECT_PLAN_OPS_STRUCTURE_TD
+#define SLUICE_DIALECT_PLAN_OPS_STRUCTURE_TD
+
+include "dialect/plan/PlanDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
+  let summary = "a stream of a processor";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$processor, DefaultValuedAttr<I64Attr, "0">:$priority,
+                       DefaultValuedAttr<I64Attr, "0">:$workspace);
+  let assemblyFormat = "$sym_name `on` $processor attr-dict";
+}
+
+def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
+  let summary = "a piece of an arena";
+  let description = [{
+    `type` is what it holds on one rank, padding included; `class` one of the account's classes. `entry` names its entry
+    point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
+    planning. `parameter`, `state`: what persistent buffers hold. `unit`: of a gathered buffer.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$space, StrAttr:$class, I64Attr:$bytes,
+                       OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
+                       OptionalAttr<StrAttr>:$unit, OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end,
+                       OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "an entry point: sections in order";
+  let regions = (region SizedRegion<1>:$body);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "0">:$events);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArguments, HasParent<"EntryOp">]> {
+  let summary = "straight-line instructions with a repeat count";
+  let regions = (region SizedRegion<1>:$body);
+  let arguments = (ins StrAttr:$name, I64Attr:$repeat);
+  let assemblyFormat = "$name `repeat` $repeat attr-dict-with-keyword $body";
+}
+
+def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
+  let summary = "what the host gives before a step (input) or reads after it (output)";
+  let description = [{`limit`: exclusive upper bound of an integer input, 0: none.}];
+  let arguments = (ins StrAttr:$direction, StrAttr:$name, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
+                       DefaultValuedAttr<I64Attr, "0">:$limit);
+  let assemblyFormat = "$direction $name $view attr-dict";
+}
+
+#endif // SLUICE_DIALECT_PLAN_OPS_STRUCTURE_TD

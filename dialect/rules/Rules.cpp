@@ -1,0 +1,5 @@
+//===- Rules.cpp - definitions of the op interfaces -------------------------------===//
+
+#include "dialect/rules/Rules.h"
+
+#include "dialect/rules/Rules.cpp.inc"

@@ -1,0 +1,93 @@
+//===- Rules.td - the questions that every op answers --------------------------===//
+//
+// Op interfaces. Passes ask through them and never switch on op kinds. An op's family file answers in this order:
+// verify, fold, derivative, sharding, cost, kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_RULES_RULES_TD
+#define SLUICE_DIALECT_RULES_RULES_TD
+
+include "mlir/IR/OpBase.td"
+
+def VjpOpInterface : OpInterface<"VjpOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Reverse-mode derivative. An op without one is an inactive op (Model_InactiveOp) and says so in its definition.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the vector-Jacobian product after the current insertion point. `cotangents` has one value per result, null
+      where the cotangent is zero; at least one is not null. `needed` has one flag per operand. Appends one value per
+      operand to `gradients`: the operand's cotangent, of the operand's type, or null for zero or not needed.
+    }], "::llvm::LogicalResult", "buildVjp",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents,
+           "::llvm::ArrayRef<bool>":$needed, "::llvm::SmallVectorImpl<::mlir::Value> &":$gradients)>,
+    InterfaceMethod<"True where the op has a derivative.", "bool", "isDifferentiable", (ins), "", "return true;">,
+  ];
+}
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{How the op's dims relate, as factors.}];
+  let methods = [
+    InterfaceMethod<"The op's sharding rule.", "::sluice::ShardingRule", "getShardingRule">,
+  ];
+}
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{Operations and bytes of one execution.}];
+  let methods = [InterfaceMethod<"The op's cost.", "::sluice::OpCost", "getCost">];
+}
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{The catalogue kernel that executes the op.}];
+  let methods = [InterfaceMethod<"The op's kernel call.", "::sluice::KernelCall", "getKernelCall">];
+}
+
+def ViewOpInterface : OpInterface<"ViewOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Results that can be windows of the first operand's memory (reshape, transpose, split ...). The op still answers
+    getKernelCall() with a copying kernel, for layouts that cannot be viewed.
+  }];
+  let methods = [
+    InterfaceMethod<"The window of result `result` in the memory that `source` describes, or failure if a copy is needed.",
+      "::llvm::FailureOr<::sluice::StridedLayout>", "getViewOf",
+      (ins "unsigned":$result, "const ::sluice::StridedLayout &":$source)>,
+  ];
+}
+
+def DestinationOpInterface : OpInterface<"DestinationOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{Ops whose operands can be produced in place, as windows of the result (concat).}];
+  let methods = [
+    InterfaceMethod<"The window of operand `operand` in the result's memory that `result` describes.",
+      "::sluice::StridedLayout", "getOperandWindow",
+      (ins "unsigned":$operand, "const ::sluice::StridedLayout &":$result)>,
+  ];
+}
+
+def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{Composites: the same results by primitives, the reference in tests.}];
+  let methods = [
+    InterfaceMethod<"Builds the decomposition before the op and returns one value per result.",
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose", (ins "::mlir::OpBuilder &":$builder)>,
+  ];
+}
+
+def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Element types under another compute precision. The default: floating-point operands all have the compute type and
+    result types are inferred anew.
+  }];
+  let methods = [
+    InterfaceMethod<"True where the op's results stay as they are (losses, scalars of the step).", "bool",
+      "keepsResultTypes", (ins), "", "return false;">,
+  ];
+}
+
+#endif // SLUICE_DIALECT_RULES_RULES_TD

@@ -1,0 +1,53 @@
+//===- ShardingRule.h - how an op's dims relate, as factors -------------------===//
+//
+// Each dim of each operand and result is a list of factors, outermost first (after Shardy's sharding rules). A factor
+// that stands in operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced:
+// splitting it leaves partial results, to be combined by `reduction`. A factor marked `whole` must not be split.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
+#define SLUICE_DIALECT_RULES_SHARDINGRULE_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice {
+
+/// How partial results of a split reduced factor are combined.
+enum class PartialReduction : std::uint8_t { none, sum, max };
+
+struct ShardingFactor {
+  std::int64_t size = 1;
+  /// Must not be split: the op needs all of it in one place.
+  bool whole = false;
+};
+
+/// Factors of one tensor: per dim the list of factor numbers, outermost first; empty for an extent-1 dim of no factor.
+using TensorFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 4>;
+
+struct ShardingRule {
+  llvm::SmallVector<ShardingFactor> factors;
+  llvm::SmallVector<TensorFactors> operands;
+  llvm::SmallVector<TensorFactors> results;
+  /// For factors that no result has.
+  PartialReduction reduction = PartialReduction::none;
+
+  unsigned addFactor(std::int64_t size, bool whole = false) {
+    factors.push_back({size, whole});
+    return factors.size() - 1;
+  }
+  /// One line for people and tests: `([i, j], [j, k]) -> ([i, k]) {i=2, j=4, k=8} reduce=sum`.
+  std::string str() const;
+};
+
+/// Elementwise over identical shapes: every dim its own factor, the same in all operands and results of that shape;
+/// scalars have no dims.
+ShardingRule elementwiseRule(llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> operandShapes,
+                             llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> resultShapes);
+
+} // namespace sluice
+
+#endif // SLUICE_DIALECT_RULES_SHARDINGRULE_H

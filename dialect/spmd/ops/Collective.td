@@ -1,0 +1,67 @@
+//===- Collective.td - asynchronous collectives -------------------------------------===//
+#ifndef SLUICE_DIALECT_SPMD_OPS_COLLECTIVE_TD
+#define SLUICE_DIALECT_SPMD_OPS_COLLECTIVE_TD
+
+include "dialect/spmd/SpmdDialect.td"
+
+/// A collective over a list of tensors (segments), as one instruction. Its values come out of spmd.wait.
+class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, []> {
+  let summary = text;
+  let results = (outs Spmd_TokenType:$token);
+}
+
+def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering shards along axes"> {
+  let description = [{
+    Each operand is a shard with `#spmd.valid`; the waited value is the whole tensor, extents as global. Its storage has
+    chunk x ranks rows of the sharded dim (padding at the tail only): kernels read it in place.
+    ```mlir
+    %t = spmd.all_gather_start %a, %b over ["shard"] unit "h.0" : tensor<..., #spmd.valid<...>>, ...
+    %A, %B = spmd.wait %t : tensor<...>, tensor<...>
+    ```
+  }];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
+  let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
+def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts reducing whole tensors into shards"> {
+  let description = [{
+    Each operand is a whole tensor; the waited value its shard with `#spmd.valid`. `op` is `sum`, `mean` or `premul_sum`
+    (with `scale`). `shards` names the result types, in order.
+  }];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale, TypeArrayAttr:$shards, OptionalAttr<StrAttr>:$unit);
+  let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
+def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing tensors on all ranks of the group"> {
+  let description = [{In place: the waited values take over the operands' memory. `op` as reduce_scatter, or `max`.}];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<StrAttr>:$unit);
+  let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
+def Spmd_WaitOp : Spmd_Op<"wait", []> {
+  let summary = "the values of a collective, once it is complete";
+  let description = [{
+    Where it stands, the compute stream waits. A token is waited exactly once, in the section that starts it. A chained
+    collective (all_reduce of what a reduce_scatter gave) may take the value of a wait marked `chained`: there only the
+    stream of the collectives waits.
+  }];
+  let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
+  let results = (outs Variadic<Spmd_Tensor>:$values);
+  let assemblyFormat = "$token attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+
+def Spmd_ReleaseOp : Spmd_Op<"release", []> {
+  let summary = "gathered values are not read from here on";
+  let description = [{The reshard of a unit. Operands are values of the unit's wait; no op after it may read them.}];
+  let arguments = (ins Variadic<Spmd_Tensor>:$values, OptionalAttr<StrAttr>:$unit);
+  let assemblyFormat = "$values (`unit` $unit^)? attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+
+#endif // SLUICE_DIALECT_SPMD_OPS_COLLECTIVE_TD

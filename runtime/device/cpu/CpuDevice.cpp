@@ -1,0 +1,117 @@
+//===- CpuDevice.cpp - the CPU device -------------------------------------------===//
+//
+// Streams are threads (CpuStream), events are counters (CpuEvents), memory is mapped from the operating system and made
+// resident at once, so that a step takes no page faults and memory that is not there shows at load. Priorities of
+// streams have no meaning here.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/device/cpu/CpuStream.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace sluice {
+namespace {
+
+class CpuDevice final : public Device {
+public:
+  explicit CpuDevice(const CpuDeviceOptions &options) : options(options) {}
+
+  ~CpuDevice() override {
+    // Streams first: what they still run may touch the memory.
+    streams.clear();
+    for (const Mapping &mapping : mappings)
+      munmap(mapping.address, mapping.bytes);
+  }
+
+  Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
+    if (bytes == 0)
+      return static_cast<void *>(nullptr);
+    void *address =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, /*fd=*/-1, 0);
+    if (address == MAP_FAILED)
+      return failedError("cannot get " + std::to_string(bytes) + " bytes of " +
+                         (space == MemorySpace::device ? "device" : "host") + " memory for " + std::string(purpose) +
+                         ": " + std::strerror(errno));
+    mappings.push_back({address, bytes});
+    requested[static_cast<std::size_t>(space)] += bytes;
+    return address;
+  }
+
+  std::uint64_t allocatedBytes(MemorySpace space) const override { return requested[static_cast<std::size_t>(space)]; }
+
+  Result<StreamId> createStream(std::string_view name, int priority) override {
+    auto stream = std::make_unique<CpuStream>(std::string(name), options, events, failure);
+    SLUICE_RETURN_IF_ERROR(stream->start());
+    streams.push_back(std::move(stream));
+    return static_cast<StreamId>(streams.size() - 1);
+  }
+
+  Status createEvents(std::uint32_t count) override {
+    events.resize(count);
+    return {};
+  }
+
+  Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    streams[stream]->push({CpuStreamItem::Kind::run, &command, repetition, 0, 0});
+    return failure.get();
+  }
+
+  Status record(StreamId stream, EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    streams[stream]->push({CpuStreamItem::Kind::record, nullptr, 0, event, events.openGeneration(event)});
+    return {};
+  }
+
+  Status wait(StreamId stream, EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    if (const std::uint64_t generation = events.latest(event))
+      streams[stream]->push({CpuStreamItem::Kind::wait, nullptr, 0, event, generation});
+    return {};
+  }
+
+  Status synchronize() override {
+    for (const auto &stream : streams)
+      stream->drain();
+    return failure.take();
+  }
+
+private:
+  struct Mapping {
+    void *address;
+    std::uint64_t bytes;
+  };
+
+  Status checkStream(StreamId stream) const {
+    if (stream < streams.size())
+      return {};
+    return internalError("stream " + std::to_string(stream) + ", expected one of " + std::to_string(streams.size()));
+  }
+  Status checkEvent(EventId event) const {
+    if (event < events.size())
+      return {};
+    return internalError("event " + std::to_string(event) + ", expected one of " + std::to_string(events.size()));
+  }
+
+  const CpuDeviceOptions options;
+  CpuEvents events;
+  FirstFailure failure;
+  std::vector<std::unique_ptr<CpuStream>> streams;
+  std::vector<Mapping> mappings;
+  std::array<std::uint64_t, 2> requested{};
+};
+
+} // namespace
+
+Result<std::unique_ptr<Device>> createCpuDevice(const CpuDeviceOptions &options) {
+  if (options.threads < 1)
+    return inputError("threads of a rank, expected at least 1 but got " + std::to_string(options.threads));
+  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options));
+}
+
+} // namespace sluice

@@ -1,0 +1,231 @@
+//===- Safetensors.cpp - the weights format of Hugging Face --------------------===//
+#include "runtime/train/Safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace sluice {
+
+using nlohmann::json;
+
+// The files are little-endian, and so is every machine that Sluice runs on.
+static_assert(std::endian::native == std::endian::little);
+
+/// The limit of the format's own library.
+static constexpr std::uint64_t maxHeaderBytes = 100'000'000;
+
+struct DTypeName {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+static constexpr std::array<DTypeName, 15> dtypeNames = {{{"BOOL", 1},
+                                                          {"U8", 1},
+                                                          {"I8", 1},
+                                                          {"F8_E5M2", 1},
+                                                          {"F8_E4M3", 1},
+                                                          {"I16", 2},
+                                                          {"U16", 2},
+                                                          {"F16", 2},
+                                                          {"BF16", 2},
+                                                          {"I32", 4},
+                                                          {"U32", 4},
+                                                          {"F32", 4},
+                                                          {"F64", 8},
+                                                          {"I64", 8},
+                                                          {"U64", 8}}};
+
+static std::uint64_t bytesOf(std::string_view dtype) {
+  for (const DTypeName &entry : dtypeNames)
+    if (entry.name == dtype)
+      return entry.bytes;
+  return 0;
+}
+
+/// Elements times the element's bytes, or false where that does not fit 63 bits.
+static bool sizeInBytes(const std::vector<std::int64_t> &shape, std::uint64_t element, std::uint64_t &bytes) {
+  bytes = element;
+  for (std::int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes) || bytes > INT64_MAX)
+      return false;
+  return true;
+}
+
+std::string shapeText(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+/// Parses without exceptions. A key that stands twice in one object goes to `duplicate`.
+static json parseHeader(const std::string &text, std::string &duplicate) {
+  std::vector<std::set<std::string>> open;
+  auto watch = [&](int, json::parse_event_t event, json &parsed) {
+    if (event == json::parse_event_t::object_start)
+      open.emplace_back();
+    else if (event == json::parse_event_t::object_end)
+      open.pop_back();
+    else if (event == json::parse_event_t::key && !open.back().insert(parsed.get_ref<const std::string &>()).second)
+      duplicate = parsed.get_ref<const std::string &>();
+    return true;
+  };
+  return json::parse(text, watch, /*allow_exceptions=*/false);
+}
+
+/// Reads a list of non-negative integers.
+static bool readIntegers(const json &value, std::vector<std::int64_t> &out) {
+  if (!value.is_array())
+    return false;
+  for (const json &item : value) {
+    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > INT64_MAX)
+      return false;
+    out.push_back(static_cast<std::int64_t>(item.get<std::uint64_t>()));
+  }
+  return true;
+}
+
+/// One tensor of the header; `where` is "'FILE': tensor 'NAME'".
+static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const json &value) {
+  if (!value.is_object())
+    return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.type_name()));
+  SafetensorsEntry entry;
+  entry.name = name;
+  std::vector<std::int64_t> offsets;
+  bool hasShape = false;
+  for (const auto &[key, field] : value.items()) {
+    if (key == "dtype" && field.is_string())
+      entry.dtype = field.get<std::string>();
+    else if (key == "shape")
+      hasShape = readIntegers(field, entry.shape);
+    else if (key == "data_offsets" && readIntegers(field, offsets))
+      continue;
+    else
+      return refusedError(fmt::format("{}, expected the fields dtype, shape and data_offsets but got '{}' of type {}",
+                                      where, key, field.type_name()));
+  }
+  if (entry.dtype.empty() || !hasShape || offsets.size() != 2)
+    return refusedError(
+        fmt::format("{}, expected a dtype, a shape of integers and two data_offsets but got another header", where));
+  std::uint64_t element = bytesOf(entry.dtype);
+  if (element == 0)
+    return refusedError(fmt::format("{}, expected a dtype such as F32 or BF16 but got '{}'", where, entry.dtype));
+  entry.begin = static_cast<std::uint64_t>(offsets[0]);
+  entry.end = static_cast<std::uint64_t>(offsets[1]);
+  if (entry.end < entry.begin)
+    return refusedError(
+        fmt::format("{}, expected data_offsets in order but got [{}, {}]", where, entry.begin, entry.end));
+  std::uint64_t bytes = 0;
+  if (!sizeInBytes(entry.shape, element, bytes))
+    return refusedError(
+        fmt::format("{}, expected a size of less than 2^63 bytes but got shape {}", where, shapeText(entry.shape)));
+  if (bytes != entry.bytes())
+    return refusedError(fmt::format("{}, expected {} bytes for {} {} but got {}", where, bytes, entry.dtype,
+                                    shapeText(entry.shape), entry.bytes()));
+  return entry;
+}
+
+/// The ranges, in order of offset, must cover [0, dataBytes) without hole or overlap.
+static Status checkCover(const std::string &path, const std::vector<SafetensorsEntry> &list, std::uint64_t dataBytes) {
+  std::vector<const SafetensorsEntry *> byOffset;
+  for (const SafetensorsEntry &entry : list)
+    byOffset.push_back(&entry);
+  std::stable_sort(byOffset.begin(), byOffset.end(), [](const auto *a, const auto *b) {
+    return a->begin != b->begin ? a->begin < b->begin : a->end < b->end;
+  });
+  std::uint64_t at = 0;
+  for (const SafetensorsEntry *entry : byOffset) {
+    if (entry->begin != at)
+      return refusedError(fmt::format("'{}': tensor '{}' {}, expected it to begin at byte {} but got {}", path,
+                                      entry->name, entry->begin < at ? "overlaps the one before it" : "leaves a gap",
+                                      at, entry->begin));
+    if (entry->end > dataBytes)
+      return refusedError(fmt::format("'{}': tensor '{}' lies outside the file, expected it to end by byte {} of the "
+                                      "data but got {}",
+                                      path, entry->name, dataBytes, entry->end));
+    at = entry->end;
+  }
+  if (at != dataBytes)
+    return refusedError(fmt::format("'{}': size of the data, expected {} bytes but got {}", path, at, dataBytes));
+  return Status::ok();
+}
+
+SafetensorsFile::SafetensorsFile(InputFile file, std::uint64_t dataBegin, std::vector<SafetensorsEntry> list)
+    : file(std::move(file)), dataBegin(dataBegin), list(std::move(list)) {}
+
+Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path, StatusCode::refused));
+  if (file.size() < 8)
+    return refusedError(
+        fmt::format("'{}' is cut off, expected at least 8 bytes of safetensors but got {}", path, file.size()));
+  std::uint64_t headerBytes = 0;
+  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
+  std::uint64_t limit = std::min(maxHeaderBytes, file.size() - 8);
+  if (headerBytes > limit)
+    return refusedError(fmt::format("'{}': header length, expected at most {} bytes but got {}", path, limit,
+                                    headerBytes));
+  std::string text(static_cast<std::size_t>(headerBytes), '\0');
+  SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
+
+  std::string duplicate;
+  json header = text.empty() || text[0] != '{' ? json(json::value_t::discarded) : parseHeader(text, duplicate);
+  if (!header.is_object())
+    return refusedError(fmt::format("'{}': header, expected a JSON object but got something else", path));
+  if (!duplicate.empty())
+    return refusedError(fmt::format("'{}': header, expected each key once but got '{}' twice", path, duplicate));
+
+  std::vector<SafetensorsEntry> list;
+  for (const auto &[name, value] : header.items()) {
+    if (name == "__metadata__")
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(SafetensorsEntry entry,
+                            readEntry(fmt::format("'{}': tensor '{}'", path, name), name, value));
+    list.push_back(std::move(entry));
+  }
+  SLUICE_RETURN_IF_ERROR(checkCover(path, list, file.size() - 8 - headerBytes));
+  return SafetensorsFile(std::move(file), 8 + headerBytes, std::move(list));
+}
+
+const SafetensorsEntry *SafetensorsFile::find(std::string_view name) const {
+  auto at = std::lower_bound(list.begin(), list.end(), name,
+                             [](const SafetensorsEntry &entry, std::string_view key) { return entry.name < key; });
+  return at != list.end() && at->name == name ? &*at : nullptr;
+}
+
+Status SafetensorsFile::read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const {
+  if (offset > entry.bytes() || out.size() > entry.bytes() - offset)
+    return internalError(fmt::format("'{}': read past the end of tensor '{}'", path(), entry.name));
+  return file.readAt(dataBegin + entry.begin + offset, out);
+}
+
+Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors) {
+  std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  // transformers refuses files that do not say which framework's layout they are in.
+  json header = {{"__metadata__", {{"format", "pt"}}}};
+  std::uint64_t at = 0;
+  for (const SafetensorsTensor &tensor : tensors) {
+    std::uint64_t bytes = 0;
+    if (!sizeInBytes(tensor.shape, bytesOf(tensor.dtype), bytes) || header.contains(tensor.name))
+      return internalError(fmt::format("tensor '{}' cannot be written", tensor.name));
+    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+
+  SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
+  std::uint64_t length = text.size();
+  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
+  SLUICE_RETURN_IF_ERROR(file.write(text));
+  std::uint64_t written = 0;
+  auto sink = [&](std::span<const std::byte> data) {
+    written += data.size();
+    return file.write(data);
+  };
+  for (const SafetensorsTensor &tensor : tensors)
+    SLUICE_RETURN_IF_ERROR(tensor.emit(sink));
+  if (written != at)
+    return internalError(fmt::format("'{}': expected {} bytes of tensors but got {}", path, at, written));
+  return file.commit();
+}
+
+} // namespace sluice

@@ -1,0 +1,67 @@
+//===- Safetensors.h - the weights format of Hugging Face ----------------------===//
+//
+// A strict reader that trusts nothing in the header and reads only the byte ranges that are asked for, and a writer
+// whose bytes depend on the tensors alone. The format: 8 bytes of header length, a JSON header, the tensors' bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
+#define SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
+
+#include "runtime/train/File.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct SafetensorsEntry {
+  std::string name;
+  /// As in the file: "F32", "BF16", "I64", ...
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  /// Bytes from the start of the data, half-open.
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t bytes() const { return end - begin; }
+};
+
+/// "[2, 3]".
+std::string shapeText(const std::vector<std::int64_t> &shape);
+
+class SafetensorsFile {
+public:
+  /// Reads and checks the header: its length, its JSON, unique names, known dtypes, sizes that agree with shapes, and
+  /// ranges that cover the data without hole or overlap. Anything else is StatusCode::refused.
+  static Result<SafetensorsFile> open(const std::string &path);
+
+  const std::string &path() const { return file.path(); }
+  /// In order of name.
+  const std::vector<SafetensorsEntry> &entries() const { return list; }
+  const SafetensorsEntry *find(std::string_view name) const;
+  /// Reads `out.size()` bytes from `offset` within the tensor.
+  Status read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const;
+
+private:
+  SafetensorsFile(InputFile file, std::uint64_t dataBegin, std::vector<SafetensorsEntry> list);
+  InputFile file;
+  std::uint64_t dataBegin = 0;
+  std::vector<SafetensorsEntry> list;
+};
+
+/// A tensor to write. `emit` hands its bytes to `sink` in order, in pieces of any size.
+struct SafetensorsTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  using Sink = std::function<Status(std::span<const std::byte>)>;
+  std::function<Status(const Sink &sink)> emit;
+};
+
+/// Writes the tensors in order of name; the file appears whole or not at all.
+Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
