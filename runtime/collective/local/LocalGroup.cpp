@@ -1,0 +1,200 @@
+//===- LocalGroup.cpp - where the ranks of one group meet -----------------------===//
+#include "runtime/collective/local/LocalGroup.h"
+#include "runtime/collective/local/Reduce.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace sluice::local {
+namespace {
+
+std::string_view kindName(CallKind kind) {
+  constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "barrier"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view reductionName(Reduction op) {
+  constexpr std::string_view names[] = {"none", "sum", "mean", "premul_sum", "max"};
+  return names[static_cast<std::size_t>(op)];
+}
+
+bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
+
+/// A range of one segment in the memory of every member.
+struct Range {
+  const std::vector<const Call *> &calls;
+  std::size_t segment;
+  std::uint64_t offset;
+};
+
+void *sourceOf(const void *context, int m) {
+  const auto *range = static_cast<const Range *>(context);
+  const void *base = range->calls[m]->segments[range->segment].source;
+  return const_cast<std::byte *>(static_cast<const std::byte *>(base)) + range->offset;
+}
+
+void *destinationOf(const void *context, int m) {
+  const auto *range = static_cast<const Range *>(context);
+  return static_cast<std::byte *>(range->calls[m]->segments[range->segment].destination) + range->offset;
+}
+
+} // namespace
+
+LocalGroup::LocalGroup(std::vector<int> members, std::string channel)
+    : members(std::move(members)), channel(std::move(channel)), calls(this->members.size()) {}
+
+Status LocalGroup::run(int member, const Call &call) {
+  {
+    std::unique_lock lock(mutex);
+    if (!failure.isOk())
+      return failure;
+    calls[member] = &call;
+    const std::uint64_t meeting = meetings;
+    if (++arrivedCount == size()) {
+      arrivedCount = 0;
+      failure = compare();
+      mismatch = !failure.isOk();
+      ++meetings;
+      met.notify_all();
+      if (mismatch)
+        return failure;
+    } else {
+      abandonIfLeft();
+      met.wait(lock, [&] { return meetings != meeting || !failure.isOk(); });
+      // Once the meeting is complete every member goes to work, whatever happens meanwhile: a reader of another
+      // member's memory must not be left behind. A failed comparison has not started any work.
+      const bool complete = meetings != meeting;
+      if (!complete) {
+        calls[member] = nullptr;
+        --arrivedCount;
+        return failure;
+      }
+      if (mismatch)
+        return failure;
+    }
+  }
+  work(member);
+  std::unique_lock lock(mutex);
+  const std::uint64_t departure = departures;
+  if (++finishedCount == size()) {
+    finishedCount = 0;
+    ++departures;
+    finished.notify_all();
+  } else {
+    finished.wait(lock, [&] { return departures != departure; });
+  }
+  return {};
+}
+
+void LocalGroup::abort(const Status &reason) {
+  std::lock_guard lock(mutex);
+  if (failure.isOk())
+    failure = reason;
+  met.notify_all();
+}
+
+void LocalGroup::leave(int member) {
+  std::lock_guard lock(mutex);
+  if (left < 0)
+    left = member;
+  if (arrivedCount != 0)
+    abandonIfLeft();
+}
+
+void LocalGroup::abandonIfLeft() {
+  if (left < 0 || !failure.isOk())
+    return;
+  int waiting = 0;
+  while (!calls[waiting])
+    ++waiting;
+  failure = failedError("rank " + std::to_string(members[left]) + " has left channel '" + channel + "' while " +
+                        describe(waiting));
+  met.notify_all();
+}
+
+std::string LocalGroup::describe(int member) const {
+  const Call &call = *calls[member];
+  std::uint64_t elements = 0;
+  for (const SegmentPointers &segment : call.segments)
+    elements += segment.count;
+  std::string text = "rank " + std::to_string(members[member]) + " calls " + std::string(kindName(call.kind));
+  if (call.kind != CallKind::barrier) {
+    text += " of " + std::to_string(call.segments.size()) + " segments, " + std::to_string(elements) + " " +
+            std::string(dtypeName(call.dtype));
+    if (reduces(call.kind))
+      text += ", " + std::string(reductionName(call.op));
+    if (call.op == Reduction::premulSum)
+      text += " by " + std::to_string(call.scale);
+    if (call.kind == CallKind::broadcast)
+      text += ", from " + std::to_string(call.root);
+  }
+  return text + " (instruction " + std::to_string(call.label.instruction) + ", " + std::string(call.label.what) + ")";
+}
+
+Status LocalGroup::compare() const {
+  const Call &first = *calls[0];
+  for (int m = 1; m < size(); ++m) {
+    const Call &other = *calls[m];
+    bool same = first.kind == other.kind && first.dtype == other.dtype && first.op == other.op &&
+                first.scale == other.scale && first.root == other.root &&
+                first.segments.size() == other.segments.size() && first.label.instruction == other.label.instruction &&
+                first.label.what == other.label.what;
+    std::string detail;
+    for (std::size_t s = 0; same && s < first.segments.size(); ++s)
+      if (first.segments[s].count != other.segments[s].count) {
+        same = false;
+        detail = ": segment " + std::to_string(s) + " has " + std::to_string(first.segments[s].count) + " and " +
+                 std::to_string(other.segments[s].count) + " elements";
+      }
+    if (!same)
+      return failedError("collectives on channel '" + channel + "' disagree: " + describe(0) + " but " + describe(m) +
+                         detail);
+  }
+  return {};
+}
+
+void LocalGroup::work(int member) const {
+  const Call &mine = *calls[member];
+  const std::uint64_t element = dtypeBytes(mine.dtype);
+  const Reducer reducer{mine.dtype, mine.op, mine.scale};
+  for (std::size_t s = 0; s < mine.segments.size(); ++s) {
+    const SegmentPointers &segment = mine.segments[s];
+    const std::uint64_t bytes = segment.count * element;
+    switch (mine.kind) {
+    case CallKind::barrier:
+      break;
+    case CallKind::allGather:
+      for (int m = 0; m < size(); ++m) {
+        auto *slot = static_cast<std::byte *>(segment.destination) + m * bytes;
+        const void *chunk = calls[m]->segments[s].source;
+        if (slot != chunk && bytes != 0)
+          std::memcpy(slot, chunk, bytes);
+      }
+      break;
+    case CallKind::broadcast: {
+      const void *whole = calls[mine.root]->segments[s].source;
+      if (segment.destination != whole && bytes != 0)
+        std::memcpy(segment.destination, whole, bytes);
+      break;
+    }
+    case CallKind::reduceScatter: {
+      // The own chunk of everybody's source, into the own destination.
+      const Range chunk{calls, s, member * bytes};
+      const MemberPointers destination{[](const void *context, int) { return const_cast<void *>(context); },
+                                       segment.destination, 1};
+      reduce(reducer, segment.count, {sourceOf, &chunk, size()}, destination);
+      break;
+    }
+    case CallKind::allReduce: {
+      // The own part of the range, into everybody's destination: in place each element has one reader and writer.
+      const std::uint64_t begin = segment.count * member / size();
+      const std::uint64_t end = segment.count * (member + 1) / size();
+      const Range part{calls, s, begin * element};
+      reduce(reducer, end - begin, {sourceOf, &part, size()}, {destinationOf, &part, size()});
+      break;
+    }
+    }
+  }
+}
+
+} // namespace sluice::local

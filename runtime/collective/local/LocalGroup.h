@@ -1,0 +1,73 @@
+//===- LocalGroup.h - where the ranks of one group meet -------------------------===//
+//
+// A call is a rendezvous in three steps. Every member lays down what it calls and waits (asleep) for the others; the
+// last one to come compares the calls; then each member does its own part of the work on the memory of all; none leaves
+// before all have finished, because its memory is read by the others. Different calls end the group: every member gets
+// an error that names both. So does a member that leaves while others wait.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
+#define SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
+
+#include "runtime/collective/Communicator.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace sluice::local {
+
+enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, barrier };
+
+/// What one member calls.
+struct Call {
+  CallKind kind = CallKind::barrier;
+  DType dtype = DType::f32;
+  Reduction op = Reduction::none;
+  double scale = 1;
+  int root = 0;
+  std::span<const SegmentPointers> segments;
+  CallLabel label;
+};
+
+class LocalGroup {
+public:
+  /// `members` are world ranks, for messages.
+  LocalGroup(std::vector<int> members, std::string channel);
+
+  int size() const { return static_cast<int>(members.size()); }
+  /// Runs `call` as member number `member`; returns when all members are done, or with the group's failure.
+  Status run(int member, const Call &call);
+  /// The first reason given is the one that everybody gets.
+  void abort(const Status &reason);
+  /// The member makes no further call.
+  void leave(int member);
+
+private:
+  /// The error of calls that do not belong together, or ok.
+  Status compare() const;
+  std::string describe(int member) const;
+  void abandonIfLeft();
+  void work(int member) const;
+
+  const std::vector<int> members;
+  const std::string channel;
+
+  std::mutex mutex;
+  std::condition_variable met;
+  std::condition_variable finished;
+  Status failure;
+  /// True where the failure is that the calls of the last meeting differ.
+  bool mismatch = false;
+  /// Of the members in the present rendezvous; null: not yet come.
+  std::vector<const Call *> calls;
+  int arrivedCount = 0;
+  int finishedCount = 0;
+  std::uint64_t meetings = 0;
+  std::uint64_t departures = 0;
+  /// The first member that has left; -1: none.
+  int left = -1;
+};
+
+} // namespace sluice::local
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
