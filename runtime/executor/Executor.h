@@ -1,0 +1,123 @@
+//===- Executor.h - one rank's run of a plan -------------------------------------===//
+//
+// Takes a plan that was read and checked (runtime/plan/Reader.h, Checker.h), gets its memory, binds every view to
+// addresses, prepares every kernel, and then runs entry points by issuing prepared commands: after create() a step
+// allocates nothing. One Executor serves one rank; all its methods are called by one thread, the rank's.
+//
+// A failure of any instruction is reported with entry point, instruction, and what it is for, ends the world (so that
+// no other rank waits for ever) and is returned by synchronize(). After that the executor runs nothing more.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_EXECUTOR_H
+#define SLUICE_RUNTIME_EXECUTOR_EXECUTOR_H
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/device/Device.h"
+#include "runtime/kernel/Kernel.h"
+#include "runtime/plan/Plan.h"
+
+#include <functional>
+
+namespace sluice {
+
+/// Gives the function that prepares a kernel; null where there is none of that name.
+using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;
+
+struct ExecutorOptions {
+  KernelFlavour flavour = KernelFlavour::fast;
+  /// Compute threads of a rank, at most the plan's target.threads; 0: as many as that.
+  int threads = 0;
+  /// Not owned; null: none.
+  DelayInjector *delays = nullptr;
+  /// Written to the input port `seed` of every entry point that has one.
+  std::uint64_t seed = 0;
+  /// Empty: findCpuKernel.
+  KernelFinder findKernel;
+  /// Instructions of a stream whose times are kept until clearTrace(); 0: none are.
+  std::size_t traceCapacity = 0;
+  /// Instruction set to take this machine for; empty: what it has.
+  std::string isa;
+  /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
+  std::function<void(const Status &)> onFailure;
+};
+
+/// Memory of an input or output of an entry point, in host space. Write inputs before runEntry(), read outputs after
+/// synchronize().
+struct PortMemory {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  /// Bytes of one repetition.
+  std::uint64_t bytes = 0;
+  /// 1 unless every repetition of the first section has its own slice.
+  std::uint32_t repetitions = 1;
+  /// Exclusive upper bound of an integer input; 0: unbounded.
+  std::uint64_t limit = 0;
+  std::byte *base = nullptr;
+  std::uint64_t stride = 0;
+
+  void *at(std::uint32_t repetition = 0) const { return base + repetition * stride; }
+  template <typename T> T *as(std::uint32_t repetition = 0) const { return static_cast<T *>(at(repetition)); }
+};
+
+/// A persistent tensor of this rank. `value.extent` is what is truly here, `value.origin` where that lies in
+/// `value.global`; rows are `value.strides` apart.
+struct TensorMemory {
+  std::string_view name;
+  Operand value;
+};
+
+/// A parameter's shard and the states beside it.
+struct ParameterMemory {
+  /// In Plan.parameters.
+  std::uint32_t index = 0;
+  TensorMemory tensor;
+  /// The sharded dim; -1: whole on every rank.
+  int dim = -1;
+  /// True on one rank of those that hold this very shard: the one that writes it out.
+  bool primary = true;
+  std::vector<TensorMemory> states;
+};
+
+/// When an instruction ran, in nanoseconds of the steady clock.
+struct TraceRecord {
+  std::uint32_t entry = 0;
+  std::uint32_t instruction = 0;
+  std::uint32_t repetition = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+class Executor {
+public:
+  virtual ~Executor() = default;
+
+  /// Called on every rank of the world. Refuses (StatusCode::refused) what cannot run here, and a plan that differs
+  /// from another rank's. `plan` outlives the executor. A failure ends the world.
+  static Result<std::unique_ptr<Executor>> create(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
+                                                  const ExecutorOptions &options = {});
+
+  virtual const plan::PlanT &plan() const = 0;
+  virtual int rank() const = 0;
+
+  /// Issues the entry point's instructions and returns, most often before they have run.
+  virtual Status runEntry(std::string_view name) = 0;
+  /// Waits until all that was issued has run; returns the first failure.
+  virtual Status synchronize() = 0;
+
+  virtual Result<PortMemory> input(std::string_view entry, std::string_view name) const = 0;
+  virtual Result<PortMemory> output(std::string_view entry, std::string_view name) const = 0;
+  /// In the plan's order.
+  virtual std::span<const ParameterMemory> parameters() const = 0;
+  virtual std::span<const TensorMemory> variables() const = 0;
+
+  /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
+  virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
+
+  /// What ran on a stream since the last clearTrace(), in order. Read it after synchronize().
+  virtual std::span<const TraceRecord> trace(std::uint32_t stream) const = 0;
+  virtual void clearTrace() = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_EXECUTOR_H

@@ -1,0 +1,51 @@
+//===- RankGroup.h - all ranks of a plan as threads of this process --------------===//
+//
+// Makes a local world, a host thread and an Executor a rank, and runs functions on all of them at once. The first
+// failure of any rank ends the world, so that none waits for ever; it is what every later call returns. The methods are
+// called by one thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_RANKGROUP_H
+#define SLUICE_RUNTIME_EXECUTOR_RANKGROUP_H
+
+#include "runtime/executor/Executor.h"
+
+#include <type_traits>
+
+namespace sluice {
+
+class RankGroup {
+public:
+  virtual ~RankGroup() = default;
+
+  /// One rank for each point of the plan's mesh. `plan` outlives the group.
+  static Result<std::unique_ptr<RankGroup>> create(const plan::PlanT &plan, const ExecutorOptions &options = {});
+
+  virtual int size() const = 0;
+  /// For memory and accounts between calls; do not run it from here.
+  virtual Executor &executor(int rank) = 0;
+
+  /// Runs `Status function(Executor &)` for every rank on that rank's thread; returns when all have returned.
+  /// Allocates nothing.
+  template <typename Function> Status forEachRank(Function &&function) {
+    return runOnAll([](void *context, Executor &executor) -> Status {
+      return (*static_cast<std::remove_reference_t<Function> *>(context))(executor);
+    }, const_cast<void *>(static_cast<const void *>(&function)));
+  }
+
+  /// Runs an entry point on all ranks and waits for it.
+  Status runEntry(std::string_view name) {
+    return forEachRank([name](Executor &executor) {
+      Status issued = executor.runEntry(name);
+      Status finished = executor.synchronize();
+      return issued.isOk() ? finished : issued;
+    });
+  }
+
+protected:
+  virtual Status runOnAll(Status (*function)(void *context, Executor &executor), void *context) = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_RANKGROUP_H
