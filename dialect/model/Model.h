@@ -12,6 +12,13 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace sluice::model {
+
+/// True where the types have the same shapes and element types, whatever their encodings.
+bool typesAgree(mlir::TypeRange a, mlir::TypeRange b);
+
+} // namespace sluice::model
+
 #include "dialect/model/ModelDialect.h.inc"
 
 #define GET_OP_CLASSES

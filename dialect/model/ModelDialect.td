@@ -38,29 +38,42 @@ def Model_F32Scalar : StaticShapeTensorOf<[F32]>;
 
 class Model_AnyOp<string mnemonic, list<Trait> traits> : Op<Model_Dialect, mnemonic, traits>;
 
-/// An op that computes: it answers every rule. Forgetting one is a link error.
-class Model_Op<string mnemonic, list<Trait> traits = []>
-    : Model_AnyOp<mnemonic, !listconcat([Pure,
-        DeclareOpInterfaceMethods<VjpOpInterface>,
+/// Result types follow from operands and attributes. A type's encoding (the valid extent of a shard) is not compared.
+def Model_InferTypes : InferTypeOpAdaptorBase<[{
+  static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+    return ::sluice::model::typesAgree(inferred, actual);
+  }
+}]>;
+
+/// An op that answers every rule. `vjp` and `precision` are the ways in which it answers those two.
+class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> traits>
+    : Model_AnyOp<mnemonic, !listconcat([Pure, vjp,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>,
-        DeclareOpInterfaceMethods<KernelOpInterface>,
-        DeclareOpInterfaceMethods<PrecisionOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<KernelOpInterface>, precision], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
+
+/// An op that computes: forgetting one rule is a link error.
+class Model_Op<string mnemonic, list<Trait> traits = []>
+    : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["buildVjp"]>,
+                    DeclareOpInterfaceMethods<PrecisionOpInterface>, traits>;
 
 /// An op that computes and has no derivative, on purpose: asking for one is an error that names the op.
 class Model_InactiveOp<string mnemonic, list<Trait> traits = []>
-    : Model_AnyOp<mnemonic, !listconcat([Pure,
-        DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
-        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
-        DeclareOpInterfaceMethods<CostOpInterface>,
-        DeclareOpInterfaceMethods<KernelOpInterface>,
-        DeclareOpInterfaceMethods<PrecisionOpInterface>], traits)> {
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+    : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
+                    DeclareOpInterfaceMethods<PrecisionOpInterface>, traits> {
+  let extraClassDefinition = "bool $cppClass::isDifferentiable() { return false; }";
 }
 
-/// Result types follow from operands and attributes.
-def Model_InferTypes : DeclareOpInterfaceMethods<InferTypeOpInterface>;
+/// An inactive op whose types are the same under every compute precision: scalars of a step, optimizer updates.
+class Model_StepOp<string mnemonic, list<Trait> traits = []>
+    : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
+                    DeclareOpInterfaceMethods<PrecisionOpInterface, ["keepsResultTypes"]>, traits> {
+  let extraClassDefinition = [{
+    bool $cppClass::isDifferentiable() { return false; }
+    bool $cppClass::keepsResultTypes() { return true; }
+  }];
+}
 
 #endif // SLUICE_DIALECT_MODEL_MODELDIALECT_TD

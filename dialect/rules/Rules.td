@@ -21,7 +21,8 @@ def VjpOpInterface : OpInterface<"VjpOpInterface"> {
       operand to `gradients`: the operand's cotangent, of the operand's type, or null for zero or not needed.
     }], "::llvm::LogicalResult", "buildVjp",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents,
-           "::llvm::ArrayRef<bool>":$needed, "::llvm::SmallVectorImpl<::mlir::Value> &":$gradients)>,
+           "::llvm::ArrayRef<bool>":$needed, "::llvm::SmallVectorImpl<::mlir::Value> &":$gradients), "",
+      [{ return $_op->emitOpError("has no derivative"); }]>,
     InterfaceMethod<"True where the op has a derivative.", "bool", "isDifferentiable", (ins), "", "return true;">,
   ];
 }

@@ -15,6 +15,7 @@ def Model_GeluGradOp : Model_InactiveOp<"gelu_grad", [Model_InferTypes]> {
   let summary = "VJP of gelu";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, StrAttr:$approximate);
   let results = (outs Model_FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ACTIVATION_TD

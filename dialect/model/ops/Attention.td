@@ -20,6 +20,7 @@ def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes
   let arguments = (ins Model_FloatTensor:$dout, Model_FloatTensor:$q, Model_FloatTensor:$k, Model_FloatTensor:$v,
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ATTENTION_TD

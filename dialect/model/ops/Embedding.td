@@ -14,6 +14,7 @@ def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", []> {
   let summary = "VJP of embedding: the table's gradient, rows added in a fixed order";
   let arguments = (ins Model_FloatTensor:$dy, Model_IntegerTensor:$indices);
   let results = (outs Model_FloatTensor:$dtable);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_EMBEDDING_TD

@@ -20,6 +20,7 @@ def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_Inf
   let arguments = (ins Model_FloatTensor:$dloss, Model_FloatTensor:$logits, Model_IntegerTensor:$targets,
                        Model_FloatTensor:$lse, StrAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs Model_FloatTensor:$dlogits);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_LOSS_TD

@@ -18,6 +18,7 @@ def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_InferType
   let summary = "VJP of layer_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_NORMALIZATION_TD

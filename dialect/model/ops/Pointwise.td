@@ -48,9 +48,11 @@ def Model_SelectOp : Model_Op<"select", [Model_InferTypes]> {
   let summary = "elementwise choice, broadcasting";
   let arguments = (ins Model_BoolTensor:$condition, Model_Tensor:$onTrue, Model_Tensor:$onFalse);
   let results = (outs Model_Tensor:$result);
+  let hasVerifier = 1;
 }
 
 def Model_CastOp : Model_Op<"cast", []> {
+  let extraClassDeclaration = [{ bool keepsResultTypes() { return true; } }];
   let summary = "another element type, rounded to nearest even";
   let arguments = (ins Model_Tensor:$operand);
   let results = (outs Model_Tensor:$result);

@@ -13,6 +13,7 @@ def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_InferTypes]> {
   let summary = "VJP of softmax";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$y);
   let results = (outs Model_FloatTensor:$dx);
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_SOFTMAX_TD

@@ -23,7 +23,7 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Model_ReadOp : Model_AnyOp<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter, or of a state beside it";
   let description = [{
     The value at the start of the step. `state` names an optimizer state of the parameter. A result of another float
@@ -82,9 +82,10 @@ def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
   let arguments = (ins Variadic<Model_Tensor>:$values);
   let builders = [OpBuilder<(ins), [{}]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 
-def Model_GradientOp : Model_AnyOp<"gradient", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, AllTypesMatch<["local", "mean"]>]> {
+def Model_GradientOp : Model_AnyOp<"gradient", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, AllTypesMatch<["local", "mean"]>]> {
   let summary = "from one micro-batch's gradient to the step's";
   let description = [{
     The operand is the gradient of a parameter on this rank's micro-batch, already divided by the number of
@@ -96,7 +97,7 @@ def Model_GradientOp : Model_AnyOp<"gradient", [DeclareOpInterfaceMethods<Symbol
   let assemblyFormat = "$parameter `,` $local attr-dict `:` type($local)";
 }
 
-def Model_StepMeanOp : Model_AnyOp<"step_mean", [AllTypesMatch<["local", "mean"]>]> {
+def Model_StepMeanOp : Model_AnyOp<"step_mean", [Pure, AllTypesMatch<["local", "mean"]>]> {
   let summary = "the mean of a scalar over micro-batches and data-parallel ranks";
   let arguments = (ins Model_F32Scalar:$local);
   let results = (outs Model_F32Scalar:$mean);
