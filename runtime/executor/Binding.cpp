@@ -1,0 +1,100 @@
+//===- Binding.cpp - views of a plan as addresses of one rank --------------------===//
+#include "runtime/executor/Binding.h"
+
+namespace sluice {
+namespace {
+
+/// Shape, dense strides, and all of it valid.
+Result<Operand> denseOperand(DType dtype, std::span<const std::int64_t> shape) {
+  if (shape.size() > maxRank)
+    return refusedError("rank of a view, expected at most " + std::to_string(maxRank) + " but got " +
+                        std::to_string(shape.size()));
+  Operand operand;
+  operand.dtype = dtype;
+  operand.rank = static_cast<int>(shape.size());
+  std::int64_t stride = 1;
+  for (int d = operand.rank - 1; d >= 0; --d) {
+    operand.shape[d] = operand.extent[d] = operand.global[d] = shape[d];
+    operand.strides[d] = stride;
+    stride *= shape[d];
+  }
+  return operand;
+}
+
+void restrict(Operand &operand, std::uint32_t dim, std::int64_t chunk, std::int64_t total, std::uint32_t coordinate) {
+  const std::int64_t begin = chunk * coordinate;
+  operand.extent[dim] = begin >= total ? 0 : std::min(chunk, total - begin);
+  operand.origin[dim] = begin;
+  operand.global[dim] = total;
+}
+
+} // namespace
+
+Result<void *> Binder::address(std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes) const {
+  if (buffer >= plan.buffers.size())
+    return refusedError("buffer of a view, expected less than " + std::to_string(plan.buffers.size()) + " but got " +
+                        std::to_string(buffer));
+  const plan::BufferT &in = *plan.buffers[buffer];
+  const Memory &arena = arenas[index(in.space)];
+  if (offset > in.bytes || bytes > in.bytes - offset)
+    return refusedError("end of a view in buffer '" + in.name + "', expected at most " + std::to_string(in.bytes) +
+                        " but got " + std::to_string(offset + bytes));
+  if (in.offset > arena.bytes || in.bytes > arena.bytes - in.offset)
+    return refusedError("end of buffer '" + in.name + "' in its arena, expected at most " +
+                        std::to_string(arena.bytes) + " but got " + std::to_string(in.offset + in.bytes));
+  return static_cast<void *>(static_cast<std::byte *>(arena.base) + in.offset + offset);
+}
+
+Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) const {
+  SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(view.dtype), view.shape));
+  if (!view.strides.empty()) {
+    if (view.strides.size() != view.shape.size())
+      return refusedError("strides of a view, expected " + std::to_string(view.shape.size()) + " but got " +
+                          std::to_string(view.strides.size()));
+    std::copy(view.strides.begin(), view.strides.end(), operand.strides.begin());
+  }
+  for (const auto &valid : view.valid) {
+    if (valid->dim >= view.shape.size())
+      return refusedError("padded dim of a view, expected less than " + std::to_string(view.shape.size()) +
+                          " but got " + std::to_string(valid->dim));
+    restrict(operand, valid->dim, valid->chunk, valid->total, coordinateAlong(plan, rank, valid->axes));
+  }
+  const std::optional<std::uint64_t> once = viewBytes(view);
+  std::uint64_t moved = 0;
+  std::uint64_t bytes = 0;
+  if (!once || __builtin_mul_overflow(view.repetition_stride, repeat == 0 ? 0 : repeat - 1, &moved) ||
+      __builtin_add_overflow(*once, moved, &bytes))
+    return refusedError("bytes of a view, expected a number below 2^64");
+  SLUICE_ASSIGN_OR_RETURN(operand.data, address(view.buffer, view.offset, bytes));
+  return BoundView{operand, view.repetition_stride};
+}
+
+Result<Operand> Binder::bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const {
+  std::vector<std::int64_t> shape = parameter.shape;
+  if (parameter.dim >= 0) {
+    if (static_cast<std::size_t>(parameter.dim) >= shape.size())
+      return refusedError("sharded dim of parameter '" + parameter.name + "', expected less than " +
+                          std::to_string(shape.size()) + " but got " + std::to_string(parameter.dim));
+    shape[parameter.dim] = parameter.chunk;
+  }
+  if (buffer >= plan.buffers.size())
+    return refusedError("buffer of parameter '" + parameter.name + "', expected less than " +
+                        std::to_string(plan.buffers.size()) + " but got " + std::to_string(buffer));
+  SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(plan.buffers[buffer]->dtype), shape));
+  if (parameter.dim >= 0)
+    restrict(operand, static_cast<std::uint32_t>(parameter.dim), parameter.chunk, parameter.shape[parameter.dim],
+             coordinateAlong(plan, rank, parameter.axes));
+  const std::uint64_t count = elementCount(shape).value_or(~std::uint64_t(0) / 16);
+  SLUICE_ASSIGN_OR_RETURN(operand.data, address(buffer, 0, count * dtypeBytes(operand.dtype)));
+  return operand;
+}
+
+Result<Operand> Binder::bindBuffer(std::uint32_t buffer) const {
+  SLUICE_ASSIGN_OR_RETURN(void *data, address(buffer, 0, 0));
+  const plan::BufferT &in = *plan.buffers[buffer];
+  SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(in.dtype), in.shape));
+  operand.data = data;
+  return operand;
+}
+
+} // namespace sluice

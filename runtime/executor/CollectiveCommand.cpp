@@ -1,0 +1,102 @@
+//===- CollectiveCommand.cpp - a coalesced collective as a command ---------------===//
+//
+// Collectives move whole chunks, padding included: their views are dense. Counts follow from the smaller side.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/executor/Commands.h"
+
+namespace sluice {
+namespace {
+
+class CollectiveCommand final : public InstructionCommand {
+public:
+  CollectiveCommand(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
+                    Communicator &communicator)
+      : InstructionCommand(context, place), collective(collective), communicator(communicator),
+        dtype(baseType(collective.dtype)), op(static_cast<Reduction>(collective.op)) {
+    label.instruction = place.index;
+    const std::int32_t unit = place.instruction->unit;
+    label.what = unit >= 0 && static_cast<std::size_t>(unit) < context.plan.units.size()
+                     ? std::string_view(context.plan.units[unit]->name)
+                     : std::string_view("no unit");
+  }
+
+  Status bind(const Binder &binder) {
+    const auto members = static_cast<std::uint64_t>(communicator.size());
+    const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
+    const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+    for (const auto &segment : collective.segments) {
+      SLUICE_ASSIGN_OR_RETURN(BoundView source, binder.bind(*segment->source, place.repeat));
+      SLUICE_ASSIGN_OR_RETURN(BoundView destination, binder.bind(*segment->destination, place.repeat));
+      if (!isDense(*segment->source) || !isDense(*segment->destination))
+        return refusedError("views of a collective, expected dense ones but got strides");
+      if (source.operand.dtype != dtype || destination.operand.dtype != dtype)
+        return refusedError("views of a collective, expected " + std::string(dtypeName(dtype)) + " but got " +
+                            std::string(dtypeName(source.operand.dtype)) + " and " +
+                            std::string(dtypeName(destination.operand.dtype)));
+      const std::uint64_t given = elementCount(segment->source->shape).value_or(0);
+      const std::uint64_t got = elementCount(segment->destination->shape).value_or(0);
+      if (given * (gathers ? members : 1) != got * (scatters ? members : 1))
+        return refusedError("segment of a collective of " + std::to_string(members) +
+                            " ranks, expected sizes that match but got " + std::to_string(given) + " and " +
+                            std::to_string(got) + " elements");
+      moves = moves || source.stride != 0 || destination.stride != 0;
+      sources.push_back(source);
+      destinations.push_back(destination);
+      pointers.push_back({source.operand.data, destination.operand.data, std::min(given, got)});
+    }
+    return {};
+  }
+
+  Status perform(void *nativeStream, std::uint32_t repetition) override {
+    if (moves)
+      for (std::size_t s = 0; s < pointers.size(); ++s) {
+        pointers[s].source = sources[s].at(repetition);
+        pointers[s].destination = destinations[s].at(repetition);
+      }
+    switch (collective.kind) {
+    case plan::CollectiveKind::all_gather:
+      return communicator.allGather(pointers, dtype, label, nativeStream);
+    case plan::CollectiveKind::reduce_scatter:
+      return communicator.reduceScatter(pointers, dtype, op, collective.scale, label, nativeStream);
+    case plan::CollectiveKind::all_reduce:
+      return communicator.allReduce(pointers, dtype, op, collective.scale, label, nativeStream);
+    case plan::CollectiveKind::broadcast:
+      return communicator.broadcast(pointers, dtype, /*root=*/0, label, nativeStream);
+    default:
+      return internalError("a collective of a reserved kind was bound");
+    }
+  }
+
+private:
+  const plan::CollectiveT &collective;
+  Communicator &communicator;
+  const DType dtype;
+  const Reduction op;
+  CallLabel label;
+  std::vector<BoundView> sources;
+  std::vector<BoundView> destinations;
+  std::vector<SegmentPointers> pointers;
+  bool moves = false;
+};
+
+} // namespace
+
+MadeCommand makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
+                           const Binder &binder, Communicator &communicator) {
+  switch (collective.kind) {
+  case plan::CollectiveKind::all_gather:
+  case plan::CollectiveKind::reduce_scatter:
+  case plan::CollectiveKind::all_reduce:
+  case plan::CollectiveKind::broadcast:
+    break;
+  default:
+    return refusedError("collective, expected all_gather, reduce_scatter, all_reduce or broadcast but got " +
+                        std::string(plan::EnumNameCollectiveKind(collective.kind)));
+  }
+  auto command = std::make_unique<CollectiveCommand>(context, place, collective, communicator);
+  SLUICE_RETURN_IF_ERROR(command->bind(binder));
+  return std::unique_ptr<InstructionCommand>(std::move(command));
+}
+
+} // namespace sluice

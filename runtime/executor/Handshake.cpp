@@ -1,0 +1,45 @@
+//===- Handshake.cpp - the same plan on every rank --------------------------------===//
+#include "runtime/executor/Handshake.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t digestBytes = 32;
+
+std::string hexadecimal(std::span<const std::uint8_t> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+} // namespace
+
+Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
+  std::vector<int> everybody(static_cast<std::size_t>(world.size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, world.create(rank, everybody, "handshake"));
+
+  std::vector<std::uint8_t> digests(everybody.size() * digestBytes);
+  std::uint8_t *own = digests.data() + static_cast<std::size_t>(rank) * digestBytes;
+  std::copy_n(plan.digest.begin(), std::min(plan.digest.size(), digestBytes), own);
+  const SegmentPointers segment{own, digests.data(), digestBytes};
+  SLUICE_RETURN_IF_ERROR(communicator->allGather({&segment, 1}, DType::u8, {0, "digest"}, nullptr));
+
+  const auto digestOf = [&](std::size_t r) { return std::span(digests).subspan(r * digestBytes, digestBytes); };
+  std::string others;
+  for (std::size_t r = 1; r < everybody.size(); ++r)
+    if (!std::ranges::equal(digestOf(r), digestOf(0)))
+      others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + hexadecimal(digestOf(r));
+  if (others.empty())
+    return {};
+  return refusedError("digest of the plan, expected " + hexadecimal(digestOf(0)) + " as on rank 0 but " + others);
+}
+
+} // namespace sluice

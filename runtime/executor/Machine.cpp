@@ -1,0 +1,57 @@
+//===- Machine.cpp - does a plan fit this runtime and this machine? --------------===//
+#include "runtime/executor/Machine.h"
+
+namespace sluice {
+namespace {
+
+/// Instruction sets in the order in which each holds the ones before it; -1: not known.
+int isaLevel(std::string_view isa) {
+  constexpr std::string_view names[] = {"sse2", "avx2", "avx512"};
+  for (int i = 0; i < 3; ++i)
+    if (names[i] == isa)
+      return i;
+  return -1;
+}
+
+} // namespace
+
+std::string_view machineIsa() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    return "avx512";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return "avx2";
+#endif
+  return "sse2";
+}
+
+Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
+  if (plan.catalogue != catalogueVersion())
+    return refusedError("kernel catalogue of the plan, expected version " + std::to_string(catalogueVersion()) +
+                        " but got " + std::to_string(plan.catalogue));
+  if (!plan.target)
+    return refusedError("target of the plan, expected one but got none");
+  if (plan.target->device != "cpu")
+    return refusedError("target.device of the plan, expected 'cpu' but got '" + plan.target->device + "'");
+  if (!plan.target->isa.empty()) {
+    const std::string_view machine = options.isa.empty() ? machineIsa() : std::string_view(options.isa);
+    const int wanted = isaLevel(plan.target->isa);
+    if (wanted < 0)
+      return refusedError("target.isa of the plan, expected avx512 or avx2 but got '" + plan.target->isa + "'");
+    if (wanted > isaLevel(machine))
+      return refusedError("instruction set of this machine, expected " + plan.target->isa +
+                          " as the plan's target.isa but got " + std::string(machine))
+          .withNote("compile the plan with target.isa = \"" + std::string(machine) + "\"");
+  }
+  if (options.threads > static_cast<int>(plan.target->threads))
+    return refusedError("threads of a rank, expected at most the plan's target.threads, " +
+                        std::to_string(plan.target->threads) + ", but got " + std::to_string(options.threads));
+  for (const std::string &kernel : plan.kernels)
+    if (!(options.findKernel ? options.findKernel(kernel, options.flavour) : findCpuKernel(kernel, options.flavour)))
+      return refusedError("kernel of the plan, expected one that the cpu device has but got '" + kernel + "'");
+  return {};
+}
+
+} // namespace sluice

@@ -1,0 +1,18 @@
+//===- Machine.h - does a plan fit this runtime and this machine? ----------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_MACHINE_H
+#define SLUICE_RUNTIME_EXECUTOR_MACHINE_H
+
+#include "runtime/executor/Executor.h"
+
+namespace sluice {
+
+/// The best instruction set of this machine that plans name: "avx512", "avx2" or "sse2".
+std::string_view machineIsa();
+
+/// Refuses a plan that this runtime cannot run: another device, another catalogue, a kernel that it does not know, an
+/// instruction set that the machine lacks, more threads than the plan was made for.
+Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_MACHINE_H
