@@ -1,0 +1,132 @@
+//===- OpReferenceTest.cpp - operations and derivatives against the reference -----------===//
+//
+// Each operation of test/reference/ops (or of $SLUICE_REFERENCE/ops) as a program: its outputs, and the gradients that
+// the compiler derives, against f64 numbers that PyTorch computed. In f32 within units of rounding times the size of
+// what was added up, in f64 to 1e-12.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/OpPrograms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+std::string referenceFolder() {
+  const char *other = std::getenv("SLUICE_REFERENCE");
+  return std::string(other ? other : SLUICE_SOURCE_DIR "/test/reference") + "/ops";
+}
+
+std::vector<OpCase> loadCases() {
+  std::vector<OpCase> cases;
+  std::ifstream file(referenceFolder() + "/index.json");
+  nlohmann::json index = nlohmann::json::parse(file, nullptr, false);
+  if (!index.is_object())
+    return cases;
+  for (const auto &item : index["cases"])
+    cases.push_back({item["name"], item["op"], item["attributes"], {}});
+  return cases;
+}
+
+class OpReference : public testing::TestWithParam<OpCase> {};
+
+/// The operation has its largest error in what it adds up: inputs' magnitude times the number of addends that meet in
+/// one output, at least the output's own magnitude.
+double tolerance(const OpCase &operation, const std::string &type, double magnitude) {
+  double unit = type == "f64" ? 1e-15 : 1.2e-7;
+  double addends = 1;
+  for (const auto &[name, tensor] : operation.tensors)
+    if (name.rfind("in.", 0) == 0 && (tensor.type == "f32" || tensor.type == "f64"))
+      for (std::int64_t extent : tensor.shape)
+        addends = std::max(addends, static_cast<double>(extent));
+  return 16 * unit * std::max(1.0, magnitude) * std::max(1.0, std::sqrt(addends));
+}
+
+void check(const OpCase &operation, const std::string &type) {
+  Function f;
+  if (!buildOperation(operation, type, f))
+    return;
+  std::vector<std::string> gradients;
+  std::string wrt;
+  for (const auto &[name, tensor] : operation.tensors)
+    if (name.rfind("grad.", 0) == 0) {
+      gradients.push_back(name.substr(5));
+      wrt += (wrt.empty() ? "" : ",") + std::to_string(f.index(name.substr(5)));
+    }
+  std::string label = operation.name + "-" + type;
+  // Inactive operations (optimizers, clipping) have outputs alone.
+  std::string pass = gradients.empty() ? "" : "-model-differentiate-function=\"function=f wrt=" + wrt + "\"";
+  Program program(f.module(), pass, label);
+  if (!program.isOk())
+    return;
+  TensorMap inputs;
+  for (const auto &[name, tensor] : operation.tensors) {
+    bool isFloat = tensor.type == "f32" || tensor.type == "f64";
+    if (name.rfind("in.", 0) == 0)
+      inputs[name.substr(3)] = isFloat ? withType(tensor, type) : tensor;
+    if (name.rfind("cotangent.", 0) == 0)
+      inputs[name] = withType(tensor, operation.op == "cross_entropy" && type == "f32" ? "f32" : type);
+  }
+  auto expectClose = [&](const TensorMap &actual, const std::string &name, const Tensor &expected) {
+    auto found = actual.find(name);
+    ASSERT_NE(found, actual.end()) << label << ": no output " << name;
+    Difference difference = compare(found->second, expected);
+    bool exact = expected.type == "bf16";
+    // Scalars of a step are f32 whatever the gradients are.
+    std::string by = operation.op == "clip_grad_norm" || operation.op.substr(0, 4) == "adam" || operation.op == "sgd"
+                         ? "f32"
+                         : type;
+    double bound = exact ? 0.0 : tolerance(operation, by, difference.magnitude);
+    EXPECT_LE(difference.largest, bound) << label << ": " << name << ", magnitude " << difference.magnitude;
+  };
+  TensorMap outputs = program.run("f", inputs);
+  for (const auto &[name, tensor] : operation.tensors)
+    if (name.rfind("out.", 0) == 0)
+      expectClose(outputs, name.substr(4), tensor);
+  if (gradients.empty())
+    return;
+  TensorMap derived = program.run("f_vjp", inputs);
+  for (const std::string &name : gradients)
+    expectClose(derived, "grad." + name, operation.tensors.at("grad." + name));
+}
+
+TEST_P(OpReference, MatchesInF32AndF64) {
+  OpCase operation = GetParam();
+  const auto &without = operationsWithoutOp();
+  if (std::find(without.begin(), without.end(), operation.op) != without.end())
+    GTEST_SKIP() << "the model dialect has no op for " << operation.op;
+  if (operation.name == "max.ties_first")
+    GTEST_SKIP() << "reduce_max shares the gradient among equal maxima (torch.amax); there is no op for torch.max with an axis";
+  operation.tensors = readSafetensors(referenceFolder() + "/" + operation.name + ".safetensors");
+  check(operation, "f32");
+  if (operation.op != "cast_f32_bf16")
+    check(operation, "f64");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpReference, testing::ValuesIn(loadCases()), [](const auto &info) {
+  std::string name = info.param.name;
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  return name;
+});
+
+TEST(OpReferenceIndex, HoldsOnlyOperationsThatAreBuiltOrListed) {
+  std::vector<OpCase> cases = loadCases();
+  ASSERT_GE(cases.size(), 60u);
+  const auto &without = operationsWithoutOp();
+  for (OpCase &operation : cases) {
+    Function f;
+    bool listed = std::find(without.begin(), without.end(), operation.op) != without.end();
+    operation.tensors = readSafetensors(referenceFolder() + "/" + operation.name + ".safetensors");
+    EXPECT_NE(buildOperation(operation, "f32", f), listed) << operation.op;
+  }
+}
+
+} // namespace
+} // namespace sluice::numeric

@@ -1,0 +1,231 @@
+//===- VjpTest.cpp - derivatives against finite differences and decompositions ----------===//
+//
+// For each op in f64: the cotangents that buildVjp gives, against central differences of the op itself, and for
+// composites against the derivative of their decomposition into primitives, which is also what the op's values are
+// compared with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/Program.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+/// A function of one op, the inputs to differentiate for, and values for all inputs.
+struct VjpCase {
+  std::string name;
+  std::function<void(Function &, TensorMap &)> build;
+  std::vector<std::string> wrt;
+  bool composite = false;
+};
+
+std::string given(Function &f, TensorMap &inputs, const std::string &name, std::vector<std::int64_t> shape,
+                  double scale = 1.0, double shift = 0.0) {
+  Tensor tensor = uniform("f64", shape, inputs.size() + 11);
+  for (double &value : tensor.values)
+    value = value * scale + shift;
+  inputs[name] = tensor;
+  return f.input(name, tensor.shape, "f64");
+}
+
+std::string indices(Function &f, TensorMap &inputs, const std::string &name, std::vector<std::int64_t> shape, int limit) {
+  Tensor tensor = uniform("f64", shape, inputs.size() + 5);
+  for (double &value : tensor.values)
+    value = std::floor((value + 1) / 2 * limit);
+  inputs[name] = withType(tensor, "i32");
+  return f.input(name, shape, "i32");
+}
+
+VjpCase unary(const std::string &op, double scale, double shift) {
+  return {op, [=](Function &f, TensorMap &inputs) {
+            std::string x = given(f, inputs, "x", {3, 5}, scale, shift);
+            f.output("y", f.op(op, {x}, "", "tensor<3x5xf64>"));
+          }, {"x"}};
+}
+
+VjpCase binary(const std::string &op) {
+  return {op, [=](Function &f, TensorMap &inputs) {
+            std::string a = given(f, inputs, "a", {3, 1, 5}), b = given(f, inputs, "b", {4, 5}, 0.5, 2.0);
+            f.output("y", f.op(op, {a, b}, "", "tensor<3x4x5xf64>"));
+          }, {"a", "b"}};
+}
+
+VjpCase matmul(const std::string &name, std::vector<std::int64_t> a, std::vector<std::int64_t> b,
+               const std::string &attributes, const std::string &result, bool bias, bool residual) {
+  return {name, [=](Function &f, TensorMap &inputs) {
+            std::string text = given(f, inputs, "a", a) + ", " + given(f, inputs, "b", b);
+            std::string types = f.type("%a") + ", " + f.type("%b");
+            std::int64_t columns = 5;
+            if (bias) {
+              text += " bias(" + given(f, inputs, "bias", {columns}) + ")";
+              types += ", " + f.type("%bias");
+            }
+            if (residual) {
+              text += " residual(" + given(f, inputs, "residual", {2, 3, 5}) + ")";
+              types += ", " + f.type("%residual");
+            }
+            f.output("y", f.raw("matmul " + text + " " + attributes + " : (" + types + ") -> " + result, result));
+          },
+          bias ? (residual ? std::vector<std::string>{"a", "b", "bias", "residual"}
+                           : std::vector<std::string>{"a", "b", "bias"})
+               : std::vector<std::string>{"a", "b"}};
+}
+
+VjpCase movement(const std::string &op, const std::string &attributes, const std::string &result) {
+  return {op, [=](Function &f, TensorMap &inputs) {
+            f.output("y", f.op(op, {given(f, inputs, "x", {2, 3, 4})}, attributes, result));
+          }, {"x"}};
+}
+
+VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t groups, const std::string &attributes) {
+  return {name, [=](Function &f, TensorMap &inputs) {
+            std::string q = given(f, inputs, "q", {2, 4, heads, 3}), k = given(f, inputs, "k", {2, 4, groups, 3}),
+                        v = given(f, inputs, "v", {2, 4, groups, 3});
+            f.output("out", f.ops("attention", {q, k, v}, attributes,
+                                  {tensorType({2, 4, heads, 3}, "f64"), tensorType({2, heads, 4}, "f64")})[0]);
+          }, {"q", "k", "v"}, true};
+}
+
+std::vector<VjpCase> cases() {
+  std::vector<VjpCase> list = {
+      binary("add"), binary("subtract"), binary("multiply"), binary("divide"), binary("maximum"),
+      unary("negate", 1, 0), unary("exp", 1, 0), unary("log", 0.5, 2), unary("tanh", 1, 0), unary("erf", 1, 0),
+      unary("sqrt", 0.5, 2), unary("rsqrt", 0.5, 2), unary("relu", 1, 0.001),
+      movement("scale", "{factor = 1.5}", "tensor<2x3x4xf64>"),
+      movement("reshape", "", "tensor<6x4xf64>"),
+      movement("broadcast", "", "tensor<5x2x3x4xf64>"),
+      movement("transpose", "{permutation = array<i64: 2, 0, 1>}", "tensor<4x2x3xf64>"),
+      movement("slice", "{start = array<i64: 0, 1, 0>, limit = array<i64: 2, 3, 4>, step = array<i64: 1, 1, 2>}",
+               "tensor<2x2x2xf64>"),
+      movement("pad", "{low = array<i64: 1, 0, 0>, high = array<i64: 0, 2, 0>, step = array<i64: 1, 1, 2>, value = 0.5}",
+               "tensor<3x5x7xf64>"),
+      movement("reduce_sum", "{dims = array<i64: 0, 2>}", "tensor<3xf64>"),
+      movement("reduce_mean", "{dims = array<i64: 1>, keep}", "tensor<2x1x4xf64>"),
+      movement("reduce_max", "{dims = array<i64: 2>}", "tensor<2x3xf64>"),
+      matmul("matmul", {2, 3, 4}, {4, 5}, "", "tensor<2x3x5xf64>", false, false),
+      matmul("matmul_batched", {2, 3, 4}, {2, 5, 4}, "{transpose_rhs}", "tensor<2x3x5xf64>", false, false),
+      matmul("matmul_transposed", {2, 4, 3}, {4, 5}, "{transpose_lhs}", "tensor<2x3x5xf64>", false, false),
+      matmul("matmul_both_transposed", {2, 4, 3}, {2, 5, 4}, "{transpose_lhs, transpose_rhs}", "tensor<2x3x5xf64>", false, false),
+      matmul("matmul_fused", {2, 3, 4}, {4, 5}, "", "tensor<2x3x5xf64>", true, true),
+      attention("attention", 2, 2, "{scale = 0.5, causal}"), attention("attention_full", 2, 1, "{scale = 0.7}")};
+  list.push_back({"select", [](Function &f, TensorMap &inputs) {
+                    std::string a = given(f, inputs, "a", {3, 4}), b = given(f, inputs, "b", {4}, 0.5, 0.2);
+                    std::string less = f.op("compare", {a, b}, "{predicate = \"lt\"}", "tensor<3x4xui8>");
+                    f.output("y", f.op("select", {less, a, b}, "", "tensor<3x4xf64>"));
+                  }, {"a", "b"}});
+  list.push_back({"concat", [](Function &f, TensorMap &inputs) {
+                    std::string a = given(f, inputs, "a", {2, 3}), b = given(f, inputs, "b", {2, 1});
+                    f.output("y", f.op("concat", {a, b, a}, "{dim = 1 : i64}", "tensor<2x7xf64>"));
+                  }, {"a", "b"}});
+  list.push_back({"split", [](Function &f, TensorMap &inputs) {
+                    auto parts = f.ops("split", {given(f, inputs, "x", {2, 6})}, "{dim = 1 : i64}",
+                                       {"tensor<2x2xf64>", "tensor<2x3xf64>", "tensor<2x1xf64>"});
+                    f.output("first", parts[0]);
+                    f.output("last", f.op("exp", {parts[2]}, "", "tensor<2x1xf64>"));
+                  }, {"x"}});
+  list.push_back({"gather", [](Function &f, TensorMap &inputs) {
+                    std::string table = given(f, inputs, "table", {5, 3}), index = indices(f, inputs, "index", {2, 4}, 5);
+                    f.output("y", f.op("gather", {table, index}, "", "tensor<2x4x3xf64>"));
+                  }, {"table"}});
+  list.push_back({"scatter_add", [](Function &f, TensorMap &inputs) {
+                    std::string rows = given(f, inputs, "rows", {4, 3}), index = indices(f, inputs, "index", {4}, 5);
+                    f.output("y", f.op("scatter_add", {rows, index}, "", "tensor<5x3xf64>"));
+                  }, {"rows"}});
+  list.push_back({"layer_norm", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {2, 3, 5}), w = given(f, inputs, "w", {5}), b = given(f, inputs, "b", {5});
+                    f.output("y", f.ops("layer_norm", {x, w, b}, "{epsilon = 1.0e-5}",
+                                        {"tensor<2x3x5xf64>", "tensor<2x3xf64>", "tensor<2x3xf64>"})[0]);
+                  }, {"x", "w", "b"}, true});
+  list.push_back({"softmax", [](Function &f, TensorMap &inputs) {
+                    f.output("y", f.op("softmax", {given(f, inputs, "x", {2, 3, 5}, 3)}, "", "tensor<2x3x5xf64>"));
+                  }, {"x"}, true});
+  for (const char *form : {"none", "tanh"})
+    list.push_back({std::string("gelu_") + form, [form](Function &f, TensorMap &inputs) {
+                      f.output("y", f.op("gelu", {given(f, inputs, "x", {4, 5}, 3)},
+                                         std::string("{approximate = \"") + form + "\"}", "tensor<4x5xf64>"));
+                    }, {"x"}, true});
+  list.push_back({"embedding", [](Function &f, TensorMap &inputs) {
+                    std::string table = given(f, inputs, "table", {5, 3}), index = indices(f, inputs, "index", {2, 4}, 5);
+                    f.output("y", f.op("embedding", {table, index}, "", "tensor<2x4x3xf64>"));
+                  }, {"table"}, true});
+  for (const char *form : {"mean", "sum"})
+    list.push_back({std::string("cross_entropy_") + form, [form](Function &f, TensorMap &inputs) {
+                      std::string logits = given(f, inputs, "logits", {6, 5}, 3), target = indices(f, inputs, "target", {6}, 5);
+                      f.output("loss", f.ops("cross_entropy", {logits, target}, std::string("{reduction = \"") + form + "\"}",
+                                             {"tensor<f64>", "tensor<6xf64>"})[0]);
+                    }, {"logits"}, true});
+  return list;
+}
+
+class Vjp : public testing::TestWithParam<VjpCase> {};
+
+std::string differentiate(const Function &f, const std::vector<std::string> &wrt) {
+  std::string list;
+  for (const std::string &name : wrt)
+    list += (list.empty() ? "" : ",") + std::to_string(f.index(name));
+  return "-model-differentiate-function=\"function=f wrt=" + list + "\"";
+}
+
+TEST_P(Vjp, MatchesFiniteDifferences) {
+  const VjpCase &vjp = GetParam();
+  Function f;
+  TensorMap inputs;
+  vjp.build(f, inputs);
+  Program program(f.module(), differentiate(f, vjp.wrt), "vjp-" + vjp.name);
+  ASSERT_TRUE(program.isOk());
+  TensorMap outputs = program.run("f", inputs);
+  for (const auto &[name, tensor] : outputs)
+    inputs["cotangent." + name] = uniform("f64", tensor.shape, 99);
+  auto objective = [&](const TensorMap &at) {
+    double sum = 0;
+    for (const auto &[name, tensor] : program.run("f", at))
+      for (std::size_t i = 0; i < tensor.size(); ++i)
+        sum += tensor.values[i] * inputs.at("cotangent." + name).values[i];
+    return sum;
+  };
+  TensorMap derived = program.run("f_vjp", inputs);
+  const double step = 1e-5;
+  for (const std::string &name : vjp.wrt) {
+    ASSERT_TRUE(derived.count("grad." + name)) << name;
+    const Tensor &gradient = derived.at("grad." + name);
+    ASSERT_EQ(gradient.shape, inputs.at(name).shape) << name;
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      TensorMap moved = inputs;
+      moved[name].values[i] += step;
+      double up = objective(moved);
+      moved[name].values[i] -= 2 * step;
+      double numeric = (up - objective(moved)) / (2 * step);
+      EXPECT_NEAR(gradient.values[i], numeric, 1e-8 + 1e-7 * std::abs(numeric)) << name << " element " << i;
+    }
+  }
+}
+
+TEST_P(Vjp, MatchesTheDecomposition) {
+  const VjpCase &vjp = GetParam();
+  if (!vjp.composite)
+    return; // A primitive is its own decomposition.
+  Function f;
+  TensorMap inputs;
+  vjp.build(f, inputs);
+  std::string pass = differentiate(f, vjp.wrt);
+  Program fused(f.module(), pass, "fused-" + vjp.name);
+  Program primitives(f.module(), "-model-decompose " + pass, "primitives-" + vjp.name);
+  ASSERT_TRUE(fused.isOk() && primitives.isOk());
+  TensorMap outputs = fused.run("f", inputs), reference = primitives.run("f", inputs);
+  for (const auto &[name, tensor] : outputs) {
+    EXPECT_LE(compare(tensor, reference.at(name)).largest, 1e-12) << name;
+    inputs["cotangent." + name] = uniform("f64", tensor.shape, 99);
+  }
+  TensorMap derived = fused.run("f_vjp", inputs), expected = primitives.run("f_vjp", inputs);
+  for (const auto &[name, tensor] : derived)
+    EXPECT_LE(compare(tensor, expected.at(name)).largest, 1e-12) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Vjp, testing::ValuesIn(cases()), [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace sluice::numeric
