@@ -1,0 +1,233 @@
+//===- PackingSolver.cpp - places intervals in little space -------------------------===//
+#include "passes/solver/PackingSolver.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace sluice {
+namespace {
+
+std::uint64_t alignUp(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// For each buffer the others that it must not meet.
+class Neighbours {
+public:
+  explicit Neighbours(const PackingProblem &problem) : lists(problem.buffers.size()) {
+    std::vector<std::uint32_t> byBegin(problem.buffers.size());
+    std::iota(byBegin.begin(), byBegin.end(), 0);
+    const auto &buffers = problem.buffers;
+    std::stable_sort(byBegin.begin(), byBegin.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return buffers[a].begin < buffers[b].begin; });
+    std::vector<std::uint32_t> live;
+    for (std::uint32_t next : byBegin) {
+      if (buffers[next].begin >= buffers[next].end || buffers[next].bytes == 0)
+        continue;
+      std::erase_if(live, [&](std::uint32_t old) { return buffers[old].end <= buffers[next].begin; });
+      for (std::uint32_t old : live) {
+        lists[old].push_back(next);
+        lists[next].push_back(old);
+      }
+      live.push_back(next);
+    }
+  }
+  const std::vector<std::uint32_t> &of(std::uint32_t buffer) const { return lists[buffer]; }
+
+private:
+  std::vector<std::vector<std::uint32_t>> lists;
+};
+
+/// Greedy placement in a given order, with memory kept between runs.
+class Placer {
+public:
+  Placer(const PackingProblem &problem) : problem(problem), neighbours(problem) {}
+
+  std::uint64_t steps() const { return stepCount; }
+
+  /// Places in `order`. Gives up (height = max) as soon as the height reaches `limit`.
+  PackingSolution place(const std::vector<std::uint32_t> &order, PackingFit fit, std::uint64_t limit) {
+    PackingSolution solution;
+    solution.offsets.assign(problem.buffers.size(), unplaced);
+    for (std::uint32_t buffer : order) {
+      solution.offsets[buffer] = gapFor(buffer, fit, solution.offsets);
+      solution.height = std::max(solution.height, solution.offsets[buffer] + problem.buffers[buffer].bytes);
+      if (solution.height >= limit) {
+        solution.height = std::numeric_limits<std::uint64_t>::max();
+        return solution;
+      }
+    }
+    return solution;
+  }
+
+private:
+  static constexpr std::uint64_t unplaced = std::numeric_limits<std::uint64_t>::max();
+  struct Taken {
+    std::uint64_t begin, end;
+  };
+
+  std::uint64_t gapFor(std::uint32_t buffer, PackingFit fit, const std::vector<std::uint64_t> &offsets) {
+    const std::uint64_t bytes = problem.buffers[buffer].bytes;
+    if (bytes == 0 || problem.buffers[buffer].begin >= problem.buffers[buffer].end)
+      return 0;
+    taken.clear();
+    for (std::uint32_t other : neighbours.of(buffer))
+      if (offsets[other] != unplaced)
+        taken.push_back({offsets[other], offsets[other] + problem.buffers[other].bytes});
+    stepCount += neighbours.of(buffer).size() + 1;
+    std::sort(taken.begin(), taken.end(), [](const Taken &a, const Taken &b) { return a.begin < b.begin; });
+    std::uint64_t top = 0, bestOffset = unplaced, bestGap = unplaced;
+    for (const Taken &next : taken) {
+      if (next.begin >= top + bytes) {
+        if (fit == PackingFit::first)
+          return top;
+        if (next.begin - top < bestGap) {
+          bestGap = next.begin - top;
+          bestOffset = top;
+        }
+      }
+      top = std::max(top, alignUp(next.end, problem.alignment));
+    }
+    return bestOffset != unplaced ? bestOffset : top;
+  }
+
+  const PackingProblem &problem;
+  Neighbours neighbours;
+  std::vector<Taken> taken;
+  std::uint64_t stepCount = 0;
+};
+
+std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder order) {
+  std::vector<std::uint32_t> ids(problem.buffers.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto key = [&](std::uint32_t id) -> double {
+    const PackingBuffer &b = problem.buffers[id];
+    const double span = b.end > b.begin ? b.end - b.begin : 0;
+    switch (order) {
+    case PackingOrder::size:
+      return -double(b.bytes);
+    case PackingOrder::lifespan:
+      return -span;
+    case PackingOrder::area:
+      return -span * double(b.bytes);
+    case PackingOrder::begin:
+      return b.begin;
+    case PackingOrder::end:
+      return -double(b.end);
+    }
+    return 0;
+  };
+  std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const double x = key(a), y = key(b);
+    return x != y ? x < y : problem.buffers[a].bytes > problem.buffers[b].bytes;
+  });
+  return ids;
+}
+
+/// A small counter-based generator: the same numbers on every machine.
+class Numbers {
+public:
+  std::uint32_t below(std::uint32_t bound) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::uint32_t>(((state >> 33) * bound) >> 31);
+  }
+
+private:
+  std::uint64_t state = 0x853c49e6748fea9bu;
+};
+
+/// Moves those that reach the top of `solution`, and now and then one at random, towards the front.
+std::vector<std::uint32_t> disturbed(const PackingProblem &problem, const PackingSolution &solution,
+                                     const std::vector<std::uint32_t> &order, Numbers &numbers) {
+  std::vector<std::uint32_t> result = order;
+  const auto count = static_cast<std::uint32_t>(result.size());
+  const auto moveUp = [&](std::uint32_t position, std::uint32_t target) {
+    std::rotate(result.begin() + target, result.begin() + position, result.begin() + position + 1);
+  };
+  for (std::uint32_t p = 0; p < count; ++p) {
+    const std::uint32_t buffer = result[p];
+    if (solution.offsets[buffer] + problem.buffers[buffer].bytes == solution.height && p > 0)
+      moveUp(p, numbers.below(p));
+  }
+  for (std::uint32_t swaps = numbers.below(4); swaps > 0; --swaps) {
+    const std::uint32_t p = numbers.below(count);
+    if (p > 0)
+      moveUp(p, numbers.below(p));
+  }
+  return result;
+}
+
+} // namespace
+
+std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment) {
+  struct Change {
+    std::uint32_t at;
+    bool starts;
+    std::uint64_t bytes;
+  };
+  std::vector<Change> changes;
+  for (const PackingBuffer &b : problem.buffers)
+    if (b.begin < b.end) {
+      changes.push_back({b.begin, true, alignUp(b.bytes, alignment)});
+      changes.push_back({b.end, false, alignUp(b.bytes, alignment)});
+    }
+  std::sort(changes.begin(), changes.end(),
+            [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.starts < b.starts; });
+  std::uint64_t live = 0, most = 0;
+  for (const Change &change : changes) {
+    live = change.starts ? live + change.bytes : live - change.bytes;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, PackingFit fit) {
+  return Placer(problem).place(sortedBy(problem, order), fit, std::numeric_limits<std::uint64_t>::max());
+}
+
+PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions &options) {
+  Placer placer(problem);
+  // Reached when no instant can have less, up to the rounding of one buffer.
+  const std::uint64_t least = largestLiveSum(problem, problem.alignment);
+  PackingSolution best;
+  best.height = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::uint32_t> bestOrder;
+  PackingFit bestFit = PackingFit::first;
+  for (PackingOrder order : packingOrders)
+    for (PackingFit fit : {PackingFit::first, PackingFit::best}) {
+      std::vector<std::uint32_t> ids = sortedBy(problem, order);
+      PackingSolution found = placer.place(ids, fit, best.height);
+      if (found.height < best.height) {
+        best = std::move(found);
+        bestOrder = std::move(ids);
+        bestFit = fit;
+      }
+      if (best.height <= least)
+        return best;
+    }
+  Numbers numbers;
+  std::vector<std::uint32_t> order = bestOrder;
+  PackingSolution current = best;
+  while (!order.empty() && placer.steps() < options.searchSteps && best.height > least) {
+    std::vector<std::uint32_t> candidate = disturbed(problem, current, order, numbers);
+    // Slightly higher ones are walked through: the way down is not always straight.
+    PackingSolution found = placer.place(candidate, bestFit, best.height + best.height / 200 + 1);
+    if (found.height > best.height + best.height / 200) {
+      if (numbers.below(16) == 0) {
+        order = bestOrder;
+        current = best;
+      }
+      continue;
+    }
+    order = std::move(candidate);
+    current = std::move(found);
+    if (current.height < best.height) {
+      best = current;
+      bestOrder = order;
+    }
+  }
+  return best;
+}
+
+} // namespace sluice
