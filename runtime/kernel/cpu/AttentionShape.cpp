@@ -1,0 +1,42 @@
+//===- AttentionShape.cpp - resolving the operands of attention ---------------===//
+#include "runtime/kernel/cpu/AttentionShape.h"
+
+#include <cmath>
+
+namespace sluice::cpu {
+
+Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelRequest &request, const Operand &q,
+                                          const Operand &k, const Operand &v,
+                                          std::initializer_list<const Operand *> likeQ, const Operand &statistics) {
+  Check check(kernel, request);
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  for (const Operand *operand : {&q, &k, &v})
+    SLUICE_RETURN_IF_ERROR(check.rank(*operand, 4));
+  AttentionShape shape;
+  shape.batch = q.extent[0];
+  shape.queries = q.extent[1];
+  shape.heads = q.extent[2];
+  shape.size = q.extent[3];
+  shape.keys = k.extent[1];
+  shape.keyHeads = k.extent[2];
+  SLUICE_RETURN_IF_ERROR(check.dim(k, 0, shape.batch));
+  SLUICE_RETURN_IF_ERROR(check.dim(k, 3, shape.size));
+  SLUICE_RETURN_IF_ERROR(check.extent(v, k));
+  for (const Operand *operand : likeQ)
+    SLUICE_RETURN_IF_ERROR(check.extent(*operand, q));
+  SLUICE_RETURN_IF_ERROR(check.rank(statistics, 3));
+  SLUICE_RETURN_IF_ERROR(check.dim(statistics, 0, shape.batch));
+  SLUICE_RETURN_IF_ERROR(check.dim(statistics, 1, shape.heads));
+  SLUICE_RETURN_IF_ERROR(check.dim(statistics, 2, shape.queries));
+  if (shape.keyHeads < 1 || shape.heads % shape.keyHeads)
+    return check.refuse("key heads, expected a divisor of " + std::to_string(shape.heads) + " but got " +
+                        std::to_string(shape.keyHeads));
+  if (shape.size < 1 || shape.size > maxHeadSize)
+    return check.refuse("head size, expected 1 to " + std::to_string(maxHeadSize) + " but got " +
+                        std::to_string(shape.size));
+  shape.scale = numberAttribute(request, "scale", 1 / std::sqrt(static_cast<double>(shape.size)));
+  shape.causal = integerAttribute(request, "causal", 0) != 0;
+  return shape;
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,34 @@
+//===- AttentionShape.h - the operands of attention, resolved -----------------===//
+//
+// q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
+// keys 0 to t. Row statistics [B, H, T] are the logarithm of the sum of exponentials of the scaled scores.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
+#define SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
+
+#include "runtime/kernel/cpu/Bound.h"
+
+namespace sluice::cpu {
+
+/// Bound of D, so that a row fits on the stack.
+inline constexpr std::int64_t maxHeadSize = 512;
+
+struct AttentionShape {
+  std::int64_t batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0, size = 0;
+  double scale = 1;
+  bool causal = false;
+
+  std::int64_t headsPerKey() const { return heads / keyHeads; }
+  /// Keys that query t reads: [0, visible(t)).
+  std::int64_t visible(std::int64_t t) const { return causal && t + 1 < keys ? t + 1 : keys; }
+
+  /// `q`, `k`, `v` are operands of the request; `likeQ` and `statistics` those that must go with them.
+  static Result<AttentionShape> of(std::string_view kernel, const KernelRequest &request, const Operand &q,
+                                   const Operand &k, const Operand &v, std::initializer_list<const Operand *> likeQ,
+                                   const Operand &statistics);
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H

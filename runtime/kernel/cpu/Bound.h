@@ -1,0 +1,106 @@
+//===- Bound.h - making bound kernels and checking their requests -------------===//
+//
+// A request comes from a plan, and a plan from anywhere: each prepare function checks counts, types and extents with
+// Check before it trusts them, so that a kernel that was made never leaves its operands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
+#define SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
+
+#include "runtime/kernel/cpu/Walk.h"
+
+#include <initializer_list>
+#include <string>
+
+namespace sluice::cpu {
+
+using Bound = Result<std::unique_ptr<BoundKernel>>;
+
+/// Operands of a run, with the data pointers of this run.
+struct Call {
+  std::vector<Operand> inputs, outputs;
+  int threads = 1;
+  std::uint64_t workspaceBytes = 0;
+  void *workspace = nullptr;
+};
+
+/// A kernel that is one function of its call.
+template <typename Function> class FunctionKernel final : public BoundKernel {
+public:
+  FunctionKernel(const KernelRequest &request, Function body) : body(std::move(body)) {
+    call.inputs.assign(request.inputs.begin(), request.inputs.end());
+    call.outputs.assign(request.outputs.begin(), request.outputs.end());
+    call.threads = request.threads < 1 ? 1 : request.threads;
+    call.workspaceBytes = request.workspace;
+  }
+  Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i)
+      call.inputs[i].data = inputs[i];
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+      call.outputs[i].data = outputs[i];
+    call.workspace = workspace;
+    return body(call);
+  }
+
+private:
+  Call call;
+  Function body;
+};
+
+template <typename Function> Bound makeKernel(const KernelRequest &request, Function body) {
+  return Bound(std::unique_ptr<BoundKernel>(new FunctionKernel<Function>(request, std::move(body))));
+}
+
+/// A number that may be given as an integer.
+inline double numberAttribute(const KernelRequest &request, std::string_view name, double fallback) {
+  if (!request.attributes)
+    return fallback;
+  double number = request.attributes->number(name, fallback);
+  std::int64_t integer = request.attributes->integer(name, 0);
+  return number == 0 && integer != 0 ? static_cast<double>(integer) : number;
+}
+inline std::int64_t integerAttribute(const KernelRequest &request, std::string_view name, std::int64_t fallback) {
+  return request.attributes ? request.attributes->integer(name, fallback) : fallback;
+}
+inline std::span<const std::int64_t> listAttribute(const KernelRequest &request, std::string_view name) {
+  return request.attributes ? request.attributes->list(name) : std::span<const std::int64_t>();
+}
+
+/// Says what a request lacks. Every method returns ok or a refusal that names the kernel and the operand.
+class Check {
+public:
+  Check(std::string_view kernel, const KernelRequest &request) : kernel(kernel), request(request) {}
+
+  Status count(std::size_t inputs, std::size_t outputs) const;
+  Status countAtLeast(std::size_t inputs, std::size_t outputs) const;
+  /// Every operand is f32, f64 or bf16, and rank and extents are sound.
+  Status computable(const Operand &operand) const;
+  Status computable() const;
+  Status dtype(const Operand &operand, DType expected) const;
+  Status integer(const Operand &operand) const;
+  Status rank(const Operand &operand, int expected) const;
+  Status extent(const Operand &operand, const Operand &expected) const;
+  Status broadcast(const Operand &operand, const Operand &frame) const;
+  Status scalar(const Operand &operand) const;
+  /// Extent of one dim.
+  Status dim(const Operand &operand, int dim, std::int64_t expected) const;
+  /// Extents of dims [begin, end) against those of `expected`'s from `from` on.
+  Status dims(const Operand &operand, int begin, int end, const Operand &expected, int from = 0) const;
+  Status workspace(std::uint64_t needed) const;
+  Status refuse(const std::string &what) const;
+
+private:
+  std::string name(const Operand &operand) const;
+  std::string_view kernel;
+  const KernelRequest &request;
+};
+
+/// A fast kernel under its catalogue name.
+struct FastKernel {
+  std::string_view name;
+  PrepareFunction prepare;
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_BOUND_H

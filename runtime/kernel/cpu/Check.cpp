@@ -1,0 +1,123 @@
+//===- Check.cpp - what a kernel request must satisfy -------------------------===//
+#include "runtime/kernel/cpu/Bound.h"
+
+namespace sluice::cpu {
+namespace {
+
+std::string extentText(const Operand &operand) {
+  std::string text = "[";
+  for (int d = 0; d < operand.rank; ++d)
+    text.append(d ? ", " : "").append(std::to_string(operand.extent[d]));
+  return text + "]";
+}
+
+} // namespace
+
+std::string Check::name(const Operand &operand) const {
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    if (&request.inputs[i] == &operand)
+      return "input " + std::to_string(i);
+  for (std::size_t i = 0; i < request.outputs.size(); ++i)
+    if (&request.outputs[i] == &operand)
+      return "output " + std::to_string(i);
+  return "operand";
+}
+
+Status Check::refuse(const std::string &what) const {
+  return refusedError("kernel '" + std::string(kernel) + "' " + what);
+}
+
+Status Check::count(std::size_t inputs, std::size_t outputs) const {
+  if (request.inputs.size() != inputs)
+    return refuse("inputs, expected " + std::to_string(inputs) + " but got " + std::to_string(request.inputs.size()));
+  if (request.outputs.size() != outputs)
+    return refuse("outputs, expected " + std::to_string(outputs) + " but got " +
+                  std::to_string(request.outputs.size()));
+  return Status::ok();
+}
+
+Status Check::countAtLeast(std::size_t inputs, std::size_t outputs) const {
+  if (request.inputs.size() < inputs)
+    return refuse("inputs, expected at least " + std::to_string(inputs) + " but got " +
+                  std::to_string(request.inputs.size()));
+  if (request.outputs.size() != outputs)
+    return refuse("outputs, expected " + std::to_string(outputs) + " but got " +
+                  std::to_string(request.outputs.size()));
+  return Status::ok();
+}
+
+Status Check::computable(const Operand &operand) const {
+  if (operand.dtype != DType::f32 && operand.dtype != DType::f64 && operand.dtype != DType::bf16)
+    return refuse(name(operand) + " dtype, expected f32, f64 or bf16 but got " +
+                  std::string(dtypeName(operand.dtype)));
+  return Status::ok();
+}
+
+Status Check::computable() const {
+  for (const Operand &operand : request.inputs)
+    SLUICE_RETURN_IF_ERROR(computable(operand));
+  for (const Operand &operand : request.outputs)
+    SLUICE_RETURN_IF_ERROR(computable(operand));
+  return Status::ok();
+}
+
+Status Check::dtype(const Operand &operand, DType expected) const {
+  if (operand.dtype != expected)
+    return refuse(name(operand) + " dtype, expected " + std::string(dtypeName(expected)) + " but got " +
+                  std::string(dtypeName(operand.dtype)));
+  return Status::ok();
+}
+
+Status Check::integer(const Operand &operand) const {
+  if (operand.dtype != DType::i32 && operand.dtype != DType::i64 && operand.dtype != DType::u8)
+    return refuse(name(operand) + " dtype, expected i32, i64 or u8 but got " + std::string(dtypeName(operand.dtype)));
+  return Status::ok();
+}
+
+Status Check::rank(const Operand &operand, int expected) const {
+  if (operand.rank != expected)
+    return refuse(name(operand) + " rank, expected " + std::to_string(expected) + " but got " +
+                  std::to_string(operand.rank));
+  return Status::ok();
+}
+
+Status Check::extent(const Operand &operand, const Operand &expected) const {
+  if (!sameExtent(operand, expected))
+    return refuse(name(operand) + " extents, expected " + extentText(expected) + " but got " + extentText(operand));
+  return Status::ok();
+}
+
+Status Check::broadcast(const Operand &operand, const Operand &frame) const {
+  if (!broadcasts(operand, frame))
+    return refuse(name(operand) + " extents, expected what broadcasts to " + extentText(frame) + " but got " +
+                  extentText(operand));
+  return Status::ok();
+}
+
+Status Check::scalar(const Operand &operand) const {
+  if (operand.elements() != 1)
+    return refuse(name(operand) + " extents, expected one element but got " + extentText(operand));
+  return Status::ok();
+}
+
+Status Check::dim(const Operand &operand, int dim, std::int64_t expected) const {
+  if (operand.extent[dim] != expected)
+    return refuse(name(operand) + " extent of dim " + std::to_string(dim) + ", expected " + std::to_string(expected) +
+                  " but got " + std::to_string(operand.extent[dim]));
+  return Status::ok();
+}
+
+Status Check::dims(const Operand &operand, int begin, int end, const Operand &expected, int from) const {
+  for (int d = begin; d < end; ++d)
+    SLUICE_RETURN_IF_ERROR(dim(operand, d, expected.extent[from + d - begin]));
+  return Status::ok();
+}
+
+Status Check::workspace(std::uint64_t needed) const {
+  if (needed > request.workspace)
+    return refuse("workspace, expected at least " + std::to_string(needed) + " bytes but got " +
+                  std::to_string(request.workspace));
+  return Status::ok();
+}
+
+} // namespace sluice::cpu

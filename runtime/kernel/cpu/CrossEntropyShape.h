@@ -1,0 +1,51 @@
+//===- CrossEntropyShape.h - the operands of cross entropy, resolved ----------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_CROSSENTROPYSHAPE_H
+#define SLUICE_RUNTIME_KERNEL_CPU_CROSSENTROPYSHAPE_H
+
+#include "runtime/kernel/cpu/Bound.h"
+
+namespace sluice::cpu {
+
+struct CrossEntropyShape {
+  std::int64_t classes = 0, ignore = -100;
+  bool mean = true;
+
+  static std::int64_t target(const Operand &targets, std::int64_t row) {
+    return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
+  }
+  /// Rows that count in the mean.
+  std::int64_t counted(const Operand &targets) const {
+    std::int64_t count = 0;
+    for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row)
+      count += target(targets, row) != ignore;
+    return count;
+  }
+  Status targetError(std::int64_t row, std::int64_t target) const {
+    return failedError("target of row " + std::to_string(row) + ", expected 0 to " + std::to_string(classes - 1) +
+                       " but got " + std::to_string(target));
+  }
+
+  static Result<CrossEntropyShape> of(std::string_view kernel, const KernelRequest &request, const Operand &logits,
+                                      const Operand &targets, const Operand &lse, const Operand &loss) {
+    Check check(kernel, request);
+    for (const Operand *operand : {&logits, &lse, &loss})
+      SLUICE_RETURN_IF_ERROR(check.computable(*operand));
+    SLUICE_RETURN_IF_ERROR(check.integer(targets));
+    if (logits.rank < 1)
+      return check.rank(logits, 1);
+    for (const Operand *operand : {&targets, &lse}) {
+      SLUICE_RETURN_IF_ERROR(check.rank(*operand, logits.rank - 1));
+      SLUICE_RETURN_IF_ERROR(check.dims(*operand, 0, logits.rank - 1, logits));
+    }
+    SLUICE_RETURN_IF_ERROR(check.scalar(loss));
+    CrossEntropyShape shape;
+    shape.classes = logits.extent[logits.rank - 1];
+    shape.ignore = integerAttribute(request, "ignore_index", -100);
+    shape.mean = integerAttribute(request, "reduction", 0) == 0;
+    return shape;
+  }
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_CROSSENTROPYSHAPE_H

@@ -1,0 +1,18 @@
+//===- Registry.h - the CPU kernels by family ---------------------------------===//
+//
+// Each family lists the kernels that have a fast form; every catalogue entry has a reference (reference/References.h),
+// which also serves where there is no fast form. Nothing registers itself, so that a static link keeps all.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_REGISTRY_H
+#define SLUICE_RUNTIME_KERNEL_CPU_REGISTRY_H
+
+#include "runtime/kernel/cpu/Bound.h"
+
+namespace sluice::cpu {
+
+using FastKernels = std::span<const FastKernel>;
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_REGISTRY_H

@@ -1,0 +1,53 @@
+//===- SortedIndices.h - which positions name a row, in order -----------------===//
+//
+// A list of indices sorted by row and, within a row, by position: the order in which scattered rows are added, known
+// before the adding, so that it does not depend on threads. The list lives in the kernel's workspace.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H
+#define SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H
+
+#include "runtime/kernel/cpu/Walk.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sluice::cpu {
+
+inline Status indexError(std::string_view kernel, std::int64_t position, std::int64_t index, std::int64_t rows) {
+  return failedError("index " + std::to_string(position) + " of " + std::string(kernel) + ", expected 0 to " +
+                     std::to_string(rows - 1) + " but got " + std::to_string(index));
+}
+
+class SortedIndices {
+public:
+  /// Workspace for `count` indices.
+  static std::uint64_t bytes(std::int64_t count) { return static_cast<std::uint64_t>(count) * 8; }
+
+  explicit SortedIndices(void *workspace) : words(static_cast<std::uint64_t *>(workspace)) {}
+
+  /// Rows and positions are below 2^32. Fails on an index outside [0, rows).
+  Status sort(std::string_view kernel, const Operand &indices, std::int64_t rows) {
+    count = indices.elements();
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
+      if (index < 0 || index >= rows)
+        return indexError(kernel, i, index, rows);
+      words[i] = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
+    }
+    // Distinct words: any sorting algorithm gives the same order, and this one needs no memory.
+    std::sort(words, words + count);
+    return Status::ok();
+  }
+  std::int64_t row(std::int64_t i) const { return static_cast<std::int64_t>(words[i] >> 32); }
+  std::int64_t position(std::int64_t i) const { return static_cast<std::int64_t>(words[i] & 0xffffffffu); }
+
+  std::int64_t count = 0;
+
+private:
+  std::uint64_t *words;
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H

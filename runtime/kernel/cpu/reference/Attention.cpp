@@ -1,0 +1,133 @@
+//===- Attention.cpp - attention row by row -----------------------------------===//
+//
+//   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
+//   ds[t, s] = scale p[t, s] (dout[t].v[s] - dout[t].out[t])
+//   dq[t] = sum_s ds k[s],   dk[s] = sum_t ds q[t],   dv[s] = sum_t p dout[t]
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/AttentionShape.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+#include <limits>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// The row [batch, token, head, :] of an operand.
+struct Row {
+  const Operand &operand;
+  std::int64_t offset, stride;
+  Row(const Operand &o, std::int64_t b, std::int64_t t, std::int64_t h)
+      : operand(o), offset(b * o.strides[0] + t * o.strides[1] + h * o.strides[2]), stride(o.strides[3]) {}
+  double operator[](std::int64_t d) const { return load(operand, offset + d * stride); }
+  void set(std::int64_t d, double value) const { store(operand, offset + d * stride, value); }
+};
+
+double dot(const Row &a, const Row &b, std::int64_t size) {
+  double sum = 0;
+  for (std::int64_t d = 0; d < size; ++d)
+    sum += a[d] * b[d];
+  return sum;
+}
+
+std::int64_t statisticAt(const Operand &o, std::int64_t b, std::int64_t h, std::int64_t t) {
+  return b * o.strides[0] + h * o.strides[1] + t * o.strides[2];
+}
+
+void forwardRow(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t) {
+  const Operand &k = call.inputs[1], &v = call.inputs[2];
+  Row q(call.inputs[0], b, t, h), out(call.outputs[0], b, t, h);
+  std::int64_t g = h / s.headsPerKey(), visible = s.visible(t);
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0, row[maxHeadSize] = {};
+  for (std::int64_t j = 0; j < visible; ++j)
+    largest = std::fmax(largest, s.scale * dot(q, Row(k, b, j, g), s.size));
+  for (std::int64_t j = 0; j < visible; ++j) {
+    double p = std::exp(s.scale * dot(q, Row(k, b, j, g), s.size) - largest);
+    sum += p;
+    Row value(v, b, j, g);
+    for (std::int64_t d = 0; d < s.size; ++d)
+      row[d] += p * value[d];
+  }
+  for (std::int64_t d = 0; d < s.size; ++d)
+    out.set(d, row[d] / sum);
+  store(call.outputs[1], statisticAt(call.outputs[1], b, h, t), largest + std::log(sum));
+}
+
+/// p and ds of one query and key.
+struct Pair {
+  double p, ds;
+  Pair(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) {
+    std::int64_t g = h / s.headsPerKey();
+    Row dout(call.inputs[0], b, t, h), q(call.inputs[1], b, t, h), out(call.inputs[4], b, t, h);
+    double lse = load(call.inputs[5], statisticAt(call.inputs[5], b, h, t));
+    p = std::exp(s.scale * dot(q, Row(call.inputs[2], b, j, g), s.size) - lse);
+    ds = s.scale * p * (dot(dout, Row(call.inputs[3], b, j, g), s.size) - dot(dout, out, s.size));
+  }
+};
+
+} // namespace
+
+Bound attention(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(Check("attention", request).count(3, 2));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
+                          AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
+                                             request.inputs[2], {&request.outputs[0]}, request.outputs[1]));
+  return makeKernel(request, [s = shape](Call &call) {
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t h = 0; h < s.heads; ++h)
+        for (std::int64_t t = 0; t < s.queries; ++t)
+          forwardRow(s, call, b, h, t);
+    return Status::ok();
+  });
+}
+
+Bound attention_grad(const KernelRequest &request) {
+  Check check("attention_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(6, 3));
+  SLUICE_ASSIGN_OR_RETURN(
+      AttentionShape shape,
+      AttentionShape::of("attention_grad", request, request.inputs[1], request.inputs[2], request.inputs[3],
+                         {&request.inputs[0], &request.inputs[4], &request.outputs[0]}, request.inputs[5]));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[1], request.inputs[2]));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[2], request.inputs[2]));
+  return makeKernel(request, [s = shape](Call &call) {
+    const Operand &k = call.inputs[2];
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      for (std::int64_t h = 0; h < s.heads; ++h)
+        for (std::int64_t t = 0; t < s.queries; ++t) {
+          double row[maxHeadSize] = {};
+          for (std::int64_t j = 0; j < s.visible(t); ++j) {
+            Pair pair(s, call, b, h, t, j);
+            Row key(k, b, j, h / s.headsPerKey());
+            for (std::int64_t d = 0; d < s.size; ++d)
+              row[d] += pair.ds * key[d];
+          }
+          Row dq(call.outputs[0], b, t, h);
+          for (std::int64_t d = 0; d < s.size; ++d)
+            dq.set(d, row[d]);
+        }
+      for (std::int64_t g = 0; g < s.keyHeads; ++g)
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          double keyRow[maxHeadSize] = {}, valueRow[maxHeadSize] = {};
+          for (std::int64_t h = g * s.headsPerKey(); h < (g + 1) * s.headsPerKey(); ++h)
+            for (std::int64_t t = s.causal ? j : 0; t < s.queries; ++t) {
+              Pair pair(s, call, b, h, t, j);
+              Row q(call.inputs[1], b, t, h), dout(call.inputs[0], b, t, h);
+              for (std::int64_t d = 0; d < s.size; ++d) {
+                keyRow[d] += pair.ds * q[d];
+                valueRow[d] += pair.p * dout[d];
+              }
+            }
+          Row dk(call.outputs[1], b, j, g), dv(call.outputs[2], b, j, g);
+          for (std::int64_t d = 0; d < s.size; ++d) {
+            dk.set(d, keyRow[d]);
+            dv.set(d, valueRow[d]);
+          }
+        }
+    }
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference

@@ -1,0 +1,88 @@
+//===- Creation.cpp - tensors from nothing ------------------------------------===//
+#include "runtime/kernel/cpu/Philox.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// Strides of the global element index, and the index of the operand's first element.
+struct GlobalIndex {
+  Dims strides{};
+  std::int64_t first = 0;
+  explicit GlobalIndex(const Operand &operand) {
+    std::int64_t stride = 1;
+    for (int d = operand.rank - 1; d >= 0; --d) {
+      strides[d] = stride;
+      first += operand.origin[d] * stride;
+      // A dim whose global extent is not told is whole.
+      stride *= operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
+    }
+  }
+};
+
+/// y = offset + spread * deviate(block, word), by seed, key and global element index.
+template <typename Deviate>
+Bound random(std::string_view name, const KernelRequest &request, double offset, double spread, Deviate deviate) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::i64));
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.computable(request.outputs[0]));
+  auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  return makeKernel(request, [=](Call &call) {
+    const Operand &y = call.outputs[0];
+    auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
+    GlobalIndex global(y);
+    std::uint64_t current = ~std::uint64_t(0);
+    PhiloxBlock block{};
+    walk<2>(y.rank, y.extent, {y.strides, global.strides}, [&](auto &at) {
+      auto index = static_cast<std::uint64_t>(global.first + at[1]);
+      if (index / 4 != current)
+        block = philox(seed, key, current = index / 4);
+      store(y, at[0], offset + spread * deviate(block, static_cast<int>(index % 4)));
+    });
+    return Status::ok();
+  });
+}
+
+} // namespace
+
+Bound constant(const KernelRequest &request) {
+  Check check("constant", request);
+  SLUICE_RETURN_IF_ERROR(check.count(0, 1));
+  double value = numberAttribute(request, "value", 0);
+  return makeKernel(request, [value](Call &call) {
+    const Operand &y = call.outputs[0];
+    walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], value); });
+    return Status::ok();
+  });
+}
+
+Bound iota(const KernelRequest &request) {
+  Check check("iota", request);
+  SLUICE_RETURN_IF_ERROR(check.count(0, 1));
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  if (dim < 0 || dim >= request.outputs[0].rank)
+    return check.refuse("dim, expected 0 to " + std::to_string(request.outputs[0].rank - 1) + " but got " +
+                        std::to_string(dim));
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &y = call.outputs[0];
+    Dims along{};
+    along[dim] = 1;
+    walk<2>(y.rank, y.extent, {y.strides, along},
+            [&](auto &at) { storeInteger(y.data, y.dtype, at[0], at[1]); });
+    return Status::ok();
+  });
+}
+
+Bound random_normal(const KernelRequest &request) {
+  return random("random_normal", request, numberAttribute(request, "mean", 0), numberAttribute(request, "stddev", 1),
+                philoxNormal);
+}
+
+Bound random_uniform(const KernelRequest &request) {
+  double low = numberAttribute(request, "low", 0), high = numberAttribute(request, "high", 1);
+  return random("random_uniform", request, low, high - low, philoxUniform);
+}
+
+} // namespace sluice::cpu::reference

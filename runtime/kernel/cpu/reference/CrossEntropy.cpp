@@ -1,0 +1,77 @@
+//===- CrossEntropy.cpp - cross entropy of logits against class indices -------===//
+//
+//   loss = sum or mean over rows whose target is not ignore_index of lse[row] - logits[row, target]
+//   dlogits = (exp(logits - lse) - [column is the target]) dloss / count, 0 in ignored rows
+//
+// The mean over no rows is NaN, as in torch.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+#include <limits>
+
+namespace sluice::cpu::reference {
+
+Bound cross_entropy(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(Check("cross_entropy", request).count(2, 2));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
+                          CrossEntropyShape::of("cross_entropy", request, request.inputs[0], request.inputs[1],
+                                                request.outputs[1], request.outputs[0]));
+  return makeKernel(request, [s = shape](Call &call) {
+    Rows x(call.inputs[0]);
+    const Operand &targets = call.inputs[1], &lse = call.outputs[1];
+    double loss = 0;
+    std::int64_t counted = 0;
+    for (std::int64_t row = 0; row < x.rows; ++row) {
+      std::int64_t at = x.offset(row);
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::int64_t c = 0; c < x.columns; ++c)
+        largest = std::fmax(largest, load(*x.operand, at + c * x.stride));
+      for (std::int64_t c = 0; c < x.columns; ++c)
+        sum += std::exp(load(*x.operand, at + c * x.stride) - largest);
+      double logSum = largest + std::log(sum);
+      store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
+      std::int64_t target = s.target(targets, row);
+      if (target == s.ignore)
+        continue;
+      if (target < 0 || target >= x.columns)
+        return s.targetError(row, target);
+      loss += logSum - load(*x.operand, at + target * x.stride);
+      ++counted;
+    }
+    store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(counted) : loss);
+    return Status::ok();
+  });
+}
+
+Bound cross_entropy_grad(const KernelRequest &request) {
+  Check check("cross_entropy_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(4, 1));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
+                          CrossEntropyShape::of("cross_entropy_grad", request, request.inputs[1], request.inputs[2],
+                                                request.inputs[3], request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.computable(request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
+  return makeKernel(request, [s = shape](Call &call) {
+    Rows x(call.inputs[1]), dx(call.outputs[0]);
+    const Operand &targets = call.inputs[2], &lse = call.inputs[3];
+    double factor = load(call.inputs[0], 0);
+    if (s.mean)
+      factor /= static_cast<double>(s.counted(targets));
+    for (std::int64_t row = 0; row < x.rows; ++row) {
+      std::int64_t from = x.offset(row), to = dx.offset(row), target = s.target(targets, row);
+      if (target != s.ignore && (target < 0 || target >= x.columns))
+        return s.targetError(row, target);
+      double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        double p = std::exp(load(*x.operand, from + c * x.stride) - logSum);
+        store(*dx.operand, to + c * dx.stride, target == s.ignore ? 0 : (p - (c == target)) * factor);
+      }
+    }
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference

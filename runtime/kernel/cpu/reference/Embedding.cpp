@@ -1,0 +1,93 @@
+//===- Embedding.cpp - rows by index, and rows added by index -----------------===//
+//
+// gather and embedding: y[i..., c...] = table[indices[i...], c...]. scatter_add and embedding_grad: zeros, to which
+// row i of the updates is added at indices[i], in the order of i. An index outside the table fails the run.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include "runtime/kernel/cpu/SortedIndices.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// `whole` has the dims of the indices followed by those of a row of the table.
+Status checkRows(const Check &check, const Operand &table, const Operand &indices, const Operand &whole) {
+  SLUICE_RETURN_IF_ERROR(check.integer(indices));
+  if (table.rank < 1)
+    return check.rank(table, 1);
+  SLUICE_RETURN_IF_ERROR(check.rank(whole, indices.rank + table.rank - 1));
+  SLUICE_RETURN_IF_ERROR(check.dims(whole, 0, indices.rank, indices));
+  return check.dims(whole, indices.rank, whole.rank, table, 1);
+}
+
+/// Dims from `first` on, as a row.
+Dims rowDims(const Dims &dims, int first) {
+  Dims row{};
+  std::copy(dims.begin() + first, dims.end(), row.begin());
+  return row;
+}
+
+Bound rows(std::string_view name, const KernelRequest &request) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_RETURN_IF_ERROR(checkRows(check, request.inputs[0], request.inputs[1], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
+  return makeKernel(request, [name](Call &call) {
+    const Operand &table = call.inputs[0], &indices = call.inputs[1], &y = call.outputs[0];
+    std::size_t bytes = dtypeBytes(y.dtype);
+    int lead = indices.rank;
+    Dims extent = rowDims(table.extent, 1), from = rowDims(table.strides, 1), to = rowDims(y.strides, lead);
+    for (std::int64_t i = 0, count = indices.elements(); i < count; ++i) {
+      std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, lead, i));
+      if (index < 0 || index >= table.extent[0])
+        return indexError(name, i, index, table.extent[0]);
+      const char *source = table.as<char>() + index * table.strides[0] * static_cast<std::int64_t>(bytes);
+      char *target = y.as<char>() + offsetOf(y, 0, lead, i) * static_cast<std::int64_t>(bytes);
+      walk<2>(table.rank - 1, extent, {from, to},
+              [&](auto &at) { std::memcpy(target + at[1] * bytes, source + at[0] * bytes, bytes); });
+    }
+    return Status::ok();
+  });
+}
+
+Bound addRows(std::string_view name, const KernelRequest &request) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
+  SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
+  SLUICE_RETURN_IF_ERROR(check.computable(updates));
+  SLUICE_RETURN_IF_ERROR(check.computable(y));
+  SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
+  return makeKernel(request, [name](Call &call) {
+    const Operand &updates = call.inputs[0], &y = call.outputs[0];
+    int lead = call.inputs[1].rank;
+    SortedIndices sorted(call.workspace);
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], y.extent[0]));
+    Dims extent = rowDims(y.extent, 1), from = rowDims(updates.strides, lead), to = rowDims(y.strides, 1);
+    for (std::int64_t row = 0, at = 0; row < y.extent[0]; ++row) {
+      std::int64_t begin = at;
+      while (at < sorted.count && sorted.row(at) == row)
+        ++at;
+      walk<2>(y.rank - 1, extent, {from, to}, [&](auto &in) {
+        double sum = 0;
+        for (std::int64_t i = begin; i < at; ++i)
+          sum += load(updates, offsetOf(updates, 0, lead, sorted.position(i)) + in[0]);
+        store(y, row * y.strides[0] + in[1], sum);
+      });
+    }
+    return Status::ok();
+  });
+}
+
+} // namespace
+
+Bound gather(const KernelRequest &request) { return rows("gather", request); }
+Bound embedding(const KernelRequest &request) { return rows("embedding", request); }
+Bound scatter_add(const KernelRequest &request) { return addRows("scatter_add", request); }
+Bound embedding_grad(const KernelRequest &request) { return addRows("embedding_grad", request); }
+
+} // namespace sluice::cpu::reference

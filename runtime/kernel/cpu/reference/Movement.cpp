@@ -1,0 +1,90 @@
+//===- Movement.cpp - elements from place to place ----------------------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cstring>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// Copies x to y, extents of y, with the given strides of x.
+void move(const Operand &x, const Dims &xStrides, std::int64_t xOffset, const Operand &y, std::int64_t yOffset,
+          const Dims &extent) {
+  std::size_t bytes = dtypeBytes(y.dtype);
+  const char *from = x.as<char>() + xOffset * static_cast<std::int64_t>(bytes);
+  char *to = y.as<char>() + yOffset * static_cast<std::int64_t>(bytes);
+  walk<2>(y.rank, extent, {xStrides, y.strides},
+          [&](auto &at) { std::memcpy(to + at[1] * bytes, from + at[0] * bytes, bytes); });
+}
+
+} // namespace
+
+Bound copy(const KernelRequest &request) {
+  Check check("copy", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
+  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    move(x, broadcastStrides(x, y), 0, y, 0, y.extent);
+    return Status::ok();
+  });
+}
+
+Bound concat(const KernelRequest &request) {
+  Check check("concat", request);
+  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
+  const Operand &y = request.outputs[0];
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  if (dim < 0 || dim >= y.rank)
+    return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
+  std::int64_t total = 0;
+  for (const Operand &input : request.inputs) {
+    SLUICE_RETURN_IF_ERROR(check.dtype(input, y.dtype));
+    SLUICE_RETURN_IF_ERROR(check.rank(input, y.rank));
+    for (int d = 0; d < y.rank; ++d)
+      if (d != dim)
+        SLUICE_RETURN_IF_ERROR(check.dim(input, d, y.extent[d]));
+    total += input.extent[dim];
+  }
+  SLUICE_RETURN_IF_ERROR(check.dim(y, static_cast<int>(dim), total));
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &y = call.outputs[0];
+    std::int64_t offset = 0;
+    for (const Operand &input : call.inputs) {
+      move(input, input.strides, 0, y, offset * y.strides[dim], input.extent);
+      offset += input.extent[dim];
+    }
+    return Status::ok();
+  });
+}
+
+Bound pad(const KernelRequest &request) {
+  Check check("pad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
+  SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
+  auto low = listAttribute(request, "low"), high = listAttribute(request, "high");
+  if (low.size() != static_cast<std::size_t>(y.rank) || high.size() != low.size())
+    return check.refuse("low and high, expected " + std::to_string(y.rank) + " numbers each but got " +
+                        std::to_string(low.size()) + " and " + std::to_string(high.size()));
+  Dims before{};
+  for (int d = 0; d < y.rank; ++d) {
+    if (low[d] < 0 || high[d] < 0)
+      return check.refuse("padding, expected no negative number but got " + std::to_string(std::min(low[d], high[d])));
+    SLUICE_RETURN_IF_ERROR(check.dim(y, d, low[d] + x.extent[d] + high[d]));
+    before[d] = low[d];
+  }
+  double value = numberAttribute(request, "value", 0);
+  return makeKernel(request, [before, value](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], value); });
+    std::int64_t offset = 0;
+    for (int d = 0; d < y.rank; ++d)
+      offset += before[d] * y.strides[d];
+    move(x, x.strides, 0, y, offset, x.extent);
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference

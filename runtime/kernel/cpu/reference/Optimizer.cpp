@@ -1,0 +1,68 @@
+//===- Optimizer.cpp - optimizer updates, as torch defines them ---------------===//
+#include "runtime/kernel/cpu/OptimizerUpdate.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// Adam with decay in the gradient, or AdamW with decay apart.
+void adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double &parameter, double gradient,
+              double &average, double &square) {
+  if (u.kind == OptimizerKind::adamw)
+    parameter *= 1 - step.learningRate * u.weightDecay;
+  else
+    gradient += u.weightDecay * parameter;
+  average += (gradient - average) * (1 - u.beta1);
+  square = square * u.beta2 + gradient * gradient * (1 - u.beta2);
+  double denominator = std::sqrt(square) / step.rootCorrection2 + u.epsilon;
+  parameter -= step.learningRate / step.correction1 * average / denominator;
+}
+
+/// The first step fills the momentum buffer with the gradient itself.
+void sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double &parameter, double gradient,
+             double &buffer) {
+  gradient += u.weightDecay * parameter;
+  if (u.momentum != 0) {
+    buffer = step.first ? gradient : u.momentum * buffer + (1 - u.dampening) * gradient;
+    gradient = u.nesterov ? gradient + u.momentum * buffer : buffer;
+  }
+  parameter -= step.learningRate * gradient;
+}
+
+Bound optimizer(std::string_view name, OptimizerKind kind, const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
+  return makeKernel(request, [u = update](Call &call) {
+    if (!u.guarded(call))
+      return Status::ok();
+    OptimizerUpdate::Step step = u.step(call);
+    const Operand &p = call.inputs[0], &g = call.inputs[1], &newP = call.outputs[0];
+    std::array<Dims, 7> strides = {p.strides, g.strides, newP.strides};
+    for (int i = 0; i < u.states; ++i) {
+      strides[3 + i] = call.inputs[2 + i].strides;
+      strides[5 + i] = call.outputs[1 + i].strides;
+    }
+    walk(p.rank, p.extent, strides, [&](auto &at) {
+      double parameter = load(p, at[0]), gradient = load(g, at[1]) * step.clip, state[2] = {};
+      for (int i = 0; i < u.states; ++i)
+        state[i] = load(call.inputs[2 + i], at[3 + i]);
+      if (u.kind == OptimizerKind::sgd)
+        sgdStep(u, step, parameter, gradient, state[0]);
+      else
+        adamStep(u, step, parameter, gradient, state[0], state[1]);
+      store(newP, at[2], parameter);
+      for (int i = 0; i < u.states; ++i)
+        store(call.outputs[1 + i], at[5 + i], state[i]);
+    });
+    return Status::ok();
+  });
+}
+
+} // namespace
+
+Bound sgd(const KernelRequest &request) { return optimizer("sgd", OptimizerKind::sgd, request); }
+Bound adam(const KernelRequest &request) { return optimizer("adam", OptimizerKind::adam, request); }
+Bound adamw(const KernelRequest &request) { return optimizer("adamw", OptimizerKind::adamw, request); }
+
+} // namespace sluice::cpu::reference

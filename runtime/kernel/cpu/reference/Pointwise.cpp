@@ -1,0 +1,196 @@
+//===- Pointwise.cpp - element by element, with broadcasting ------------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// y = op(x), floats.
+template <typename Op> Bound unary(std::string_view name, const KernelRequest &request, Op op) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+  return makeKernel(request, [op](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<2>(y.rank, y.extent, {broadcastStrides(x, y), y.strides},
+            [&](auto &at) { store(y, at[1], op(load(x, at[0]))); });
+    return Status::ok();
+  });
+}
+
+/// c = op(a, b), all of one type. Integers are computed as integers.
+template <typename Op> Bound binary(std::string_view name, const KernelRequest &request, Op op) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  for (const Operand &input : request.inputs) {
+    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
+    if (isFloat(request.outputs[0].dtype)) {
+      SLUICE_RETURN_IF_ERROR(check.computable());
+    } else {
+      SLUICE_RETURN_IF_ERROR(check.dtype(input, request.outputs[0].dtype));
+    }
+  }
+  return makeKernel(request, [op](Call &call) {
+    const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+    std::array<Dims, 3> strides = {broadcastStrides(a, c), broadcastStrides(b, c), c.strides};
+    if (isFloat(c.dtype))
+      walk(c.rank, c.extent, strides, [&](auto &at) { store(c, at[2], op(load(a, at[0]), load(b, at[1]))); });
+    else
+      walk(c.rank, c.extent, strides, [&](auto &at) {
+        storeInteger(c.data, c.dtype, at[2],
+                     op(loadInteger(a.data, a.dtype, at[0]), loadInteger(b.data, b.dtype, at[1])));
+      });
+    return Status::ok();
+  });
+}
+
+/// NaN wins, as in torch.maximum.
+template <typename T> T larger(T a, T b) { return a != a || a > b ? a : b; }
+
+template <typename T> bool holds(std::int64_t predicate, T a, T b) {
+  switch (predicate) {
+  case 0:
+    return a == b;
+  case 1:
+    return a != b;
+  case 2:
+    return a < b;
+  case 3:
+    return a <= b;
+  case 4:
+    return a > b;
+  default:
+    return a >= b;
+  }
+}
+
+/// Wraps rather than overflowing.
+std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+struct Add {
+  double operator()(double a, double b) const { return a + b; }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) + std::uint64_t(b)); }
+};
+struct Subtract {
+  double operator()(double a, double b) const { return a - b; }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) - std::uint64_t(b)); }
+};
+struct Multiply {
+  double operator()(double a, double b) const { return a * b; }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) * std::uint64_t(b)); }
+};
+struct Divide {
+  double operator()(double a, double b) const { return a / b; }
+  /// Division by zero gives zero and the one overflow wraps: integers have no other value to give.
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+    return b == 0 ? 0 : b == -1 ? wrap(0 - std::uint64_t(a)) : a / b;
+  }
+};
+struct Maximum {
+  double operator()(double a, double b) const { return larger(a, b); }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return larger(a, b); }
+};
+
+} // namespace
+
+Bound add(const KernelRequest &request) { return binary("add", request, Add()); }
+Bound subtract(const KernelRequest &request) { return binary("subtract", request, Subtract()); }
+Bound multiply(const KernelRequest &request) { return binary("multiply", request, Multiply()); }
+Bound divide(const KernelRequest &request) { return binary("divide", request, Divide()); }
+Bound maximum(const KernelRequest &request) { return binary("maximum", request, Maximum()); }
+
+Bound negate(const KernelRequest &request) {
+  return unary("negate", request, [](double x) { return -x; });
+}
+Bound exp(const KernelRequest &request) {
+  return unary("exp", request, [](double x) { return std::exp(x); });
+}
+Bound log(const KernelRequest &request) {
+  return unary("log", request, [](double x) { return std::log(x); });
+}
+Bound tanh(const KernelRequest &request) {
+  return unary("tanh", request, [](double x) { return std::tanh(x); });
+}
+Bound erf(const KernelRequest &request) {
+  return unary("erf", request, [](double x) { return std::erf(x); });
+}
+Bound sqrt(const KernelRequest &request) {
+  return unary("sqrt", request, [](double x) { return std::sqrt(x); });
+}
+Bound rsqrt(const KernelRequest &request) {
+  return unary("rsqrt", request, [](double x) { return 1 / std::sqrt(x); });
+}
+Bound relu(const KernelRequest &request) {
+  return unary("relu", request, [](double x) { return x < 0 ? 0 : x; });
+}
+Bound scale(const KernelRequest &request) {
+  double factor = numberAttribute(request, "factor", 1);
+  return unary("scale", request, [factor](double x) { return x * factor; });
+}
+
+Bound compare(const KernelRequest &request) {
+  Check check("compare", request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::u8));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[1], request.inputs[0].dtype));
+  for (const Operand &input : request.inputs)
+    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
+  std::int64_t predicate = integerAttribute(request, "predicate", 0);
+  if (predicate < 0 || predicate > 5)
+    return check.refuse("predicate, expected 0 to 5 but got " + std::to_string(predicate));
+  return makeKernel(request, [predicate](Call &call) {
+    const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+    std::uint8_t *out = c.as<std::uint8_t>();
+    std::array<Dims, 3> strides = {broadcastStrides(a, c), broadcastStrides(b, c), c.strides};
+    if (isFloat(a.dtype))
+      walk(c.rank, c.extent, strides,
+           [&](auto &at) { out[at[2]] = holds(predicate, load(a, at[0]), load(b, at[1])); });
+    else
+      walk(c.rank, c.extent, strides, [&](auto &at) {
+        out[at[2]] = holds(predicate, loadInteger(a.data, a.dtype, at[0]), loadInteger(b.data, b.dtype, at[1]));
+      });
+    return Status::ok();
+  });
+}
+
+Bound select(const KernelRequest &request) {
+  Check check("select", request);
+  SLUICE_RETURN_IF_ERROR(check.count(3, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::u8));
+  for (int i = 1; i < 3; ++i)
+    SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], request.outputs[0].dtype));
+  for (const Operand &input : request.inputs)
+    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    const Operand &condition = call.inputs[0], &a = call.inputs[1], &b = call.inputs[2], &c = call.outputs[0];
+    std::size_t bytes = dtypeBytes(c.dtype);
+    walk<4>(c.rank, c.extent,
+            {broadcastStrides(condition, c), broadcastStrides(a, c), broadcastStrides(b, c), c.strides},
+            [&](auto &at) {
+              const char *from = condition.as<std::uint8_t>()[at[0]] ? a.as<char>() + at[1] * bytes
+                                                                     : b.as<char>() + at[2] * bytes;
+              std::copy(from, from + bytes, c.as<char>() + at[3] * bytes);
+            });
+    return Status::ok();
+  });
+}
+
+Bound cast(const KernelRequest &request) {
+  Check check("cast", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    std::array<Dims, 2> strides = {broadcastStrides(x, y), y.strides};
+    if (isFloat(x.dtype))
+      walk(y.rank, y.extent, strides, [&](auto &at) { store(y, at[1], load(x, at[0])); });
+    else
+      walk(y.rank, y.extent, strides,
+           [&](auto &at) { storeInteger(y.data, y.dtype, at[1], loadInteger(x.data, x.dtype, at[0])); });
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference

@@ -1,0 +1,65 @@
+//===- Reduction.cpp - sums and maxima over dims ------------------------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <limits>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// y[kept] = combine over x[reduced], row-major over the reduced dims, starting from `start`.
+template <typename Combine>
+Bound reduce(std::string_view name, const KernelRequest &request, double start, Combine combine) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  std::array<bool, maxRank> reduced{};
+  int kept = x.rank;
+  for (std::int64_t dim : listAttribute(request, "dims")) {
+    if (dim < 0 || dim >= x.rank || reduced[dim])
+      return check.refuse("dims, expected distinct dims below " + std::to_string(x.rank) + " but got " +
+                          std::to_string(dim));
+    reduced[dim] = true;
+    --kept;
+  }
+  // The output keeps the reduced dims with extent 1, or leaves them out.
+  if (y.rank != x.rank)
+    SLUICE_RETURN_IF_ERROR(check.rank(y, kept));
+  Dims outerExtent{}, outerX{}, outerY{}, innerExtent{}, innerX{};
+  int outer = 0, inner = 0;
+  for (int d = 0, out = 0; d < x.rank; ++d) {
+    if (reduced[d]) {
+      innerExtent[inner] = x.extent[d];
+      innerX[inner++] = x.strides[d];
+      if (y.rank == x.rank && kept != x.rank)
+        SLUICE_RETURN_IF_ERROR(check.dim(y, out++, 1));
+      continue;
+    }
+    SLUICE_RETURN_IF_ERROR(check.dim(y, out, x.extent[d]));
+    outerExtent[outer] = x.extent[d];
+    outerX[outer] = x.strides[d];
+    outerY[outer++] = y.strides[out++];
+  }
+  return makeKernel(request, [=](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<2>(outer, outerExtent, {outerX, outerY}, [&](auto &at) {
+      double result = start;
+      walk<1>(inner, innerExtent, {innerX}, [&](auto &in) { result = combine(result, load(x, at[0] + in[0])); });
+      store(y, at[1], result);
+    });
+    return Status::ok();
+  });
+}
+
+} // namespace
+
+Bound reduce_sum(const KernelRequest &request) {
+  return reduce("reduce_sum", request, 0, [](double sum, double x) { return sum + x; });
+}
+
+Bound reduce_max(const KernelRequest &request) {
+  return reduce("reduce_max", request, -std::numeric_limits<double>::infinity(),
+                [](double best, double x) { return best != best || best > x ? best : x; });
+}
+
+} // namespace sluice::cpu::reference

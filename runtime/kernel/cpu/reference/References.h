@@ -1,0 +1,20 @@
+//===- References.h - the plain form of every kernel --------------------------===//
+//
+// One function a catalogue entry, under its name. References take any strides, compute in double, and are written to be
+// read: they are what the fast kernels are tested against, and serve where a fast kernel does not take the operands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H
+#define SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H
+
+#include "runtime/kernel/cpu/Bound.h"
+
+namespace sluice::cpu::reference {
+
+#define SLUICE_KERNEL(name, inputs, outputs, reduction) Bound name(const KernelRequest &request);
+#include "runtime/kernel/catalogue.def"
+#undef SLUICE_KERNEL
+
+} // namespace sluice::cpu::reference
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H

@@ -1,0 +1,88 @@
+//===- Step.cpp - what a training step does beside the model ------------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+
+namespace sluice::cpu::reference {
+
+Bound accumulate(const KernelRequest &request) {
+  Check check("accumulate", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+  bool first = integerAttribute(request, "first", 0) != 0;
+  return makeKernel(request, [first](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<2>(y.rank, y.extent, {x.strides, y.strides},
+            [&](auto &at) { store(y, at[1], load(x, at[0]) + (first ? 0 : load(y, at[1]))); });
+    return Status::ok();
+  });
+}
+
+Bound power_sum(const KernelRequest &request) {
+  Check check("power_sum", request);
+  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  double p = numberAttribute(request, "p", 2);
+  if (!(p > 0))
+    return check.refuse("p, expected a positive number but got " + std::to_string(p));
+  return makeKernel(request, [p](Call &call) {
+    double sum = 0;
+    for (const Operand &x : call.inputs)
+      walk<1>(x.rank, x.extent, {x.strides}, [&](auto &at) {
+        double size = std::fabs(load(x, at[0]));
+        if (std::isinf(p))
+          sum = sum != sum || sum > size ? sum : size;
+        else
+          sum += p == 2 ? size * size : p == 1 ? size : std::pow(size, p);
+      });
+    store(call.outputs[0], 0, sum);
+    return Status::ok();
+  });
+}
+
+Bound norm_root(const KernelRequest &request) {
+  Check check("norm_root", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  double p = numberAttribute(request, "p", 2);
+  return makeKernel(request, [p](Call &call) {
+    double sum = load(call.inputs[0], 0);
+    store(call.outputs[0], 0, std::isinf(p) || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
+    return Status::ok();
+  });
+}
+
+Bound clip_coefficient(const KernelRequest &request) {
+  Check check("clip_coefficient", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  double maxNorm = numberAttribute(request, "max_norm", 1);
+  return makeKernel(request, [maxNorm](Call &call) {
+    double coefficient = maxNorm / (load(call.inputs[0], 0) + 1e-6);
+    // Written so that NaN stays NaN.
+    store(call.outputs[0], 0, coefficient > 1 ? 1 : coefficient);
+    return Status::ok();
+  });
+}
+
+Bound all_finite(const KernelRequest &request) {
+  Check check("all_finite", request);
+  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::u8));
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    bool finite = true;
+    for (const Operand &x : call.inputs)
+      walk<1>(x.rank, x.extent, {x.strides}, [&](auto &at) { finite = finite && std::isfinite(load(x, at[0])); });
+    call.outputs[0].as<std::uint8_t>()[0] = finite;
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference
