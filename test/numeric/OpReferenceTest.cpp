@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/numeric/OpPrograms.h"
+#include "test/numeric/Training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,14 +18,9 @@
 namespace sluice::numeric {
 namespace {
 
-std::string referenceFolder() {
-  const char *other = std::getenv("SLUICE_REFERENCE");
-  return std::string(other ? other : SLUICE_SOURCE_DIR "/test/reference") + "/ops";
-}
-
 std::vector<OpCase> loadCases() {
   std::vector<OpCase> cases;
-  std::ifstream file(referenceFolder() + "/index.json");
+  std::ifstream file(referenceFolder() + "/ops/index.json");
   nlohmann::json index = nlohmann::json::parse(file, nullptr, false);
   if (!index.is_object())
     return cases;
@@ -102,7 +98,7 @@ TEST_P(OpReference, MatchesInF32AndF64) {
     GTEST_SKIP() << "the model dialect has no op for " << operation.op;
   if (operation.name == "max.ties_first")
     GTEST_SKIP() << "reduce_max shares the gradient among equal maxima (torch.amax); there is no op for torch.max with an axis";
-  operation.tensors = readSafetensors(referenceFolder() + "/" + operation.name + ".safetensors");
+  operation.tensors = readSafetensors(referenceFolder() + "/ops/" + operation.name + ".safetensors");
   check(operation, "f32");
   if (operation.op != "cast_f32_bf16")
     check(operation, "f64");
@@ -123,7 +119,7 @@ TEST(OpReferenceIndex, HoldsOnlyOperationsThatAreBuiltOrListed) {
   for (OpCase &operation : cases) {
     Function f;
     bool listed = std::find(without.begin(), without.end(), operation.op) != without.end();
-    operation.tensors = readSafetensors(referenceFolder() + "/" + operation.name + ".safetensors");
+    operation.tensors = readSafetensors(referenceFolder() + "/ops/" + operation.name + ".safetensors");
     EXPECT_NE(buildOperation(operation, "f32", f), listed) << operation.op;
   }
 }

@@ -1,0 +1,45 @@
+//===- Training.h - whole training runs by the tools, as a user types them -----------===//
+#ifndef SLUICE_TEST_NUMERIC_TRAINING_H
+#define SLUICE_TEST_NUMERIC_TRAINING_H
+
+#include "test/numeric/Program.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice::numeric {
+
+/// test/reference, or the folder that SLUICE_REFERENCE names.
+std::string referenceFolder();
+
+/// A run: a model (config.json or a hand-written .mlir), a recipe, training options.
+struct Run {
+  /// Unique among the runs of a test program: names files.
+  std::string label;
+  /// config.json of a Hugging Face model; empty where `module` is given.
+  std::string config;
+  int batch = 4;
+  int sequence = 64;
+  /// Text of a module in the model dialect.
+  std::string module;
+  /// The recipe's TOML.
+  std::string recipe;
+  /// Further options of sluice-train.
+  std::string options;
+  int steps = 20;
+};
+
+struct Training {
+  std::vector<double> loss;
+  std::vector<double> gradientNorm;
+  nlohmann::json summary;
+  /// Weights after the last step; empty unless the run saved them.
+  TensorMap weights;
+  std::string planPath;
+};
+
+/// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
+Training train(const Run &run, bool save);
+
+} // namespace sluice::numeric
+
+#endif // SLUICE_TEST_NUMERIC_TRAINING_H
