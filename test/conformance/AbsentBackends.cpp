@@ -1,0 +1,22 @@
+//===- AbsentBackends.cpp - what was not tested, and why ----------------------------===//
+#include "test/conformance/Backends.h"
+
+#include <gtest/gtest.h>
+#include <ostream>
+
+namespace sluice::test {
+
+void PrintTo(const AbsentBackend &backend, std::ostream *out) { *out << backend.name; }
+
+namespace {
+
+class Absent : public testing::TestWithParam<AbsentBackend> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Absent);
+
+TEST_P(Absent, Backend) { GTEST_SKIP() << GetParam().name << ": " << GetParam().reason; }
+
+INSTANTIATE_TEST_SUITE_P(Backends, Absent, testing::ValuesIn(absentBackends()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace sluice::test

@@ -1,0 +1,62 @@
+//===- Backends.h - what the conformance suites run against -----------------------===//
+//
+// A suite is written once; each backend says how its device, its world and its memory are made, or why it is absent
+// here. Adding a backend adds an entry to the lists in Backends.cpp and changes no test.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CONFORMANCE_BACKENDS_H
+#define SLUICE_TEST_CONFORMANCE_BACKENDS_H
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/device/Device.h"
+
+#include <functional>
+#include <string>
+
+namespace sluice::test {
+
+class DeviceBackend {
+public:
+  virtual ~DeviceBackend() = default;
+  virtual std::string name() const = 0;
+  virtual Result<std::unique_ptr<Device>> create(DelayInjector *delays) const = 0;
+  /// A command that runs `body` when the stream comes to it.
+  virtual std::unique_ptr<Command> command(std::uint32_t instruction,
+                                           std::function<Status(std::uint32_t repetition)> body) const = 0;
+  /// True where the memory that the device gives can be read and written by the host.
+  virtual bool sharesMemory() const = 0;
+};
+
+class CommunicatorBackend {
+public:
+  virtual ~CommunicatorBackend() = default;
+  virtual std::string name() const = 0;
+  /// Most ranks that this machine can run; the suite skips a case that needs more.
+  virtual int maxRanks() const = 0;
+  virtual std::shared_ptr<World> create(int size) const = 0;
+  /// Memory that collectives work on, of one rank.
+  virtual void *allocate(std::size_t bytes) const = 0;
+  virtual void release(void *memory) const = 0;
+  virtual void write(void *to, const void *from, std::size_t bytes) const = 0;
+  virtual void read(void *to, const void *from, std::size_t bytes) const = 0;
+  /// True where reductions are ordered: ((x0 + x1) + x2) + ..., to the bit.
+  virtual bool isOrdered() const = 0;
+  /// Waits until what was called is done.
+  virtual Status synchronize() const = 0;
+};
+
+/// A backend that cannot be tested here, and why.
+struct AbsentBackend {
+  std::string name;
+  std::string reason;
+};
+
+/// Those that are here; the suites run against each.
+std::vector<const DeviceBackend *> deviceBackends();
+std::vector<const CommunicatorBackend *> communicatorBackends();
+/// The others; each shows as one skip with its reason.
+std::vector<AbsentBackend> absentBackends();
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CONFORMANCE_BACKENDS_H
