@@ -41,16 +41,16 @@ InputFile::~InputFile() {
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return Status(code, fmt::format("cannot read '{}': {}", path, systemText(errno)));
+    return inputError(fmt::format("cannot read '{}': {}", path, systemText(errno)));
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) {
     int error = errno;
     ::close(descriptor);
-    return Status(code, fmt::format("cannot read '{}': {}", path, systemText(error)));
+    return inputError(fmt::format("cannot read '{}': {}", path, systemText(error)));
   }
   if (!S_ISREG(info.st_mode)) {
     ::close(descriptor);
-    return Status(code, fmt::format("cannot read '{}', expected a regular file but got {}", path,
+    return inputError(fmt::format("cannot read '{}', expected a regular file but got {}", path,
                                     S_ISDIR(info.st_mode) ? "a directory" : "something else"));
   }
   return InputFile(path, descriptor, static_cast<std::uint64_t>(info.st_size), code);

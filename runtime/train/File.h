@@ -19,7 +19,7 @@ namespace sluice {
 
 class InputFile {
 public:
-  /// Opens a regular file. Missing, unreadable and a directory are errors with `code`.
+  /// Opens a regular file. Missing, unreadable and a directory are errors of the input; failures to read have `code`.
   static Result<InputFile> open(const std::string &path, StatusCode code = StatusCode::input);
   InputFile(InputFile &&other) noexcept;
   InputFile &operator=(InputFile &&other) noexcept;

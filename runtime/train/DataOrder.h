@@ -1,0 +1,42 @@
+//===- DataOrder.h - which sequence goes to which row ---------------------------===//
+//
+// A stateless map from (step, micro-batch, rank, row) to the index of a sequence in the data: a run can begin anywhere,
+// and any rank can ask for any row.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_DATAORDER_H
+#define SLUICE_RUNTIME_TRAIN_DATAORDER_H
+
+#include <cstdint>
+
+namespace sluice {
+
+/// A good 64-bit mix of its argument (splitmix64's finalizer): the root of all counter-based draws of the trainer.
+constexpr std::uint64_t mixBits(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+struct DataOrder {
+  std::uint64_t microbatches = 1;
+  /// Data-parallel ranks.
+  std::uint64_t ranks = 1;
+  /// Rows of one rank's micro-batch.
+  std::uint64_t rows = 1;
+  bool shuffled = false;
+  std::uint64_t seed = 0;
+
+  /// The index before it is wrapped: ((step * microbatches + microbatch) * ranks + rank) * rows + row. Steps count from 0.
+  std::uint64_t position(std::uint64_t step, std::uint64_t microbatch, std::uint64_t rank, std::uint64_t row) const {
+    return ((step * microbatches + microbatch) * ranks + rank) * rows + row;
+  }
+  /// The sequence at that place of data with `sequences` whole sequences (at least 1). Sequential order wraps; shuffled
+  /// order is another permutation in every epoch.
+  std::uint64_t sequence(std::uint64_t position, std::uint64_t sequences) const;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_DATAORDER_H

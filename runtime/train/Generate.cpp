@@ -1,0 +1,96 @@
+//===- Generate.cpp - text out of a trained model ------------------------------------===//
+#include "runtime/train/Generate.h"
+#include "runtime/train/DataOrder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace sluice {
+
+static constexpr std::string_view entryName = "logits";
+
+std::size_t sampleToken(std::span<const float> scores, double temperature, std::uint64_t topK, double draw) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  auto better = [&](std::size_t a, std::size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; };
+  std::size_t kept = topK == 0 ? order.size() : std::min<std::size_t>(topK, order.size());
+  if (temperature == 0)
+    kept = 1;
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(), better);
+  std::vector<double> weights(kept);
+  double sum = 0;
+  for (std::size_t i = 0; i < kept && kept > 1; ++i)
+    sum += weights[i] = std::exp((double(scores[order[i]]) - scores[order[0]]) / temperature);
+  for (std::size_t i = 0; i + 1 < kept; ++i) {
+    draw -= weights[i] / sum;
+    if (draw < 0)
+      return order[i];
+  }
+  return order[kept - 1];
+}
+
+/// The two ports, and that they have the form that generate() reads.
+static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, const plan::PortT *&logits) {
+  int index = findEntry(plan, entryName);
+  if (index < 0)
+    return inputError("the plan cannot generate, expected an entry point 'logits' but got none")
+        .withNote("models imported by sluice-import hf have one");
+  const plan::EntryT &entry = *plan.entries[index];
+  tokens = findInput(entry, "tokens");
+  logits = findOutput(entry, "logits");
+  if (!tokens || !logits || tokens->view->shape.size() != 2 || tokens->view->dtype != plan::DType::i32 ||
+      logits->view->dtype != plan::DType::f32 || logits->view->shape.empty())
+    return refusedError("entry point 'logits', expected i32 tokens of two dims and f32 logits but got other ports");
+  return Status::ok();
+}
+
+Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
+  const plan::PortT *tokens = nullptr, *logits = nullptr;
+  SLUICE_RETURN_IF_ERROR(findPorts(plan, tokens, logits));
+  if (options.prompt.empty())
+    return Status(StatusCode::usage, "prompt, expected at least one character but got none");
+  std::uint64_t vocabulary = static_cast<std::uint64_t>(logits->view->shape.back());
+  for (unsigned char byte : options.prompt)
+    if (byte >= vocabulary)
+      return inputError(fmt::format("prompt, expected bytes below the vocabulary of {} but got {}", vocabulary,
+                                    static_cast<int>(byte)));
+  if (!(options.temperature >= 0))
+    return Status(StatusCode::usage,
+                  fmt::format("temperature, expected at least 0 but got {}", options.temperature));
+  return Status::ok();
+}
+
+static std::string tokenText(std::int32_t token) {
+  return token < 256 ? std::string(1, static_cast<char>(token)) : fmt::format("<{}>", token);
+}
+
+Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink) {
+  SLUICE_RETURN_IF_ERROR(checkGenerate(ranks.plan(), options));
+  const plan::PortT *tokens = nullptr, *logits = nullptr;
+  SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
+  auto rows = static_cast<std::size_t>(tokens->view->shape[0]), length = static_cast<std::size_t>(tokens->view->shape[1]);
+  std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
+  std::vector<std::int32_t> context, window(rows * length);
+  for (unsigned char byte : options.prompt)
+    context.push_back(byte);
+
+  for (std::uint64_t i = 0; i < options.count; ++i) {
+    std::size_t used = std::min(context.size(), length);
+    std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
+    for (int rank = 0; rank < ranks.size(); ++rank)
+      SLUICE_RETURN_IF_ERROR(ranks.write(rank, tokens->view->buffer, tokens->view->offset,
+                                         std::as_bytes(std::span(window))));
+    SLUICE_RETURN_IF_ERROR(ranks.run(entryName));
+    SLUICE_RETURN_IF_ERROR(ranks.read(0, logits->view->buffer,
+                                      logits->view->offset + (used - 1) * scores.size() * sizeof(float),
+                                      std::as_writable_bytes(std::span(scores))));
+    double draw = static_cast<double>(mixBits(mixBits(options.seed) ^ i) >> 11) * 0x1p-53;
+    context.push_back(static_cast<std::int32_t>(sampleToken(scores, options.temperature, options.topK, draw)));
+    sink(tokenText(context.back()));
+  }
+  return Status::ok();
+}
+
+} // namespace sluice

@@ -1,0 +1,38 @@
+//===- Generate.h - text out of a trained model ----------------------------------===//
+//
+// Samples tokens one after another from the plan's entry point "logits": input "tokens" (rows by length), output
+// "logits" (one row of scores a token). The context is fed from the left; causal models do not look at what is behind.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_GENERATE_H
+#define SLUICE_RUNTIME_TRAIN_GENERATE_H
+
+#include "runtime/train/Ranks.h"
+
+#include <functional>
+
+namespace sluice {
+
+struct GenerateOptions {
+  std::uint64_t count = 0;
+  /// Bytes are tokens.
+  std::string prompt = "\n";
+  /// 0: always the most likely token.
+  double temperature = 1;
+  /// Only the k most likely tokens; 0: all.
+  std::uint64_t topK = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Calls `sink` with each new token's text: its byte, or "<id>" where it is more than a byte.
+Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
+
+/// Says why generate() would fail at once; asked before training.
+Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);
+
+/// Index drawn from softmax(scores / temperature) over the k best; `draw` in [0, 1). Ties go to the lower index.
+std::size_t sampleToken(std::span<const float> scores, double temperature, std::uint64_t topK, double draw);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_GENERATE_H

@@ -1,0 +1,20 @@
+//===- Ports.h - numbers into and out of an entry point's ports -------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_PORTS_H
+#define SLUICE_RUNTIME_TRAIN_PORTS_H
+
+#include "runtime/train/Ranks.h"
+
+#include <optional>
+
+namespace sluice {
+
+/// Writes a scalar into an input port of every rank, in the port's dtype. Without such a port nothing happens.
+Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value);
+Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, std::int64_t value);
+
+/// Reads a scalar output of rank 0; nullopt where the entry has no such port.
+Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view port);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_PORTS_H

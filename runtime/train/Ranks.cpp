@@ -1,0 +1,26 @@
+//===- Ranks.cpp - questions about a plan's ports ---------------------------------===//
+#include "runtime/train/Ranks.h"
+
+namespace sluice {
+
+std::vector<std::uint32_t> dataAxes(const plan::PlanT &plan) {
+  std::vector<std::uint32_t> axes;
+  for (std::uint32_t i = 0; i < plan.mesh.size(); ++i)
+    if (plan.mesh[i]->name == "replicate" || plan.mesh[i]->name == "shard")
+      axes.push_back(i);
+  return axes;
+}
+
+template <typename Ports> static const plan::PortT *findPort(const Ports &ports, std::string_view name) {
+  for (const auto &port : ports)
+    if (port->name == name)
+      return port.get();
+  return nullptr;
+}
+
+const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name) { return findPort(entry.inputs, name); }
+const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name) {
+  return findPort(entry.outputs, name);
+}
+
+} // namespace sluice

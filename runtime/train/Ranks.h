@@ -1,0 +1,67 @@
+//===- Ranks.h - what the trainer needs of the running ranks --------------------===//
+//
+// The ranks of one process with their arenas: run an entry point on all of them, read and write buffers between runs.
+// The executor's implementation is made by openRanks(); tests of the trainer bring their own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_RANKS_H
+#define SLUICE_RUNTIME_TRAIN_RANKS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// One instruction as it ran, in microseconds from a common start.
+struct Span {
+  int rank = 0;
+  std::string stream;
+  std::string name;
+  double begin = 0;
+  double end = 0;
+};
+
+class Ranks {
+public:
+  virtual ~Ranks() = default;
+  virtual const plan::PlanT &plan() const = 0;
+  /// Number of ranks.
+  virtual int size() const = 0;
+  /// Runs the entry point on all ranks and waits for them; the first failure is returned.
+  virtual Status run(std::string_view entry) = 0;
+  /// Between runs: bytes of a buffer (index in Plan.buffers) of one rank. Ranges lie within the buffer.
+  virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
+  /// Bytes that one rank has requested, counted where they are requested; the largest over the ranks.
+  virtual std::uint64_t requestedBytes(plan::Space space) const = 0;
+  /// What ran since the last call, where tracing is on.
+  virtual std::vector<Span> takeTrace() { return {}; }
+};
+
+struct RanksOptions {
+  /// Compute threads of a rank; 0: the plan's target.threads. More than these is an error.
+  int threads = 0;
+  std::uint64_t seed = 0;
+  bool trace = false;
+};
+
+/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank.
+Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
+
+/// The axes along which ranks have rows of their own: all but those that split one row's work.
+std::vector<std::uint32_t> dataAxes(const plan::PlanT &plan);
+
+/// A port by name; null where there is none.
+const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name);
+const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_RANKS_H

@@ -1,0 +1,90 @@
+//===- Report.cpp - how a run is told ----------------------------------------------===//
+#include "runtime/train/Report.h"
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace sluice {
+
+static std::string exact(double value, DType dtype) {
+  if (!std::isfinite(value))
+    return "null";
+  return dtype == DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
+}
+
+std::string jsonLine(const StepReport &report) {
+  return fmt::format(R"({{"step": {}, "loss": {}, "grad_norm": {}, "lr": {}, "tokens": {}, "step_ms": {:.9g}, )"
+                     R"("tokens_per_s": {:.9g}}})",
+                     report.step, exact(report.loss, report.dtype), exact(report.gradientNorm, report.dtype),
+                     exact(report.learningRate, report.dtype), report.tokens, report.milliseconds,
+                     report.tokensPerSecond());
+}
+
+static std::string jsonObject(const std::map<std::string, std::uint64_t> &bySpace) {
+  std::string text;
+  for (const auto &[space, bytes] : bySpace)
+    text += fmt::format(R"({}"{}": {})", text.empty() ? "" : ", ", space, bytes);
+  return "{" + text + "}";
+}
+
+std::string jsonLine(const RunSummary &summary) {
+  return fmt::format(R"({{"summary": {{"predicted_peak": {}, "measured_peak": {}, "predicted_process": {}, )"
+                     R"("measured_process": {}}}}})",
+                     jsonObject(summary.predictedPeak), jsonObject(summary.measuredPeak), summary.predictedProcess,
+                     summary.measuredProcess);
+}
+
+std::string consoleLine(const StepReport &report) {
+  return fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step, report.steps,
+                     report.loss, report.gradientNorm, report.learningRate, report.tokensPerSecond());
+}
+
+/// "01:05", or "2:01:05" from an hour on.
+static std::string clockText(double seconds) {
+  auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
+  if (whole >= 3600)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
+}
+
+std::string progressBar(const StepReport &report, double elapsed, int columns) {
+  double part = report.steps ? static_cast<double>(report.step) / static_cast<double>(report.steps) : 1;
+  double remaining = report.step ? elapsed / static_cast<double>(report.step) *
+                                       static_cast<double>(report.steps - report.step)
+                                 : 0;
+  std::string head = fmt::format("{:3.0f}%|", std::floor(part * 100));
+  std::string tail = fmt::format("| {}/{} [{}<{}, loss {:.4f}, grad_norm {:.3g}, lr {:.2e}, {:.0f} tok/s]", report.step,
+                                 report.steps, clockText(elapsed), clockText(remaining), report.loss,
+                                 report.gradientNorm, report.learningRate, report.tokensPerSecond());
+  int width = std::min(columns - 1 - static_cast<int>(head.size() + tail.size()), 40);
+  if (width < 4) {
+    std::string line = head + tail;
+    return line.substr(0, static_cast<std::size_t>(std::max(columns - 1, 0)));
+  }
+  static constexpr const char *eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  auto filled = static_cast<int>(part * width * 8);
+  std::string bar;
+  for (int i = 0; i < width; ++i)
+    bar += filled >= 8 * (i + 1) ? "█" : filled > 8 * i ? eighths[filled - 8 * i] : " ";
+  return head + bar + tail;
+}
+
+std::string summaryLine(const RunSummary &summary) {
+  if (summary.predictedPeak == summary.measuredPeak) {
+    std::string text = "predicted peak = measured peak:";
+    for (const auto &[space, bytes] : summary.predictedPeak)
+      text += fmt::format("  {} {}", space, formatBytesExact(bytes));
+    return text;
+  }
+  std::string text = "predicted peak and measured peak differ:";
+  for (const auto &[space, bytes] : summary.predictedPeak) {
+    auto measured = summary.measuredPeak.find(space);
+    text += fmt::format("  {} predicted {} measured {}", space, formatBytesExact(bytes),
+                        formatBytesExact(measured == summary.measuredPeak.end() ? 0 : measured->second));
+  }
+  return text;
+}
+
+} // namespace sluice

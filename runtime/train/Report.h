@@ -1,0 +1,59 @@
+//===- Report.h - how a run is told: JSON lines, console lines, the bar -----------===//
+//
+// Pure functions from numbers to text; the tool prints. Floats are written so that reading gives them back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_REPORT_H
+#define SLUICE_RUNTIME_TRAIN_REPORT_H
+
+#include "runtime/base/DType.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace sluice {
+
+struct StepReport {
+  /// Counted from 1, and how many the run has.
+  std::uint64_t step = 0;
+  std::uint64_t steps = 0;
+  double loss = 0;
+  double gradientNorm = 0;
+  double learningRate = 0;
+  /// Tokens of this step over all ranks.
+  std::uint64_t tokens = 0;
+  double milliseconds = 0;
+  /// f64 where the plan's loss is: decides the digits.
+  DType dtype = DType::f32;
+  /// False where the step was refused by its guard.
+  bool guard = true;
+
+  double tokensPerSecond() const { return milliseconds > 0 ? static_cast<double>(tokens) * 1000 / milliseconds : 0; }
+};
+
+struct RunSummary {
+  /// Bytes of one rank by memory space, the largest over ranks.
+  std::map<std::string, std::uint64_t> predictedPeak;
+  std::map<std::string, std::uint64_t> measuredPeak;
+  /// Growth of the whole process in bytes.
+  std::uint64_t predictedProcess = 0;
+  std::uint64_t measuredProcess = 0;
+};
+
+/// One line of run.jsonl, without the line's end. A loss that is not finite is null: JSON has no other word for it.
+std::string jsonLine(const StepReport &report);
+std::string jsonLine(const RunSummary &summary);
+
+/// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345".
+std::string consoleLine(const StepReport &report);
+
+/// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
+std::string progressBar(const StepReport &report, double elapsed, int columns);
+
+/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers where they differ.
+std::string summaryLine(const RunSummary &summary);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_REPORT_H

@@ -1,0 +1,30 @@
+//===- RunLog.h - run.jsonl ---------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_RUNLOG_H
+#define SLUICE_RUNTIME_TRAIN_RUNLOG_H
+
+#include "runtime/base/Status.h"
+
+#include <string>
+
+namespace sluice {
+
+/// A file of lines, each handed to the system as it is written, so that a reader can follow the run.
+class RunLog {
+public:
+  /// Opens the file anew; an empty path gives a log that drops its lines.
+  static Result<RunLog> open(const std::string &path);
+  RunLog(RunLog &&other) noexcept;
+  RunLog &operator=(RunLog &&other) noexcept;
+  ~RunLog();
+
+  Status write(const std::string &line);
+
+private:
+  RunLog(std::string path, int descriptor);
+  std::string path;
+  int descriptor = -1;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_RUNLOG_H

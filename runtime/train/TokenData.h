@@ -1,0 +1,64 @@
+//===- TokenData.h - tokens to train on ------------------------------------------===//
+//
+// A stream of tokens out of files or out of a counter, read by the sequence. Sequence i of length T has the tokens
+// [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. Files are llm.c's .bin or plain bytes (one byte, one token);
+// several are read one after another. Everything that can be wrong with a file is found by open().
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_TOKENDATA_H
+#define SLUICE_RUNTIME_TRAIN_TOKENDATA_H
+
+#include "runtime/train/File.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct TokenShape {
+  /// Tokens of one row.
+  std::uint64_t sequence = 0;
+  /// Rows of one rank's micro-batch: fewer sequences than that are an error.
+  std::uint64_t rows = 0;
+  /// Exclusive upper bound of a token; 0: unbounded.
+  std::uint64_t vocabulary = 0;
+};
+
+class TokenData {
+public:
+  /// `sources`: paths, quoted globs, or the one source `random:SEED`.
+  static Result<TokenData> open(const std::vector<std::string> &sources, const TokenShape &shape);
+
+  /// Whole sequences: (tokens - 1) / T rounded down. Random data have no end.
+  std::uint64_t sequences() const { return sequenceCount; }
+  /// Fills both rows, each `sequence` long.
+  Status read(std::uint64_t sequence, std::span<std::int32_t> tokens, std::span<std::int32_t> targets);
+
+private:
+  struct Source {
+    InputFile file;
+    /// Bytes before the first token, and bytes of one token.
+    std::uint64_t begin = 0;
+    std::uint64_t width = 1;
+    /// Tokens in this file, and in all files before it.
+    std::uint64_t count = 0;
+    std::uint64_t before = 0;
+  };
+  static Result<Source> openSource(const std::string &path);
+  /// Reads tokens of one file and checks them against the vocabulary.
+  Status readTokens(const Source &source, std::uint64_t first, std::span<std::int32_t> out);
+  Status checkVocabulary(const Source &source);
+
+  TokenShape shape;
+  bool random = false;
+  std::uint64_t seed = 0;
+  std::vector<Source> files;
+  std::uint64_t sequenceCount = 0;
+  /// Raw bytes of one read, and a row with its last target: kept, so that steps do not allocate.
+  std::vector<std::byte> raw;
+  std::vector<std::int32_t> row;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_TOKENDATA_H

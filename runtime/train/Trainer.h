@@ -1,0 +1,59 @@
+//===- Trainer.h - the loop over steps --------------------------------------------===//
+//
+// Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It
+// knows ports by their names and nothing of the model: inputs "tokens" and "targets" (a slice for each repetition),
+// "lr", "step" (from 1), "seed"; outputs "loss", "grad_norm", "guard".
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
+#define SLUICE_RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/train/Ranks.h"
+#include "runtime/train/Report.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct TrainOptions {
+  /// Paths, globs, or random:SEED.
+  std::vector<std::string> data;
+  std::uint64_t steps = 100;
+  /// Run in turn, step by step.
+  std::vector<std::string> entries = {"train_step"};
+  std::uint64_t seed = 0;
+  bool shuffled = false;
+  /// Safetensors file or folder; empty: the plan's initializers.
+  std::string init;
+  /// run.jsonl; empty: none.
+  std::string log;
+  /// Folder for model.safetensors and config.json; empty: none.
+  std::string save;
+  /// processHighWater() from before the plan was read.
+  std::uint64_t processBefore = 0;
+  /// Set from outside (a signal): the step under way is finished, weights are saved, the run is done.
+  const std::atomic<bool> *stop = nullptr;
+};
+
+/// Told of the run as it goes; called by the thread that trains.
+class TrainObserver {
+public:
+  virtual ~TrainObserver() = default;
+  virtual void onStep(const StepReport &report) = 0;
+  virtual void onSummary(const RunSummary &summary) {}
+  /// The run ends early, after this step, because it was asked to.
+  virtual void onStopped(std::uint64_t step) {}
+};
+
+/// Initial weights: entry "init" with the seed, then the weights file if there is one.
+Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
+
+/// Trains. What can be wrong with data and outputs is found before the first step. A step whose guard is 0 left the
+/// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss.
+Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_TRAINER_H

@@ -1,0 +1,71 @@
+//===- ReportTest.cpp - lines for people and programs ---------------------------------===//
+#include "runtime/train/Report.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+
+namespace {
+
+StepReport report() {
+  StepReport report;
+  report.step = 10;
+  report.steps = 200;
+  report.loss = 4.098123f;
+  report.gradientNorm = 1.2341f;
+  report.learningRate = 0.001;
+  report.tokens = 1000;
+  report.milliseconds = 81;
+  return report;
+}
+
+TEST(Report, ConsoleLine) {
+  EXPECT_EQ(consoleLine(report()), "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12346");
+}
+
+TEST(Report, FloatsAreRecovered) {
+  for (float value : {0.1f, 4.09812307f, 1e-30f, 123456789.0f}) {
+    StepReport given = report();
+    given.loss = value;
+    EXPECT_EQ(static_cast<float>(nlohmann::json::parse(jsonLine(given))["loss"].get<double>()), value);
+  }
+  StepReport given = report();
+  given.dtype = DType::f64;
+  given.loss = 0.1234567890123456789;
+  EXPECT_EQ(nlohmann::json::parse(jsonLine(given))["loss"].get<double>(), given.loss);
+}
+
+TEST(Report, NotFiniteIsNull) {
+  StepReport given = report();
+  given.loss = NAN;
+  given.gradientNorm = INFINITY;
+  nlohmann::json line = nlohmann::json::parse(jsonLine(given));
+  EXPECT_TRUE(line["loss"].is_null());
+  EXPECT_TRUE(line["grad_norm"].is_null());
+}
+
+TEST(Report, BarFitsItsColumns) {
+  std::string bar = progressBar(report(), 5, 120);
+  EXPECT_EQ(bar.substr(0, 5), "  5%|");
+  EXPECT_NE(bar.find("| 10/200 [00:05<01:35, loss 4.0981"), std::string::npos) << bar;
+  for (int columns : {1, 20, 60, 80, 120, 200}) {
+    int width = 0;
+    for (unsigned char c : progressBar(report(), 5, columns))
+      width += (c & 0xc0) != 0x80;
+    EXPECT_LT(width, columns);
+  }
+}
+
+TEST(Report, SummaryLineSaysWhetherTheyAgree) {
+  RunSummary summary;
+  summary.predictedPeak = {{"device", 2048}};
+  summary.measuredPeak = {{"device", 2048}};
+  EXPECT_EQ(summaryLine(summary), "predicted peak = measured peak:  device 2048 (2.00 KiB)");
+  summary.measuredPeak = {{"device", 2049}};
+  EXPECT_EQ(summaryLine(summary),
+            "predicted peak and measured peak differ:  device predicted 2048 (2.00 KiB) measured 2049 (2.00 KiB)");
+}
+
+} // namespace

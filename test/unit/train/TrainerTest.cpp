@@ -1,0 +1,238 @@
+//===- TrainerTest.cpp - the loop: what is fed, logged, saved, refused ---------------===//
+#include "runtime/train/Trainer.h"
+#include "runtime/train/Safetensors.h"
+#include "test/unit/train/Fixture.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Recorder : TrainObserver {
+  std::vector<StepReport> steps;
+  std::vector<RunSummary> summaries;
+  std::uint64_t stopped = 0;
+  void onStep(const StepReport &report) override { steps.push_back(report); }
+  void onSummary(const RunSummary &summary) override { summaries.push_back(summary); }
+  void onStopped(std::uint64_t step) override { stopped = step; }
+};
+
+std::vector<nlohmann::json> lines(const std::string &path) {
+  std::vector<nlohmann::json> out;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
+class TrainerTest : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+  Recorder observer;
+  /// Indices of the ports' buffers, as PlanBuilder makes them: one parameter, then the ports in order.
+  enum { weight, tokens, targets, lr, step, loss, norm, guard };
+
+  FakeRanks ranks(std::uint32_t microbatches = 2) {
+    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+    builder.parameter("w", {4}, 0, {1});
+    builder.trainStep(2, 4, microbatches, 256);
+    auto arena = std::make_unique<plan::ArenaT>();
+    arena->space = plan::Space::device;
+    arena->bytes = 4096;
+    arena->workspace = 64;
+    builder.plan.arenas.push_back(std::move(arena));
+    FakeRanks fake(std::move(builder.plan));
+    fake.onRun = [this](FakeRanks &self, std::string_view) {
+      fed.push_back({self.values<std::int32_t>(0, tokens), self.values<std::int32_t>(1, tokens)});
+      rates.push_back(self.values<float>(0, lr)[0]);
+      counts.push_back(self.values<std::int64_t>(1, step)[0]);
+      self.set(loss, nextLoss);
+      self.set(norm, 2.5f);
+      self.set(guard, std::uint8_t(std::isfinite(nextLoss)));
+      return Status::ok();
+    };
+    return fake;
+  }
+  TrainOptions options(std::uint64_t steps = 3) {
+    TrainOptions options;
+    std::string text;
+    for (int i = 0; i < 200; ++i)
+      text += static_cast<char>(i);
+    options.data = {folder.write("data", text)};
+    options.steps = steps;
+    return options;
+  }
+
+  std::vector<std::array<std::vector<std::int32_t>, 2>> fed;
+  std::vector<float> rates;
+  std::vector<std::int64_t> counts;
+  float nextLoss = 1.1f;
+};
+
+TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
+  FakeRanks fake = ranks();
+  Status status = train(fake, options(), observer);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  ASSERT_EQ(fed.size(), 3u);
+  // 2 micro-batches, 2 ranks, 2 rows of 4 tokens: token j of sequence i is 4 i + j.
+  for (int s = 0; s < 3; ++s)
+    for (int rank = 0; rank < 2; ++rank)
+      for (int m = 0; m < 2; ++m)
+        for (int row = 0; row < 2; ++row)
+          for (int j = 0; j < 4; ++j)
+            EXPECT_EQ(fed[s][rank][(m * 2 + row) * 4 + j], 4 * (((s * 2 + m) * 2 + rank) * 2 + row) + j);
+  EXPECT_EQ(fake.values<std::int32_t>(0, targets)[0], fed[2][0][0] + 1);
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_FLOAT_EQ(rates[0], 1e-3f);
+}
+
+TEST_F(TrainerTest, RanksThatSplitOneRowReadTheSameRows) {
+  PlanBuilder builder({{"shard", 1}, {"tensor", 2}});
+  builder.trainStep(2, 4, 1, 256);
+  FakeRanks fake(std::move(builder.plan));
+  fake.onRun = [](FakeRanks &self, std::string_view) {
+    EXPECT_EQ(self.values<std::int32_t>(0, 0), self.values<std::int32_t>(1, 0));
+    self.set(4, 1.0f);
+    self.set(6, std::uint8_t(1));
+    return Status::ok();
+  };
+  EXPECT_TRUE(train(fake, options(1), observer).isOk());
+  EXPECT_EQ(observer.steps[0].tokens, 8u);
+}
+
+TEST_F(TrainerTest, WritesTheLog) {
+  FakeRanks fake = ranks();
+  TrainOptions given = options(2);
+  given.log = folder.path("run.jsonl");
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  std::vector<nlohmann::json> log = lines(given.log);
+  ASSERT_EQ(log.size(), 3u);
+  EXPECT_EQ(log[1]["step"], 2);
+  EXPECT_EQ(static_cast<float>(log[0]["loss"].get<double>()), 1.1f);
+  EXPECT_NE(readFile(given.log).find("\"loss\": 1.10000002,"), std::string::npos);
+  EXPECT_EQ(log[0]["grad_norm"], 2.5);
+  EXPECT_EQ(log[0]["tokens"], 32);
+  EXPECT_GT(log[0]["step_ms"].get<double>(), 0);
+  EXPECT_GT(log[0]["tokens_per_s"].get<double>(), 0);
+  EXPECT_EQ(log[2]["summary"]["predicted_peak"]["device"], 4160);
+  EXPECT_EQ(log[2]["summary"]["measured_peak"]["device"], 0);
+  EXPECT_EQ(log[2]["summary"]["predicted_process"], 2 * 4160);
+  EXPECT_TRUE(log[2]["summary"].contains("measured_process"));
+}
+
+TEST_F(TrainerTest, NotFiniteEndsTheRunAndSavesWhatWasBefore) {
+  FakeRanks fake = ranks();
+  TrainOptions given = options(5);
+  given.log = folder.path("run.jsonl");
+  given.save = folder.path("out");
+  auto run = fake.onRun;
+  fake.onRun = [&](FakeRanks &self, std::string_view entry) {
+    nextLoss = fed.size() == 2 ? NAN : 1.0f;
+    return run(self, entry);
+  };
+  Status status = train(fake, given, observer);
+  expectError(status, StatusCode::failed, "step 3, expected a finite loss and gradient norm but got loss nan");
+  ASSERT_EQ(status.notes().size(), 1u);
+  EXPECT_EQ(status.notes()[0], "the weights are those after step 2");
+  EXPECT_EQ(fake.runs.size(), 3u);
+  EXPECT_TRUE(lines(given.log)[2]["loss"].is_null());
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
+}
+
+TEST_F(TrainerTest, StopFinishesTheStepAndSaves) {
+  FakeRanks fake = ranks();
+  std::atomic<bool> stop = false;
+  TrainOptions given = options(5);
+  given.stop = &stop;
+  given.save = folder.path("out");
+  auto run = fake.onRun;
+  fake.onRun = [&](FakeRanks &self, std::string_view entry) {
+    stop = fed.size() == 1;
+    return run(self, entry);
+  };
+  EXPECT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(observer.stopped, 2u);
+  EXPECT_EQ(fake.runs.size(), 2u);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
+}
+
+TEST_F(TrainerTest, FaultsAreFoundBeforeTheFirstStep) {
+  auto fails = [&](auto change, StatusCode code, const std::string &text) {
+    FakeRanks fake = ranks();
+    TrainOptions given = options();
+    change(given);
+    expectError(train(fake, given, observer), code, text);
+    EXPECT_TRUE(fake.runs.empty()) << text;
+  };
+  fails([&](TrainOptions &o) { o.data = {folder.path("none")}; }, StatusCode::input, "cannot read");
+  fails([&](TrainOptions &o) { o.save = "/proc/out"; }, StatusCode::input, "cannot write '/proc/out'");
+  fails([&](TrainOptions &o) { o.log = folder.path("no/folder/log"); }, StatusCode::input, "cannot write");
+  fails([&](TrainOptions &o) { o.log = folder.path(""); }, StatusCode::input, "cannot write");
+  fails([&](TrainOptions &o) { o.entries = {"eval_step"}; }, StatusCode::usage,
+        "entry point 'eval_step' is unknown, expected one of train_step");
+  fails([&](TrainOptions &o) { o.init = folder.path("none.safetensors"); }, StatusCode::input, "cannot read");
+}
+
+TEST_F(TrainerTest, FullDiskIsAnError) {
+  if (!std::filesystem::exists("/dev/full"))
+    GTEST_SKIP() << "this system has no /dev/full";
+  FakeRanks fake = ranks();
+  TrainOptions given = options();
+  given.log = "/dev/full";
+  expectError(train(fake, given, observer), StatusCode::input, "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(TrainerTest, UnknownInputIsAnError) {
+  PlanBuilder builder({{"shard", 1}});
+  builder.entry("train_step").inputs.push_back(builder.port("image", plan::DType::f32, {2}));
+  FakeRanks fake(std::move(builder.plan));
+  expectError(train(fake, options(), observer), StatusCode::input, "has an input 'image'");
+}
+
+TEST_F(TrainerTest, InitRunsWithTheSeedAndWeightsComeOnTop) {
+  PlanBuilder builder({{"shard", 2}});
+  builder.parameter("w", {2}, 0, {0});
+  plan::EntryT &init = builder.entry("init");
+  init.inputs.push_back(builder.port("seed", plan::DType::i64, {}));
+  FakeRanks fake(std::move(builder.plan));
+  std::int64_t seen = 0;
+  fake.onRun = [&](FakeRanks &self, std::string_view entry) {
+    EXPECT_EQ(entry, "init");
+    seen = self.values<std::int64_t>(1, 1)[0];
+    self.set(0, 9.0f);
+    return Status::ok();
+  };
+  ASSERT_TRUE(initialize(fake, 1234, "").isOk());
+  EXPECT_EQ(seen, 1234);
+  EXPECT_EQ(fake.values<float>(0, 0)[0], 9.0f);
+  std::vector<float> values{3, 4};
+  std::vector<SafetensorsTensor> tensors;
+  tensors.push_back({"w", "F32", {2}, [&](const SafetensorsTensor::Sink &sink) {
+                       return sink(std::as_bytes(std::span(values)));
+                     }});
+  ASSERT_TRUE(writeSafetensors(folder.path("w"), tensors).isOk());
+  ASSERT_TRUE(initialize(fake, 1234, folder.path("w")).isOk());
+  EXPECT_EQ(fake.values<float>(1, 0)[0], 4.0f);
+}
+
+TEST_F(TrainerTest, EntriesRunInTurn) {
+  PlanBuilder builder({{"shard", 1}});
+  for (const char *name : {"a", "b"})
+    builder.entry(name).outputs.push_back(builder.port("loss", plan::DType::f32, {}));
+  FakeRanks fake(std::move(builder.plan));
+  fake.onRun = [](FakeRanks &self, std::string_view) {
+    self.set(0, 1.0f);
+    self.set(1, 2.0f);
+    return Status::ok();
+  };
+  TrainOptions given = options(2);
+  given.entries = {"a", "b"};
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(fake.runs, (std::vector<std::string>{"a", "b", "a", "b"}));
+  EXPECT_EQ(observer.steps[1].loss, 2.0);
+}
+
+} // namespace

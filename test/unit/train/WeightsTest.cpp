@@ -1,0 +1,134 @@
+//===- WeightsTest.cpp - shards out of and into whole tensors -----------------------===//
+#include "runtime/train/Weights.h"
+#include "runtime/train/Safetensors.h"
+#include "test/unit/train/Fixture.h"
+
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+std::vector<float> iota(std::size_t count, float from) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
+
+struct Given {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+  std::string dtype = "F32";
+};
+
+Status writeFile(const std::string &path, const std::vector<Given> &given) {
+  std::vector<SafetensorsTensor> tensors;
+  for (const Given &tensor : given)
+    tensors.push_back({tensor.name, tensor.dtype, tensor.shape, [&](const SafetensorsTensor::Sink &sink) {
+                         return sink(std::as_bytes(std::span(tensor.values)));
+                       }});
+  return writeSafetensors(path, std::move(tensors));
+}
+
+class Weights : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+
+  /// 2 x 4 ranks: `h.0.w` in 3 rows over 4 shards, `h.0.attn.c` by columns over both axes, `b` whole on every rank.
+  FakeRanks ranks() {
+    PlanBuilder builder({{"replicate", 2}, {"shard", 4}});
+    builder.parameter("h.0.w", {3, 2}, 0, {1}).aliases = {"head"};
+    builder.parameter("h.0.attn.c", {2, 10}, 1, {0, 1});
+    builder.parameter("b", {3});
+    builder.plan.config = "{\n  \"model_type\": \"gpt2\"\n}";
+    return FakeRanks(std::move(builder.plan));
+  }
+  std::vector<Given> whole(const std::string &prefix = "") {
+    return {{prefix + "h.0.w", {3, 2}, iota(6, 1)}, {prefix + "h.0.attn.c", {2, 10}, iota(20, 100)}, {prefix + "b", {3}, iota(3, 7)}};
+  }
+  void refuses(const std::vector<Given> &given, const std::string &text) {
+    ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
+    FakeRanks fake = ranks();
+    expectError(loadWeights(fake, folder.path("w")), StatusCode::refused, text);
+    EXPECT_EQ(fake.values<std::uint8_t>(0, 0)[0], 0xee) << "memory was touched";
+  }
+};
+
+TEST_F(Weights, EachRankGetsItsRowsAndZeroPadding) {
+  ASSERT_TRUE(writeFile(folder.path("w"), whole()).isOk());
+  FakeRanks fake = ranks();
+  Status status = loadWeights(fake, folder.path("w"));
+  ASSERT_TRUE(status.isOk()) << status.message();
+  using Values = std::vector<float>;
+  for (int rank = 0; rank < 8; ++rank) {
+    float row = static_cast<float>(rank % 4);
+    EXPECT_EQ(fake.values<float>(rank, 0), row < 3 ? (Values{1 + 2 * row, 2 + 2 * row}) : (Values{0, 0})) << rank;
+    EXPECT_EQ(fake.values<float>(rank, 2), (Values{7, 8, 9}));
+  }
+  // 10 columns over 8 ranks are chunks of 2, so that rank 5 and those after it hold padding alone.
+  EXPECT_EQ(fake.values<float>(1, 1), (Values{102, 103, 112, 113}));
+  EXPECT_EQ(fake.values<float>(4, 1), (Values{108, 109, 118, 119}));
+  EXPECT_EQ(fake.values<float>(5, 1), (Values{0, 0, 0, 0}));
+}
+
+TEST_F(Weights, SaveGivesBackWhatWasLoaded) {
+  ASSERT_TRUE(writeFile(folder.path("w"), whole()).isOk());
+  FakeRanks fake = ranks();
+  ASSERT_TRUE(loadWeights(fake, folder.path("w")).isOk());
+  Status status = saveWeights(fake, folder.path("deep/out"));
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(readFile(folder.path("deep/out/model.safetensors")), readFile(folder.path("w")));
+  EXPECT_EQ(readFile(folder.path("deep/out/config.json")), "{\n  \"model_type\": \"gpt2\"\n}\n");
+  EXPECT_EQ(folder.files(), 5u) << "something else was left behind";
+  FakeRanks again = ranks();
+  ASSERT_TRUE(loadWeights(again, folder.path("deep/out")).isOk());
+  EXPECT_EQ(again.values<float>(2, 0), (std::vector<float>{5, 6}));
+}
+
+TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
+  std::vector<Given> given = whole("transformer.");
+  given.push_back({"head", {3, 2}, iota(6, 1)});
+  given.push_back({"transformer.h.0.attn.bias", {1, 1, 2, 2}, iota(4, 0)});
+  given.push_back({"transformer.h.11.attn.masked_bias", {}, iota(1, 0)});
+  ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
+  FakeRanks fake = ranks();
+  Status status = loadWeights(fake, folder.path("w"));
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
+}
+
+TEST_F(Weights, Refusals) {
+  std::vector<Given> given = whole();
+  given.pop_back();
+  refuses(given, "tensor 'b' is missing, expected F32 [3]");
+  given = whole();
+  given.push_back({"extra", {1}, {0}});
+  refuses(given, "tensor 'extra' is extra, expected only the plan's parameters");
+  given = whole();
+  given.push_back({"x.attn.bias", {1}, {0}});
+  refuses(given, "tensor 'x.attn.bias' is extra");
+  given = whole();
+  given[0].shape = {2, 3};
+  refuses(given, "tensor 'h.0.w', expected shape [3, 2] but got [2, 3]");
+  given = whole();
+  given[2].dtype = "I32";
+  refuses(given, "tensor 'b', expected dtype F32 but got I32");
+  given = whole();
+  given.push_back({"head", {3, 2}, iota(6, 2)});
+  refuses(given, "tensors 'h.0.w' and 'head' are one in this plan, expected equal values");
+  given = whole();
+  given.push_back({"head", {6}, iota(6, 1)});
+  refuses(given, "tensor 'head', expected shape [3, 2] but got [6]");
+}
+
+TEST_F(Weights, MissingFileAndUnwritableFolder) {
+  FakeRanks fake = ranks();
+  expectError(loadWeights(fake, folder.path("none")), StatusCode::input, "cannot read");
+  folder.write("file", "x");
+  expectError(saveWeights(fake, folder.path("file")), StatusCode::input, "cannot write");
+  expectError(saveWeights(fake, "/proc/sluice"), StatusCode::input, "cannot write '/proc/sluice'");
+}
+
+} // namespace
