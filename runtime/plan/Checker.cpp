@@ -1,0 +1,139 @@
+//===- Checker.cpp - what is proved of a plan before it runs -----------------------===//
+//
+// The order of the checks: each relies on those before it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/Checker.h"
+
+#include "runtime/base/Sha256.h"
+#include "runtime/plan/Serialize.h"
+#include "runtime/plan/check/Check.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace check {
+
+Verdict sameEverywhere(const plan::PlanT &plan) {
+  if (plan.major != planMajor)
+    return refuse(17, "expected major version " + std::to_string(planMajor) + " but got " + std::to_string(plan.major));
+  if (plan.catalogue != knownCatalogue())
+    return refuse(17, "expected version " + std::to_string(knownCatalogue()) + " of the kernel catalogue but got " +
+                          std::to_string(plan.catalogue));
+  if (plan.digest.size() != digestBytes)
+    return refuse(17, "expected a digest of " + std::to_string(digestBytes) + " bytes but got " +
+                          std::to_string(plan.digest.size()));
+  const Digest digest = canonicalDigest(plan);
+  if (!std::equal(digest.begin(), digest.end(), plan.digest.begin()))
+    return refuse(17, "expected digest " + toHex(digest) + " of its canonical bytes but it names " + digestText(plan));
+  return {};
+}
+
+} // namespace check
+
+namespace {
+
+using Outcome = CheckReport::Outcome;
+
+constexpr std::string_view titles[propertyCount] = {
+    "well-formed",
+    "live buffers do not overlap",
+    "no race",
+    "gathered units are read between gather and release",
+    "collectives agree",
+    "no deadlock",
+    "each gradient is reduced once",
+    "shards partition each tensor",
+    "it computes the unsharded program",
+    "each parameter is updated once",
+    "event discipline",
+    "step boundary",
+    "order of reductions",
+    "randomness does not depend on layout",
+    "complete state",
+    "not vacuous",
+    "the same plan everywhere",
+};
+
+struct Stage {
+  check::Verdict (*decide)(const plan::PlanT &);
+  /// Proved once this stage holds.
+  std::vector<int> properties;
+};
+
+const std::vector<Stage> &stages() {
+  static const std::vector<Stage> all = {
+      {check::wellFormedTables, {}},  {check::wellFormedCode, {1}},   {check::sameEverywhere, {17}},
+      {check::collectivesAgree, {5}}, {check::noDeadlock, {6}},       {check::shardsPartition, {}},
+      {check::lifespansDisjoint, {}}, {check::updatedOnce, {10}},     {check::simulate, {2, 3, 4, 8, 11, 12}},
+  };
+  return all;
+}
+
+/// Properties that say nothing of this plan.
+bool applies(const plan::PlanT &plan, int property) {
+  auto any = [&](plan::Operation kind) {
+    bool found = false;
+    for (const auto &entry : plan.entries)
+      forEachInstruction(*entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+        found = found || instruction.operation.type == kind;
+      });
+    return found;
+  };
+  switch (property) {
+  case 4:
+    return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const auto &buffer) {
+      return buffer->class_ == plan::BufferClass::gathered || buffer->unit >= 0;
+    });
+  case 5:
+    return any(plan::Operation::Collective);
+  case 8:
+  case 10:
+    return !plan.parameters.empty();
+  case 11:
+    return any(plan::Operation::Wait);
+  default:
+    return true;
+  }
+}
+
+} // namespace
+
+std::string_view propertyTitle(int number) { return titles[number - 1]; }
+
+std::string_view outcomeName(Outcome outcome) {
+  constexpr std::string_view names[] = {"proved", "refused", "not applicable", "not checked", "not reached"};
+  return names[std::size_t(outcome)];
+}
+
+int CheckReport::refused() const {
+  for (const Property &property : properties)
+    if (property.outcome == Outcome::refused)
+      return property.number;
+  return 0;
+}
+
+Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
+  CheckReport own;
+  CheckReport &result = report ? *report : own;
+  for (int number = 1; number <= propertyCount; ++number)
+    result.properties[number - 1] = {number, Outcome::notReached};
+  for (int number : {7, 9, 13, 14, 15, 16})
+    result.properties[number - 1].outcome = Outcome::notChecked;
+  for (const Stage &stage : stages()) {
+    if (check::Verdict verdict = stage.decide(plan)) {
+      result.properties[verdict->property - 1].outcome = Outcome::refused;
+      Status status = refusedError("P" + std::to_string(verdict->property) + " " +
+                                   std::string(propertyTitle(verdict->property)) + ": " + verdict->message);
+      for (std::string &note : verdict->notes)
+        status.addNote(std::move(note));
+      return status;
+    }
+    for (int number : stage.properties)
+      result.properties[number - 1].outcome = applies(plan, number) ? Outcome::proved : Outcome::notApplicable;
+  }
+  return Status::ok();
+}
+
+} // namespace sluice

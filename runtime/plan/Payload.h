@@ -1,0 +1,19 @@
+//===- Payload.h - how much unpacking a plan would allocate -------------------------===//
+//
+// FlatBuffers' verifier lets tables share vectors and strings; unpacking copies them for each. This walk over the
+// verified bytes bounds the copy before it is made.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_PAYLOAD_H
+#define SLUICE_RUNTIME_PLAN_PAYLOAD_H
+
+#include "runtime/plan/Plan.h"
+
+namespace sluice {
+
+/// True where the bytes of all vectors and strings, counted once for each table that names them, are at most `limit`.
+bool payloadFits(const plan::Plan &plan, std::uint64_t limit);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_PAYLOAD_H

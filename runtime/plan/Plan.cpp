@@ -1,0 +1,173 @@
+//===- Plan.cpp - small questions about a plan ----------------------------------===//
+//
+// See Plan.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/Plan.h"
+
+#include "runtime/base/Sha256.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+std::uint64_t meshSize(const plan::PlanT &plan) {
+  std::uint64_t size = 1;
+  for (const auto &axis : plan.mesh)
+    size *= axis->size;
+  return size;
+}
+
+std::uint64_t groupSize(const plan::PlanT &plan, std::span<const std::uint32_t> axes) {
+  std::uint64_t size = 1;
+  for (std::uint32_t axis : axes)
+    size *= plan.mesh[axis]->size;
+  return size;
+}
+
+std::vector<std::uint32_t> coordinatesOf(const plan::PlanT &plan, std::uint32_t rank) {
+  std::vector<std::uint32_t> coordinates(plan.mesh.size());
+  for (std::size_t a = plan.mesh.size(); a-- > 0;) {
+    coordinates[a] = rank % plan.mesh[a]->size;
+    rank /= plan.mesh[a]->size;
+  }
+  return coordinates;
+}
+
+std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes) {
+  const std::vector<std::uint32_t> coordinates = coordinatesOf(plan, rank);
+  std::uint32_t position = 0;
+  for (std::uint32_t axis : axes)
+    position = position * plan.mesh[axis]->size + coordinates[axis];
+  return position;
+}
+
+std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes) {
+  const std::vector<std::uint32_t> own = coordinatesOf(plan, rank);
+  std::vector<int> members(groupSize(plan, axes));
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    std::vector<std::uint32_t> coordinates = own;
+    std::size_t rest = m;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      coordinates[axes[a]] = std::uint32_t(rest % plan.mesh[axes[a]]->size);
+      rest /= plan.mesh[axes[a]]->size;
+    }
+    std::uint64_t member = 0;
+    for (std::size_t a = 0; a < coordinates.size(); ++a)
+      member = member * plan.mesh[a]->size + coordinates[a];
+    members[m] = int(member);
+  }
+  return members;
+}
+
+std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes) {
+  std::string name;
+  for (std::uint32_t axis : axes)
+    name += (name.empty() ? "" : "*") + plan.mesh[axis]->name;
+  return name;
+}
+
+std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate) {
+  // In 128 bits: the product may leave 64 before it is clamped.
+  const __int128 rest = __int128(valid.total) - __int128(coordinate) * valid.chunk;
+  return rest <= 0 ? 0 : rest >= valid.chunk ? valid.chunk : std::int64_t(rest);
+}
+
+std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape) {
+  std::uint64_t count = 1;
+  for (std::int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
+      return std::nullopt;
+  return count;
+}
+
+bool isDense(const plan::ViewT &view) {
+  if (view.strides.empty())
+    return true;
+  std::int64_t expected = 1;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    if (view.shape[d] != 1 && view.strides[d] != expected)
+      return false;
+    expected *= view.shape[d];
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> viewBytes(const plan::ViewT &view) {
+  const std::uint64_t element = dtypeBytes(baseType(view.dtype));
+  const std::optional<std::uint64_t> count = elementCount(view.shape);
+  std::uint64_t bytes = 0;
+  if (!count)
+    return std::nullopt;
+  if (view.strides.empty() || *count == 0)
+    return __builtin_mul_overflow(*count, element, &bytes) ? std::nullopt : std::optional(bytes);
+  std::uint64_t last = 0;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    std::uint64_t reach = 0;
+    if (view.strides[d] < 0 ||
+        __builtin_mul_overflow(std::uint64_t(view.shape[d] - 1), std::uint64_t(view.strides[d]), &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return std::nullopt;
+  }
+  if (__builtin_add_overflow(last, std::uint64_t(1), &last) || __builtin_mul_overflow(last, element, &bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, std::uint32_t repeat) {
+  switch (instruction.when) {
+  case plan::When::all:
+    return true;
+  case plan::When::first:
+    return repetition == 0;
+  case plan::When::not_first:
+    return repetition != 0;
+  case plan::When::last:
+    return repetition + 1 == repeat;
+  case plan::When::not_last:
+    return repetition + 1 != repeat;
+  case plan::When::list:
+    return std::find(instruction.repetitions.begin(), instruction.repetitions.end(), repetition) !=
+           instruction.repetitions.end();
+  }
+  return false;
+}
+
+int findEntry(const plan::PlanT &plan, std::string_view name) {
+  for (std::size_t e = 0; e < plan.entries.size(); ++e)
+    if (plan.entries[e]->name == name)
+      return int(e);
+  return -1;
+}
+
+std::uint32_t instructionCount(const plan::EntryT &entry) {
+  std::uint32_t count = 0;
+  for (const auto &section : entry.sections)
+    count += std::uint32_t(section->instructions.size());
+  return count;
+}
+
+std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
+    return "launch " + plan.kernels[launch->kernel];
+  if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
+    return plan::EnumNameCollectiveKind(collective->kind);
+  switch (instruction.operation.type) {
+  case plan::Operation::Copy:
+    return "copy";
+  case plan::Operation::Fill:
+    return "fill";
+  case plan::Operation::Record:
+    return "record";
+  case plan::Operation::Wait:
+    return "wait";
+  case plan::Operation::Release:
+    return "release";
+  default:
+    return "nothing";
+  }
+}
+
+std::string digestText(const plan::PlanT &plan) { return toHex(plan.digest); }
+
+} // namespace sluice

@@ -1,0 +1,85 @@
+//===- Plan.h - the plan in memory, and small questions about it ----------------===//
+//
+// The plan's structures are generated from plan.fbs (sluice::plan::PlanT and what it holds). Here stand the few
+// questions that every reader asks: how large is a group, what is a rank's coordinate, when is an instruction issued.
+// The functions assume a plan that the checker has accepted, unless they say otherwise.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_PLAN_H
+#define SLUICE_RUNTIME_PLAN_PLAN_H
+
+#include "runtime/base/DType.h"
+#include "runtime/plan/plan_generated.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// A reader takes its own major version only.
+inline constexpr std::uint32_t planMajor = 1;
+inline constexpr std::uint32_t planMinor = 0;
+
+inline DType baseType(plan::DType dtype) { return static_cast<DType>(dtype); }
+
+/// Number of ranks of the mesh.
+std::uint64_t meshSize(const plan::PlanT &plan);
+
+/// Number of ranks in a group along `axes`.
+std::uint64_t groupSize(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
+
+/// Coordinate of `rank` along each axis of the mesh; ranks are row-major, the first axis outermost.
+std::vector<std::uint32_t> coordinatesOf(const plan::PlanT &plan, std::uint32_t rank);
+
+/// Position of `rank` among those that differ from it only along `axes`, row-major over them in the order given.
+std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
+
+/// World ranks of the group of `rank` along `axes`, in the order of coordinateAlong.
+std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
+
+/// Names of axes joined by '*', as "replicate*shard".
+std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
+
+/// clamp(total - coordinate * chunk, 0, chunk).
+std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate);
+
+/// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
+std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);
+
+/// True where the view has no strides, or strides that are the dense row-major ones.
+bool isDense(const plan::ViewT &view);
+
+/// Bytes from the first to one past the last element of a view, padding included: what it may touch behind its offset.
+/// nullopt where it overflows or a stride is negative.
+std::optional<std::uint64_t> viewBytes(const plan::ViewT &view);
+
+/// Is the instruction issued in repetition `repetition` of `repeat`?
+bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, std::uint32_t repeat);
+
+/// Index of the entry point with this name, or -1.
+int findEntry(const plan::PlanT &plan, std::string_view name);
+
+/// Instructions of an entry point, all sections one after another, not expanded.
+std::uint32_t instructionCount(const plan::EntryT &entry);
+
+/// Calls `visit(instruction, i, sectionIndex)` for each instruction of the entry point in issue order.
+template <typename Visit> void forEachInstruction(const plan::EntryT &entry, Visit &&visit) {
+  std::uint32_t i = 0;
+  for (std::uint32_t s = 0; s < entry.sections.size(); ++s)
+    for (const auto &instruction : entry.sections[s]->instructions)
+      visit(*instruction, i++, s);
+}
+
+/// "launch matmul", "all_gather", "record", ...
+std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction);
+
+/// The 64 hexadecimal digits of the digest that the plan carries.
+std::string digestText(const plan::PlanT &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_PLAN_H

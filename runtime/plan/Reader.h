@@ -1,0 +1,40 @@
+//===- Reader.h - from bytes to a plan in memory -----------------------------------===//
+//
+// Opens a plan from a stranger: size, identifier, version, FlatBuffers' verifier, digest, and only then is anything
+// allocated, in proportion to the file. The meaning is the checker's business (Checker.h); a reader of the result
+// calls checkPlan before it believes a word of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_READER_H
+#define SLUICE_RUNTIME_PLAN_READER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+struct PlanFile {
+  plan::PlanT plan;
+  /// 64 hexadecimal digits, recomputed from the bytes and equal to what the file names.
+  std::string digest;
+  std::uint64_t bytes = 0;
+};
+
+/// Reads a plan from a file. StatusCode::input where the file cannot be read, StatusCode::refused where it is no
+/// sound plan file of this version.
+Result<PlanFile> readPlan(const std::string &path);
+
+/// The same from memory; `name` stands in messages.
+Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view name);
+
+/// readPlan, then checkPlan.
+Result<PlanFile> readCheckedPlan(const std::string &path);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_READER_H

@@ -1,0 +1,29 @@
+//===- Serialize.h - from the plan in memory to bytes ----------------------------===//
+//
+// One plan has one byte form: the same structure gives the same bytes, on any machine. The digest stands in the file
+// and covers all of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_SERIALIZE_H
+#define SLUICE_RUNTIME_PLAN_SERIALIZE_H
+
+#include "runtime/base/Sha256.h"
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+/// Sets the versions and the digest in `plan` and returns the file's bytes.
+std::vector<std::uint8_t> serializePlan(plan::PlanT &plan);
+
+/// The digest that the canonical bytes of this plan have. The plan carries versions and a digest, which may be wrong.
+Digest canonicalDigest(const plan::PlanT &plan);
+
+/// Version of runtime/kernel/catalogue.def that this build knows.
+std::uint32_t knownCatalogue();
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_SERIALIZE_H

@@ -1,0 +1,130 @@
+//===- Access.cpp - instructions as reads and writes of byte ranges ------------------------===//
+//
+// See Access.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Access.h"
+
+#include <numeric>
+
+namespace sluice::check {
+
+Padding PaddingIds::of(const std::vector<std::uint32_t> &axes, std::int64_t chunk, std::int64_t total) {
+  const std::int64_t divisor = std::max<std::int64_t>(1, std::gcd(chunk, total));
+  return ids.insert({{axes, chunk / divisor, total / divisor}, Padding(ids.size())}).first->second;
+}
+
+Padding PaddingIds::of(const plan::ViewT &view) {
+  // With several padded dims the first stands for all: shards are padded on one dim in this version.
+  for (const auto &valid : view.valid)
+    return of(valid->axes, valid->chunk, valid->total);
+  return clean;
+}
+
+namespace {
+
+class Resolver {
+public:
+  Resolver(const plan::PlanT &plan, PaddingIds &paddings, Actions &actions)
+      : plan(plan), paddings(paddings), actions(actions) {}
+
+  void resolve(const plan::InstructionT &instruction, std::uint32_t issue) {
+    Action action;
+    action.instruction = &instruction;
+    action.issue = issue;
+    action.kind = instruction.operation.type;
+    action.firstAccess = std::uint32_t(actions.accesses.size());
+    if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+      for (const auto &view : launch->inputs)
+        read(*view);
+      if (readsOutput(plan, *launch))
+        for (const auto &view : launch->outputs)
+          read(*view);
+      for (const auto &view : launch->outputs)
+        write(*view);
+    } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+      action.gathers = collective->kind == plan::CollectiveKind::all_gather;
+      resolveCollective(instruction, *collective);
+    } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+      read(*copy->source);
+      write(*copy->destination);
+    } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+      write(*fill->destination);
+    } else if (const plan::RecordT *record = instruction.operation.AsRecord()) {
+      action.event = record->event;
+    } else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
+      action.event = wait->event;
+    }
+    action.accesses = std::uint32_t(actions.accesses.size()) - action.firstAccess;
+    actions.actions.push_back(action);
+  }
+
+private:
+  Access &add(const plan::ViewT &view, bool isWrite) {
+    const plan::BufferT &buffer = *plan.buffers[view.buffer];
+    Access access;
+    access.buffer = view.buffer;
+    access.space = buffer.space;
+    access.begin = buffer.offset + view.offset;
+    access.end = access.begin + *viewBytes(view);
+    access.repetitionStride = view.repetition_stride;
+    access.isWrite = isWrite;
+    access.neededBytes = access.end - access.begin;
+    access.padding = paddings.of(view);
+    return actions.accesses.emplace_back(access);
+  }
+  void read(const plan::ViewT &view) { add(view, false); }
+  void write(const plan::ViewT &view) {
+    Access &access = add(view, true);
+    // A shard that persists keeps zeros in its padding: only views with its valid extent write there (Shards.cpp).
+    if (plan.buffers[view.buffer]->entry == -1)
+      access.padding = clean;
+  }
+
+  void resolveCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective) {
+    const std::size_t count = collective.segments.size();
+    std::vector<int> parameters(count);
+    for (std::size_t s = 0; s < count; ++s) {
+      parameters[s] = segmentParameter(plan, instruction, collective, s);
+      Access &access = add(*collective.segments[s]->source, false);
+      access.carriesPadding = true;
+      if (collective.kind == plan::CollectiveKind::reduce_scatter && parameters[s] >= 0)
+        access.neededBytes = wholeBytes(*plan.parameters[parameters[s]], collective.dtype, access.neededBytes);
+    }
+    for (std::size_t s = 0; s < count; ++s) {
+      Access &access = add(*collective.segments[s]->destination, true);
+      access.paddingFrom = std::int32_t(s);
+      const plan::ParameterT *parameter = parameters[s] >= 0 ? plan.parameters[parameters[s]].get() : nullptr;
+      if (!parameter || !isPadded(plan, *parameter))
+        continue;
+      if (collective.kind == plan::CollectiveKind::reduce_scatter)
+        access.padding = paddings.of(parameter->axes, parameter->chunk, parameter->shape[parameter->dim]);
+      else if (collective.kind == plan::CollectiveKind::all_gather)
+        access.dataBytes = wholeBytes(*parameter, collective.dtype, access.end - access.begin);
+    }
+  }
+
+  /// Bytes of the whole parameter without padding, where that is the first part of the gathered form.
+  std::uint64_t wholeBytes(const plan::ParameterT &parameter, plan::DType dtype, std::uint64_t otherwise) const {
+    if (parameter.dim != 0)
+      return otherwise;
+    return std::min(otherwise, *elementCount(parameter.shape) * dtypeBytes(baseType(dtype)));
+  }
+
+  const plan::PlanT &plan;
+  PaddingIds &paddings;
+  Actions &actions;
+};
+
+} // namespace
+
+Actions resolveActions(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings) {
+  Actions actions;
+  Resolver resolver(plan, paddings, actions);
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+    resolver.resolve(instruction, i);
+  });
+  return actions;
+}
+
+} // namespace sluice::check

@@ -1,0 +1,140 @@
+//===- Check.cpp - what the files of the checker share ------------------------------===//
+//
+// See Check.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sluice::check {
+
+std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue) {
+  const plan::InstructionT &instruction = instructionAt(*plan.entries[entry], issue);
+  std::string text = "instruction " + std::to_string(issue) + " (" + operationName(plan, instruction);
+  if (instruction.unit >= 0)
+    text += " of unit '" + plan.units[instruction.unit]->name + "'";
+  return text + " on stream '" + plan.streams[instruction.stream]->name + "') of '" + plan.entries[entry]->name + "'";
+}
+
+const plan::InstructionT &instructionAt(const plan::EntryT &entry, std::uint32_t issue) {
+  std::size_t s = 0;
+  while (issue >= entry.sections[s]->instructions.size())
+    issue -= std::uint32_t(entry.sections[s++]->instructions.size());
+  return *entry.sections[s]->instructions[issue];
+}
+
+std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section) {
+  std::set<std::uint32_t> sample;
+  auto take = [&](std::int64_t repetition) {
+    if (repetition >= 0 && repetition < section.repeat)
+      sample.insert(std::uint32_t(repetition));
+  };
+  for (std::int64_t repetition : {std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(section.repeat) - 1})
+    take(repetition);
+  for (const auto &instruction : section.instructions)
+    if (instruction->when == plan::When::list)
+      for (std::uint32_t repetition : instruction->repetitions)
+        for (std::int64_t near = std::int64_t(repetition) - 1; near <= std::int64_t(repetition) + 1; ++near)
+          take(near);
+  return {sample.begin(), sample.end()};
+}
+
+std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end) {
+  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ") of " + plan::EnumNameSpace(space);
+}
+
+namespace {
+
+/// A view as equal contiguous runs that start at multiples of a period from its offset.
+struct Runs {
+  std::uint64_t run = 0;
+  /// 0: one run only.
+  std::uint64_t period = 0;
+  bool regular = true;
+};
+
+Runs runsOf(const plan::ViewT &view) {
+  Runs runs;
+  runs.run = dtypeBytes(baseType(view.dtype));
+  if (view.strides.empty()) {
+    runs.run = *viewBytes(view);
+    return runs;
+  }
+  const std::uint64_t element = runs.run;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> dims;
+  for (std::size_t d = 0; d < view.shape.size(); ++d)
+    if (view.shape[d] > 1 && view.strides[d] != 0)
+      dims.push_back({std::uint64_t(view.strides[d]) * element, std::uint64_t(view.shape[d])});
+  std::sort(dims.begin(), dims.end());
+  for (auto [stride, extent] : dims) {
+    if (runs.period == 0 && stride == runs.run)
+      runs.run *= extent;
+    else if (runs.period == 0)
+      runs.period = stride;
+    else
+      runs.regular = runs.regular && stride % runs.period == 0;
+  }
+  return runs;
+}
+
+} // namespace
+
+bool viewsDisjoint(const plan::ViewT &first, std::uint64_t a, const plan::ViewT &second, std::uint64_t b) {
+  const std::uint64_t aBytes = *viewBytes(first), bBytes = *viewBytes(second);
+  if (aBytes == 0 || bBytes == 0 || a + aBytes <= b || b + bBytes <= a)
+    return true;
+  const Runs x = runsOf(first), y = runsOf(second);
+  if (!x.regular || !y.regular || x.period == 0 || x.period != y.period)
+    return false;
+  const std::uint64_t gap = (b % x.period + x.period - a % x.period) % x.period;
+  return gap >= x.run && gap + y.run <= x.period;
+}
+
+bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch) {
+  if (plan.kernels[launch.kernel] != "accumulate")
+    return false;
+  for (const auto &attribute : launch.attributes)
+    if (attribute->name == "first")
+      return attribute->integer == 0;
+  return true;
+}
+
+std::uint64_t shardElements(const plan::ParameterT &parameter) {
+  std::uint64_t count = 1;
+  for (std::size_t d = 0; d < parameter.shape.size(); ++d)
+    count *= std::uint64_t(std::int64_t(d) == parameter.dim ? parameter.chunk : parameter.shape[d]);
+  return count;
+}
+
+bool isPadded(const plan::PlanT &plan, const plan::ParameterT &parameter) {
+  return parameter.dim >= 0 &&
+         std::uint64_t(parameter.chunk) * groupSize(plan, parameter.axes) != std::uint64_t(parameter.shape[parameter.dim]);
+}
+
+int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
+                     const plan::CollectiveT &collective, std::size_t index) {
+  if (instruction.unit < 0)
+    return -1;
+  const plan::SegmentT &segment = *collective.segments[index];
+  const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
+  const std::uint64_t shard = *elementCount((gathers ? segment.source : segment.destination)->shape);
+  const std::vector<std::uint32_t> &members = plan.units[instruction.unit]->parameters;
+  auto fits = [&](std::uint32_t p) {
+    const plan::ParameterT &parameter = *plan.parameters[p];
+    return parameter.dim >= 0 && parameter.axes == collective.axes && shardElements(parameter) == shard;
+  };
+  // The usual plan lists the unit's parameters in order, so equal sizes do not confuse.
+  if (index < members.size() && collective.segments.size() == members.size() && fits(members[index]))
+    return int(members[index]);
+  for (std::uint32_t p : members)
+    if (plan.parameters[p]->buffer == (gathers ? segment.source : segment.destination)->buffer && fits(p))
+      return int(p);
+  for (std::uint32_t p : members)
+    if (fits(p))
+      return int(p);
+  return -1;
+}
+
+} // namespace sluice::check

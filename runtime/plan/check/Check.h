@@ -1,0 +1,86 @@
+//===- Check.h - what the files of the checker share --------------------------------===//
+//
+// Each property is decided by a function that gives nothing where it holds and a refusal with a counterexample where it
+// does not. Only wellFormed() may be called on any plan; the others rely on what it proves.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_CHECK_H
+#define SLUICE_RUNTIME_PLAN_CHECK_CHECK_H
+
+#include "runtime/plan/Plan.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::check {
+
+struct Refusal {
+  int property = 0;
+  std::string message;
+  std::vector<std::string> notes;
+};
+using Verdict = std::optional<Refusal>;
+
+inline Verdict refuse(int property, std::string message, std::vector<std::string> notes = {}) {
+  return Refusal{property, std::move(message), std::move(notes)};
+}
+
+#define SLUICE_CHECK(expression)                                                                                       \
+  do {                                                                                                                 \
+    if (::sluice::check::Verdict verdict_ = (expression))                                                              \
+      return verdict_;                                                                                                 \
+  } while (false)
+
+/// P1, the tables: mesh, arenas, streams, buffers, units, parameters, entries.
+Verdict wellFormedTables(const plan::PlanT &plan);
+/// P1, the instructions and their views.
+Verdict wellFormedCode(const plan::PlanT &plan);
+/// P17: the digest and versions.
+Verdict sameEverywhere(const plan::PlanT &plan);
+/// P5: collectives agree over the ranks of their group.
+Verdict collectivesAgree(const plan::PlanT &plan);
+/// P6: stream order and waits have no cycle.
+Verdict noDeadlock(const plan::PlanT &plan);
+/// P8, what can be said without following the data: shards partition each tensor.
+Verdict shardsPartition(const plan::PlanT &plan);
+/// P2, by declared lifespans: what lives at once shares no byte, the peak is no higher than declared.
+Verdict lifespansDisjoint(const plan::PlanT &plan);
+/// P10: each parameter and state is updated once a step.
+Verdict updatedOnce(const plan::PlanT &plan);
+/// P2, P3, P4, P8, P11, P12 by running each entry point twice with vector clocks in place of time.
+Verdict simulate(const plan::PlanT &plan);
+
+/// "instruction 12 (all_gather of unit 'h.0' on stream 'gather') of 'train_step'".
+std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue);
+
+/// The instruction with index `issue` of an entry point, sections one after another.
+const plan::InstructionT &instructionAt(const plan::EntryT &entry, std::uint32_t issue);
+
+/// Repetitions of a section that stand for all of them: the first, two in the middle, the last (adjacent middle
+/// repetitions are alike), and the neighbourhood of those that predicates name in lists. Ascending.
+std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section);
+
+/// "bytes [64, 128) of device".
+std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end);
+
+/// True where no byte belongs to both views: told exactly where both are regular windows of one period, by their hulls
+/// otherwise. The views are of one space; `a` and `b` are their absolute offsets.
+bool viewsDisjoint(const plan::ViewT &first, std::uint64_t a, const plan::ViewT &second, std::uint64_t b);
+
+/// True where the destination kernel reads what its output held before (accumulate).
+bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch);
+
+/// The parameter of the instruction's unit that segment `index` of its collective is about: told by the sizes of shard
+/// and whole; -1: none.
+int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
+                     const plan::CollectiveT &collective, std::size_t index);
+
+/// Elements of the shard of a parameter on one rank, padding included.
+std::uint64_t shardElements(const plan::ParameterT &parameter);
+/// True where some rank's shard holds padding.
+bool isPadded(const plan::PlanT &plan, const plan::ParameterT &parameter);
+
+} // namespace sluice::check
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_CHECK_H

@@ -1,0 +1,230 @@
+//===- Lifespans.cpp - P2 by declared lifespans -------------------------------------------===//
+//
+// Sweeps over the order of issue of each entry point with the set of live buffers sorted by offset: what lives at once
+// shares no byte, but for an instruction that replaces what it reads in place; the live bytes never exceed what the
+// plan declares. Also: every access lies within the lifespan of its buffer, and the operands of one instruction do not
+// overlap but in place. Whether lifespans tell the truth about all streams is for Simulate.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+struct Operands {
+  std::vector<const plan::ViewT *> reads;
+  std::vector<const plan::ViewT *> writes;
+};
+
+Operands operandsOf(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  Operands operands;
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+    for (const auto &view : launch->inputs)
+      operands.reads.push_back(view.get());
+    for (const auto &view : launch->outputs)
+      operands.writes.push_back(view.get());
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    for (const auto &segment : collective->segments) {
+      operands.reads.push_back(segment->source.get());
+      operands.writes.push_back(segment->destination.get());
+    }
+  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    operands.reads.push_back(copy->source.get());
+    operands.writes.push_back(copy->destination.get());
+  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    operands.writes.push_back(fill->destination.get());
+  }
+  return operands;
+}
+
+std::uint64_t absolute(const plan::PlanT &plan, const plan::ViewT &view) {
+  return plan.buffers[view.buffer]->offset + view.offset;
+}
+
+/// The same elements at the same place: a kernel may replace one by the other.
+bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT &b) {
+  return absolute(plan, a) == absolute(plan, b) && *viewBytes(a) == *viewBytes(b) &&
+         a.repetition_stride == b.repetition_stride && isDense(a) == isDense(b) &&
+         (isDense(a) || (a.shape == b.shape && a.strides == b.strides));
+}
+
+Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i, const plan::InstructionT &instruction) {
+  const Operands operands = operandsOf(plan, instruction);
+  auto within = [&](const plan::ViewT &view) {
+    const plan::BufferT &buffer = *plan.buffers[view.buffer];
+    return buffer.entry == -1 || (buffer.begin <= i && i < buffer.end);
+  };
+  for (const auto *views : {&operands.reads, &operands.writes})
+    for (const plan::ViewT *view : *views)
+      if (!within(*view)) {
+        const plan::BufferT &buffer = *plan.buffers[view->buffer];
+        return refuse(2, place(plan, e, i) + " uses buffer '" + buffer.name + "' outside its lifespan [" +
+                             std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")");
+      }
+  const bool gathers =
+      instruction.operation.AsCollective() && instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
+  for (std::size_t w = 0; w < operands.writes.size(); ++w) {
+    const plan::ViewT &write = *operands.writes[w];
+    const plan::Space space = plan.buffers[write.buffer]->space;
+    auto overlaps = [&](const plan::ViewT &other) {
+      return plan.buffers[other.buffer]->space == space &&
+             !viewsDisjoint(write, absolute(plan, write), other, absolute(plan, other));
+    };
+    auto overlap = [&](const plan::ViewT &other, const char *what) {
+      const std::uint64_t begin = std::max(absolute(plan, write), absolute(plan, other));
+      const std::uint64_t end = std::min(absolute(plan, write) + *viewBytes(write), absolute(plan, other) + *viewBytes(other));
+      return refuse(2, place(plan, e, i) + " writes buffer '" + plan.buffers[write.buffer]->name + "' over " + what +
+                           " of its own in buffer '" + plan.buffers[other.buffer]->name + "'",
+                    {byteRange(space, begin, end)});
+    };
+    for (const plan::ViewT *read : operands.reads)
+      if (overlaps(*read) && (gathers || !samePlace(plan, write, *read)))
+        return overlap(*read, "an input");
+    for (std::size_t v = 0; v < w; ++v)
+      if (overlaps(*operands.writes[v]))
+        return overlap(*operands.writes[v], "another output");
+  }
+  return {};
+}
+
+/// May `next` take the place of `old` at instruction `i`, the last of one and the first of the other?
+bool replaces(const plan::PlanT &plan, const plan::InstructionT &instruction, std::uint32_t old, std::uint32_t next) {
+  const Operands operands = operandsOf(plan, instruction);
+  bool found = false;
+  for (const plan::ViewT *write : operands.writes)
+    for (const plan::ViewT *read : operands.reads)
+      found = found || (write->buffer == next && read->buffer == old && samePlace(plan, *write, *read));
+  return found;
+}
+
+class Sweep {
+public:
+  Sweep(const plan::PlanT &plan, std::uint32_t entry, const plan::ArenaT &arena)
+      : plan(plan), entry(entry), arena(arena) {}
+
+  Verdict run() {
+    std::vector<std::uint32_t> begins, ends;
+    for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+      const plan::BufferT &buffer = *plan.buffers[b];
+      if (buffer.space != arena.space || buffer.bytes == 0)
+        continue;
+      if (buffer.entry == -1) {
+        SLUICE_CHECK(enter(b, 0));
+      } else if (buffer.entry == int(entry)) {
+        begins.push_back(b);
+        ends.push_back(b);
+      }
+    }
+    SLUICE_CHECK(checkPeak(0));
+    std::stable_sort(begins.begin(), begins.end(),
+                     [&](auto a, auto b) { return plan.buffers[a]->begin < plan.buffers[b]->begin; });
+    std::stable_sort(ends.begin(), ends.end(),
+                     [&](auto a, auto b) { return plan.buffers[a]->end < plan.buffers[b]->end; });
+    std::size_t left = 0;
+    for (std::size_t k = 0; k < begins.size();) {
+      const std::uint32_t now = plan.buffers[begins[k]]->begin;
+      shared = 0;
+      for (; left < ends.size() && plan.buffers[ends[left]]->end <= now; ++left)
+        leave(ends[left]);
+      for (; k < begins.size() && plan.buffers[begins[k]]->begin == now; ++k)
+        SLUICE_CHECK(enter(begins[k], now));
+      SLUICE_CHECK(checkPeak(now));
+    }
+    return {};
+  }
+
+private:
+  /// Live buffers by offset. Where one replaces another in place, both stand here for that instruction.
+  std::multimap<std::uint64_t, std::uint32_t> live;
+
+  Verdict enter(std::uint32_t b, std::uint32_t now) {
+    const plan::BufferT &buffer = *plan.buffers[b];
+    const std::uint64_t end = buffer.offset + buffer.bytes;
+    // Live buffers are disjoint but for pairs that begin at one offset, so the first miss on the way down ends the
+    // search, once those of the same offset are seen.
+    std::optional<std::uint64_t> missed;
+    for (auto at = live.lower_bound(end); at != live.begin();) {
+      --at;
+      if (missed && at->first != *missed)
+        break;
+      const plan::BufferT &other = *plan.buffers[at->second];
+      const std::uint64_t from = std::max(buffer.offset, other.offset);
+      const std::uint64_t to = std::min(end, other.offset + other.bytes);
+      if (from >= to) {
+        missed = at->first;
+        continue;
+      }
+      const bool inPlace = buffer.entry != -1 && other.entry != -1 && other.offset == buffer.offset &&
+                           other.end == now + 1 &&
+                           replaces(plan, instructionAt(*plan.entries[entry], now), at->second, b);
+      if (!inPlace)
+        return overlap(buffer, other, from, to);
+      shared += to - from;
+    }
+    live.insert({buffer.offset, b});
+    bytes += buffer.bytes;
+    return {};
+  }
+
+  void leave(std::uint32_t b) {
+    auto [first, last] = live.equal_range(plan.buffers[b]->offset);
+    for (; first != last; ++first)
+      if (first->second == b) {
+        live.erase(first);
+        break;
+      }
+    bytes -= plan.buffers[b]->bytes;
+  }
+
+  Verdict overlap(const plan::BufferT &buffer, const plan::BufferT &other, std::uint64_t from, std::uint64_t to) {
+    auto name = [&](const plan::BufferT &which) {
+      return "buffer '" + which.name + "' " +
+             (which.entry == -1 ? std::string("persists")
+                                : "lives over instructions [" + std::to_string(which.begin) + ", " +
+                                      std::to_string(which.end) + ") of '" + plan.entries[entry]->name + "'");
+    };
+    return refuse(2, "buffers '" + other.name + "' and '" + buffer.name + "' live at once and share bytes",
+                  {name(other), name(buffer), byteRange(arena.space, from, to)});
+  }
+
+  Verdict checkPeak(std::uint32_t now) const {
+    if (bytes - shared <= arena.peak_live)
+      return {};
+    return refuse(2, std::string("the arena of ") + plan::EnumNameSpace(arena.space) + " declares a peak of " +
+                         std::to_string(arena.peak_live) + " live bytes but " + std::to_string(bytes - shared) +
+                         " are live at " + place(plan, entry, now));
+  }
+
+  const plan::PlanT &plan;
+  std::uint32_t entry;
+  const plan::ArenaT &arena;
+  std::uint64_t bytes = 0;
+  /// Bytes that count twice at this instant, one buffer replacing another in place.
+  std::uint64_t shared = 0;
+};
+
+} // namespace
+
+Verdict lifespansDisjoint(const plan::PlanT &plan) {
+  for (const auto &arena : plan.arenas)
+    if (arena->peak_live > arena->bytes)
+      return refuse(2, std::string("the arena of ") + plan::EnumNameSpace(arena->space) + " declares a peak of " +
+                           std::to_string(arena->peak_live) + " live bytes but has only " +
+                           std::to_string(arena->bytes));
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    std::uint32_t i = 0;
+    for (const auto &section : plan.entries[e]->sections)
+      for (const auto &instruction : section->instructions)
+        SLUICE_CHECK(checkOperands(plan, e, i++, *instruction));
+    if (i == 0)
+      continue;
+    for (const auto &arena : plan.arenas)
+      SLUICE_CHECK(Sweep(plan, e, *arena).run());
+  }
+  return {};
+}
+
+} // namespace sluice::check

@@ -1,0 +1,159 @@
+//===- Shards.cpp - P8 without following the data: shards partition each tensor ----------===//
+//
+// A parameter's chunks cover its dim without hole or overlap, its buffers and states hold one chunk each and nothing
+// else, every collective of a unit carries whole chunks of its parameters, and what is written into a padded shard goes
+// through a view that leaves the padding at the zeros of a fresh arena. The rest of P8, that padding of other buffers is
+// not read, follows the data (Simulate.cpp).
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+/// Whose shard a persistent buffer holds: index of the parameter.
+using Owners = std::map<std::uint32_t, std::uint32_t>;
+
+Verdict checkShardBuffer(const plan::PlanT &plan, std::uint32_t p, std::uint32_t index, const std::string &name,
+                         Owners &owners) {
+  const plan::ParameterT &parameter = *plan.parameters[p];
+  const plan::BufferT &buffer = *plan.buffers[index];
+  std::vector<std::int64_t> shard = parameter.shape;
+  if (parameter.dim >= 0)
+    shard[parameter.dim] = parameter.chunk;
+  if (buffer.entry != -1)
+    return refuse(8, name + ", expected a persistent buffer but '" + buffer.name + "' belongs to an entry point");
+  if (buffer.shape != shard)
+    return refuse(8, name + ", expected a shard of " + formatShape(shard) + " but buffer '" + buffer.name + "' holds " +
+                         formatShape(buffer.shape));
+  if (!owners.insert({index, p}).second)
+    return refuse(8, name + ", its buffer '" + buffer.name + "' holds the shard of another tensor as well");
+  return {};
+}
+
+Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners) {
+  const plan::ParameterT &parameter = *plan.parameters[p];
+  const std::string name = "parameter '" + parameter.name + "'";
+  if (parameter.dim >= 0) {
+    const std::uint64_t group = groupSize(plan, parameter.axes);
+    const std::int64_t extent = parameter.shape[parameter.dim];
+    const std::int64_t chunk = extent / std::int64_t(group) + (extent % std::int64_t(group) != 0);
+    if (parameter.chunk != chunk)
+      return refuse(8, name + ", expected chunks of " + std::to_string(chunk) + " to partition dim " +
+                           std::to_string(parameter.dim) + " of " + std::to_string(extent) + " over " +
+                           std::to_string(group) + " ranks but got " + std::to_string(parameter.chunk));
+  } else if (!parameter.axes.empty() && groupSize(plan, parameter.axes) != 1) {
+    return refuse(8, name + ", expected no axes for a parameter that is whole on every rank");
+  }
+  SLUICE_CHECK(checkShardBuffer(plan, p, parameter.buffer, name, owners));
+  if (plan.buffers[parameter.buffer]->dtype != parameter.dtype)
+    return refuse(8, name + ", expected a buffer of " + plan::EnumNameDType(parameter.dtype));
+  for (const auto &state : parameter.states)
+    SLUICE_CHECK(checkShardBuffer(plan, p, state->buffer, name + ", state '" + state->name + "'", owners));
+  return {};
+}
+
+/// Does the valid extent say what the parameter's chunks are, in units of some inner extent?
+bool fitsParameter(const plan::ValidT &valid, const plan::ParameterT &parameter) {
+  return valid.axes == parameter.axes && __int128(valid.chunk) * parameter.shape[parameter.dim] ==
+                                             __int128(valid.total) * parameter.chunk;
+}
+
+/// Views of a shard: their valid extents are the parameter's; what is written to padding goes through one.
+Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::ViewT &view, bool isWrite,
+                  const std::string &where) {
+  for (const auto &valid : view.valid) {
+    const unsigned __int128 covered = (unsigned __int128)(valid->chunk) * groupSize(plan, valid->axes);
+    if (covered < (unsigned __int128)(valid->total))
+      return refuse(8, where + ", the chunks of " + std::to_string(valid->chunk) + " of a valid extent leave a hole in " +
+                           std::to_string(valid->total));
+  }
+  const auto owner = owners.find(view.buffer);
+  if (owner == owners.end())
+    return {};
+  const plan::ParameterT &parameter = *plan.parameters[owner->second];
+  if (parameter.dim < 0)
+    return {};
+  for (const auto &valid : view.valid)
+    if (!fitsParameter(*valid, parameter))
+      return refuse(8, where + ", expected the valid extent of parameter '" + parameter.name + "', chunk " +
+                           std::to_string(parameter.chunk) + " of " + std::to_string(parameter.shape[parameter.dim]) +
+                           " along '" + axesName(plan, parameter.axes) + "', but got chunk " +
+                           std::to_string(valid->chunk) + " of " + std::to_string(valid->total));
+  if (isWrite && view.valid.empty() && isPadded(plan, parameter))
+    return refuse(8, where + ", writes the padding of the shard of parameter '" + parameter.name +
+                         "', expected a view with its valid extent");
+  return {};
+}
+
+Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const plan::InstructionT &instruction,
+                        const plan::CollectiveT &collective, const std::string &where) {
+  const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
+  const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+  for (std::size_t s = 0; s < collective.segments.size(); ++s) {
+    const plan::SegmentT &segment = *collective.segments[s];
+    const auto source = owners.find(segment.source->buffer);
+    if (gathers && source != owners.end()) {
+      const plan::ParameterT &parameter = *plan.parameters[source->second];
+      if (parameter.dim < 0 || parameter.axes != collective.axes ||
+          *elementCount(segment.source->shape) != shardElements(parameter))
+        return refuse(8, where + ", segment " + std::to_string(s) + ", expected the whole shard of parameter '" +
+                             parameter.name + "' along its own axes");
+    } else if ((gathers || scatters) && instruction.unit >= 0 &&
+               segmentParameter(plan, instruction, collective, s) < 0) {
+      return refuse(8, where + ", segment " + std::to_string(s) + ", its chunk of " +
+                           std::to_string(*elementCount((gathers ? segment.source : segment.destination)->shape)) +
+                           " elements is the shard of no parameter of unit '" +
+                           plan.units[instruction.unit]->name + "'");
+    }
+    const auto target = owners.find(segment.destination->buffer);
+    const bool inPlace = segment.source->buffer == segment.destination->buffer;
+    if (target != owners.end() && isPadded(plan, *plan.parameters[target->second]) && !inPlace)
+      return refuse(8, where + ", segment " + std::to_string(s) + ", writes the padding of the shard of parameter '" +
+                           plan.parameters[target->second]->name + "'");
+  }
+  return {};
+}
+
+Verdict checkInstruction(const plan::PlanT &plan, const Owners &owners, const plan::InstructionT &instruction,
+                         const std::string &where) {
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+    for (const auto &view : launch->inputs)
+      SLUICE_CHECK(checkView(plan, owners, *view, false, where));
+    for (const auto &view : launch->outputs)
+      SLUICE_CHECK(checkView(plan, owners, *view, true, where));
+  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    SLUICE_CHECK(checkView(plan, owners, *copy->source, false, where));
+    SLUICE_CHECK(checkView(plan, owners, *copy->destination, true, where));
+  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    // Zeros may be written anywhere.
+    return checkView(plan, owners, *fill->destination, fill->value != 0, where);
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    return checkCollective(plan, owners, instruction, *collective, where);
+  }
+  return {};
+}
+
+} // namespace
+
+Verdict shardsPartition(const plan::PlanT &plan) {
+  Owners owners;
+  for (std::uint32_t p = 0; p < plan.parameters.size(); ++p)
+    SLUICE_CHECK(checkParameter(plan, p, owners));
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    std::uint32_t i = 0;
+    for (const auto &section : plan.entries[e]->sections)
+      for (const auto &instruction : section->instructions) {
+        const std::uint32_t at = i++;
+        if (Verdict verdict = checkInstruction(plan, owners, *instruction, ""))
+          return refuse(8, place(plan, e, at) + verdict->message);
+      }
+  }
+  return {};
+}
+
+} // namespace sluice::check

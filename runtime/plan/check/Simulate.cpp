@@ -1,0 +1,391 @@
+//===- Simulate.cpp - P2, P3, P4, P8, P11, P12 by following a step twice --------------------===//
+//
+// Issues the instructions of an entry point in order, twice over, and keeps for every stream a vector clock (how much of
+// each stream is done before what comes next on it) and for every byte who wrote it last, through which buffer, and who
+// has read it since. Stream order, record to wait, and nothing else, orders two instructions; the host takes part only
+// at ports, where it waits for all streams. Repetitions of a section are followed for a sample that stands for all.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/ByteMap.h"
+
+#include <algorithm>
+
+namespace sluice::check {
+namespace {
+
+struct Issued {
+  std::uint32_t issue;
+  std::uint32_t stream;
+  /// Place on its stream, from 1.
+  std::uint32_t time;
+  std::uint32_t repetition;
+  std::uint32_t step;
+};
+
+/// P4: what a part of a gathered unit holds.
+struct Gathered {
+  enum class State : std::uint8_t { empty, held, released } state = State::empty;
+  Instance filledBy = before;
+  Instance releasedBy = before;
+};
+
+class Simulation {
+public:
+  Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings)
+      : plan(plan), e(entry), entry(*plan.entries[entry]), actions(resolveActions(plan, this->entry, paddings)),
+        streams(plan.streams.size()), clock(streams * streams, 0), gathered(plan.buffers.size()) {
+    for (plan::Space space : {plan::Space::device, plan::Space::host}) {
+      std::uint64_t bytes = 0;
+      for (const auto &arena : plan.arenas)
+        if (arena->space == space)
+          bytes = arena->bytes;
+      spaces.emplace_back(bytes);
+    }
+    for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+      if (plan.buffers[b]->entry == -1)
+        hold(b, plan.buffers[b]->offset, plan.buffers[b]->offset + plan.buffers[b]->bytes);
+  }
+
+  Verdict run() {
+    SLUICE_CHECK(checkPortLifespans());
+    for (step = 0; step < 2; ++step) {
+      events.assign(entry.events, {});
+      hostWrites();
+      std::uint32_t first = 0;
+      for (const auto &section : entry.sections) {
+        sectionBegin = first;
+        sectionEnd = first + std::uint32_t(section->instructions.size());
+        for (std::uint32_t r : sampleRepetitions(*section))
+          for (std::uint32_t i = sectionBegin; i < sectionEnd; ++i)
+            if (isIssued(*actions.actions[i].instruction, r, section->repeat))
+              SLUICE_CHECK(issue(actions.actions[i], r));
+        first = sectionEnd;
+      }
+      SLUICE_CHECK(checkEnd());
+    }
+    return {};
+  }
+
+private:
+  //===--- The step ---===//
+
+  Verdict issue(const Action &action, std::uint32_t repetition) {
+    stream = action.instruction->stream;
+    now = Instance(issued.size());
+    issued.push_back({action.issue, stream, ++clock[stream * streams + stream], repetition, step});
+    switch (action.kind) {
+    case plan::Operation::Record:
+      events[action.event].assign(row(stream), row(stream) + streams);
+      return {};
+    case plan::Operation::Wait:
+      return wait(action);
+    case plan::Operation::Release:
+      return release(action);
+    default:
+      break;
+    }
+    carried.clear();
+    for (const Access &access : actions.of(action))
+      SLUICE_CHECK(access.isWrite ? write(action, access) : read(action, access));
+    return {};
+  }
+
+  Verdict wait(const Action &action) {
+    const std::vector<std::uint32_t> &record = events[action.event];
+    if (record.empty())
+      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
+                            ", which nothing has recorded before it in the step",
+                    recordsOf(action.event));
+    for (std::size_t s = 0; s < streams; ++s)
+      row(stream)[s] = std::max(row(stream)[s], record[s]);
+    return {};
+  }
+
+  Verdict release(const Action &action) {
+    for (std::uint32_t b : action.instruction->operation.AsRelease()->buffers) {
+      const plan::BufferT &buffer = *plan.buffers[b];
+      Gathered &state = gathered[b];
+      if (!isGathered(b))
+        return refuse(4, here() + " releases buffer '" + buffer.name + "', which is part of no gathered unit");
+      if (state.state != Gathered::State::held)
+        return refuse(4, here() + " releases buffer '" + buffer.name + "', which is not gathered", history(state));
+      Verdict verdict = space(b).visit(
+          buffer.offset, buffer.offset + buffer.bytes, [&](std::uint64_t begin, const Run &run) -> Verdict {
+            if (run.buffer != int(b))
+              return {};
+            if (!happened(run.writer))
+              return unordered(4, "releases buffer '" + buffer.name + "' while it is gathered", run.writer, b, begin,
+                               run.end);
+            for (Instance reader : run.readers)
+              if (!happened(reader))
+                return unordered(4, "releases buffer '" + buffer.name + "' while it is read", reader, b, begin, run.end);
+            return {};
+          });
+      if (verdict)
+        return verdict;
+      state.state = Gathered::State::released;
+      state.releasedBy = now;
+    }
+    return {};
+  }
+
+  Verdict read(const Action &action, const Access &access) {
+    const std::uint64_t begin = access.begin + access.repetitionStride * issued[now].repetition;
+    const std::uint64_t end = begin + (access.end - access.begin);
+    const plan::BufferT &buffer = *plan.buffers[access.buffer];
+    const bool tracked = isGathered(access.buffer);
+    if (tracked && begin != end && gathered[access.buffer].state != Gathered::State::held)
+      return refuse(4, here() + " reads buffer '" + buffer.name + "' " +
+                           (gathered[access.buffer].state == Gathered::State::released ? "after its release"
+                                                                                       : "before any gather of it"),
+                    history(gathered[access.buffer]));
+    Padding padding = clean;
+    Verdict verdict = space(access.buffer).visit(begin, end, [&](std::uint64_t from, Run &run) -> Verdict {
+      const bool needed = from < begin + access.neededBytes;
+      if (!happened(run.writer))
+        return unordered(tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
+                         "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
+      if (needed)
+        SLUICE_CHECK(holdsValue(access, run, from));
+      if (!access.carriesPadding && run.buffer == int(access.buffer) && run.padding != clean &&
+          run.padding != access.padding)
+        return refuse(8, here() + " reads padding of buffer '" + buffer.name + "', expected a view with " +
+                             (run.padding == garbage ? "the true extent" : "the valid extent of its writer"),
+                      {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+      if (run.padding != clean)
+        padding = run.padding;
+      addReader(run);
+      return {};
+    });
+    carried.push_back(padding);
+    return verdict;
+  }
+
+  /// P2: do the bytes hold what was written through this very buffer?
+  Verdict holdsValue(const Access &access, const Run &run, std::uint64_t from) const {
+    const plan::BufferT &buffer = *plan.buffers[access.buffer];
+    if (run.buffer == -1)
+      return refuse(2, here() + " reads bytes of buffer '" + buffer.name + "' that nothing has written",
+                    {byteRange(access.space, from, run.end)});
+    if (run.buffer != int(access.buffer))
+      return refuse(2, here() + " reads buffer '" + buffer.name + "', whose bytes hold buffer '" +
+                           plan.buffers[run.buffer]->name + "' by then",
+                    {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+    if (buffer.entry == -1 || run.writer == before)
+      return {};
+    const Issued &writer = issued[run.writer];
+    const bool sameSection = sectionBegin <= writer.issue && writer.issue < sectionEnd;
+    if (sameSection && writer.repetition != issued[now].repetition &&
+        (buffer.begin > sectionBegin || buffer.end < sectionEnd))
+      return refuse(2, here() + " reads buffer '" + buffer.name + "' of another repetition, expected a lifespan over " +
+                           "the whole section, [" + std::to_string(sectionBegin) + ", " + std::to_string(sectionEnd) +
+                           "), but got [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")",
+                    {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+    return {};
+  }
+
+  Verdict write(const Action &action, const Access &access) {
+    const std::uint64_t begin = access.begin + access.repetitionStride * issued[now].repetition;
+    const std::uint64_t end = begin + (access.end - access.begin);
+    if (begin == end)
+      return {};
+    const plan::BufferT &buffer = *plan.buffers[access.buffer];
+    if (isGathered(access.buffer)) {
+      Gathered &state = gathered[access.buffer];
+      if (state.state == Gathered::State::held && action.gathers)
+        return refuse(4, here() + " gathers buffer '" + buffer.name + "' again before its release", history(state));
+      state = {Gathered::State::held, now, before};
+    }
+    ByteMap &map = space(access.buffer);
+    Verdict verdict = map.visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
+      if (!happened(run.writer))
+        return unordered(race(run.writer, run.buffer, access.buffer), "writes buffer '" + buffer.name + "'", run.writer,
+                         access.buffer, from, run.end);
+      for (Instance reader : run.readers)
+        if (!happened(reader)) {
+          const bool gathering = actions.actions[issued[reader].issue].gathers && run.buffer == int(access.buffer) &&
+                                 issued[reader].step == step;
+          return unordered(gathering ? 4 : race(reader, run.buffer, access.buffer),
+                           "writes buffer '" + buffer.name + "'" + (gathering ? " while its gather is in flight" : ""),
+                           reader, access.buffer, from, run.end);
+        }
+      return {};
+    });
+    if (verdict)
+      return verdict;
+    auto put = [&](std::uint64_t from, std::uint64_t to, Padding padding) {
+      if (from < to)
+        set(map.overwrite(from, to), access.buffer, now, padding);
+    };
+    Padding padding = access.padding;
+    if (access.paddingFrom >= 0 && padding == clean)
+      padding = carried[access.paddingFrom];
+    if (action.gathers && padding != clean) {
+      // What comes from a padded shard has its padding behind the last row.
+      const std::uint64_t data = access.dataBytes == ~std::uint64_t(0) ? begin : begin + access.dataBytes;
+      put(begin, data, clean);
+      put(data, end, garbage);
+    } else {
+      put(begin, end, padding);
+    }
+    return {};
+  }
+
+  //===--- The host and the step's ends ---===//
+
+  Verdict checkPortLifespans() const {
+    const std::uint32_t count = std::uint32_t(actions.actions.size());
+    for (const auto *ports : {&entry.inputs, &entry.outputs})
+      for (const auto &port : *ports) {
+        const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
+        const bool isInput = ports == &entry.inputs;
+        if (buffer.entry != -1 && (isInput ? buffer.begin != 0 : buffer.end != count))
+          return refuse(12, std::string(isInput ? "input" : "output") + " '" + port->name + "' of '" + entry.name +
+                                "', expected its buffer to live from " +
+                                (isInput ? "the start of the step" : "its writer to the end of the step") +
+                                " but got [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")");
+      }
+    return {};
+  }
+
+  /// The host has waited for all streams when it gives inputs, so nothing is in flight on these bytes.
+  void hostWrites() {
+    for (const auto &port : entry.inputs) {
+      const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
+      const std::uint32_t repeat = port->per_repetition ? entry.sections[0]->repeat : 1;
+      const std::uint64_t begin = buffer.offset + port->view->offset;
+      hold(port->view->buffer, begin,
+           begin + *viewBytes(*port->view) + port->view->repetition_stride * (repeat - 1));
+    }
+  }
+
+  /// P12: at the end nothing is gathered that the start does not assume, and every output is there.
+  Verdict checkEnd() {
+    for (std::uint32_t b = 0; b < gathered.size(); ++b)
+      if (gathered[b].state == Gathered::State::held)
+        return refuse(12, "buffer '" + plan.buffers[b]->name + "' is still gathered at the end of '" + entry.name +
+                              "', expected its release",
+                      history(gathered[b]));
+    for (const auto &port : entry.outputs) {
+      const std::uint32_t b = port->view->buffer;
+      std::vector<std::uint32_t> repetitions{0};
+      if (port->per_repetition)
+        repetitions = sampleRepetitions(*entry.sections[0]);
+      for (std::uint32_t repetition : repetitions) {
+        const std::uint64_t begin =
+            plan.buffers[b]->offset + port->view->offset + port->view->repetition_stride * repetition;
+        const std::uint64_t end = begin + *viewBytes(*port->view);
+        SLUICE_CHECK(space(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
+          if (run.buffer == int(b) && (run.writer == before || issued[run.writer].step == step))
+            return {};
+          return refuse(12, "output '" + port->name + "' of '" + entry.name + "' is not there at the end of the step",
+                        {byteRange(plan.buffers[b]->space, from, run.end)});
+        }));
+      }
+    }
+    return {};
+  }
+
+  //===--- What is known ---===//
+
+  ByteMap &space(std::uint32_t b) { return spaces[std::size_t(plan.buffers[b]->space)]; }
+  std::uint32_t *row(std::uint32_t s) { return clock.data() + s * streams; }
+
+  bool happened(Instance id) const {
+    return id == before || clock[stream * streams + issued[id].stream] >= issued[id].time;
+  }
+  bool isGathered(std::uint32_t b) const {
+    return plan.buffers[b]->entry != -1 &&
+           (plan.buffers[b]->class_ == plan::BufferClass::gathered || plan.buffers[b]->unit >= 0);
+  }
+  static void set(Run &run, std::uint32_t buffer, Instance writer, Padding padding) {
+    run.buffer = std::int32_t(buffer);
+    run.writer = writer;
+    run.padding = padding;
+  }
+  void hold(std::uint32_t b, std::uint64_t begin, std::uint64_t end) {
+    if (begin < end)
+      set(space(b).overwrite(begin, end), b, before, clean);
+  }
+  void addReader(Run &run) const {
+    for (Instance &reader : run.readers)
+      if (issued[reader].stream == stream) {
+        reader = now;
+        return;
+      }
+    run.readers.push_back(now);
+  }
+
+  //===--- Counterexamples ---===//
+
+  /// Which property two unordered accesses break: by step, and by whether they are about one buffer.
+  int race(Instance other, std::int32_t held, std::uint32_t buffer) const {
+    if (issued[other].step != step)
+      return 12;
+    return held == int(buffer) ? 3 : 2;
+  }
+  std::string here() const { return place(plan, e, issued[now].issue); }
+  std::string describe(Instance id) const {
+    if (id == before)
+      return "what was there at the start";
+    std::string text = place(plan, e, issued[id].issue);
+    text += ", repetition " + std::to_string(issued[id].repetition);
+    return issued[id].step == step ? text : text + " of the step before";
+  }
+  Verdict unordered(int property, const std::string &what, Instance first, std::uint32_t buffer, std::uint64_t begin,
+                    std::uint64_t end) const {
+    const Issued &other = issued[first];
+    return refuse(property,
+                  here() + " " + what + " without waiting for " + place(plan, e, other.issue) +
+                      (other.step == step ? "" : " of the step before"),
+                  {"first: " + describe(first), "second: " + describe(now),
+                   byteRange(plan.buffers[buffer]->space, begin, end),
+                   "missing order: stream '" + plan.streams[stream]->name + "' waits for no record made on stream '" +
+                       plan.streams[other.stream]->name + "' after the first"});
+  }
+  std::vector<std::string> history(const Gathered &state) const {
+    std::vector<std::string> notes;
+    if (state.filledBy != before)
+      notes.push_back("gathered by " + describe(state.filledBy));
+    if (state.releasedBy != before)
+      notes.push_back("released by " + describe(state.releasedBy));
+    return notes;
+  }
+  std::vector<std::string> recordsOf(std::uint32_t event) const {
+    for (const Action &action : actions.actions)
+      if (action.kind == plan::Operation::Record && action.event == event)
+        return {"recorded by " + place(plan, e, action.issue)};
+    return {"nothing records it"};
+  }
+
+  const plan::PlanT &plan;
+  std::uint32_t e;
+  const plan::EntryT &entry;
+  Actions actions;
+  std::size_t streams;
+  /// clock[s][t]: how many instructions of stream t are done before the next of stream s begins.
+  std::vector<std::uint32_t> clock;
+  /// The clock of the latest record of each event in this step; empty: none.
+  std::vector<std::vector<std::uint32_t>> events;
+  std::vector<Gathered> gathered;
+  std::vector<ByteMap> spaces;
+  std::vector<Issued> issued;
+  /// Of the instruction at hand: padding of what each read found.
+  std::vector<Padding> carried;
+  std::uint32_t step = 0;
+  std::uint32_t stream = 0;
+  Instance now = before;
+  std::uint32_t sectionBegin = 0;
+  std::uint32_t sectionEnd = 0;
+};
+
+} // namespace
+
+Verdict simulate(const plan::PlanT &plan) {
+  PaddingIds paddings;
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    SLUICE_CHECK(Simulation(plan, e, paddings).run());
+  return {};
+}
+
+} // namespace sluice::check

@@ -1,0 +1,123 @@
+//===- Updates.cpp - P10: parameters and their states are updated once --------------------===//
+//
+// In an entry point that updates anything, every parameter that is not frozen is written exactly once a step, each of
+// its states as well, and nothing reads the parameter's shard after that.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+/// How many repetitions of the section issue the instruction.
+std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t repeat) {
+  switch (instruction.when) {
+  case plan::When::all:
+    return repeat;
+  case plan::When::first:
+  case plan::When::last:
+    return 1;
+  case plan::When::not_first:
+  case plan::When::not_last:
+    return repeat - 1;
+  case plan::When::list: {
+    std::uint64_t count = 0;
+    for (std::uint32_t r = 0; r < repeat && count < instruction.repetitions.size(); ++r)
+      count += isIssued(instruction, r, repeat);
+    return count;
+  }
+  }
+  return 0;
+}
+
+struct Writes {
+  std::uint64_t count = 0;
+  std::uint32_t last = 0;
+};
+
+class EntryUpdates {
+public:
+  EntryUpdates(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e) {}
+
+  Verdict run() {
+    for (const auto &parameter : plan.parameters) {
+      writes[parameter->buffer];
+      for (const auto &state : parameter->states)
+        writes[state->buffer];
+    }
+    const plan::EntryT &entry = *plan.entries[e];
+    bool updates = false;
+    forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
+      const plan::LaunchT *launch = instruction.operation.AsLaunch();
+      if (!launch || instruction.phase != plan::Phase::update)
+        return;
+      for (const auto &view : launch->outputs)
+        if (auto found = writes.find(view->buffer); found != writes.end()) {
+          found->second.count += timesIssued(instruction, entry.sections[s]->repeat);
+          found->second.last = i;
+          updates = true;
+        }
+    });
+    if (!updates)
+      return {};
+    for (const auto &parameter : plan.parameters) {
+      SLUICE_CHECK(once(*parameter, parameter->buffer, "parameter '" + parameter->name + "'"));
+      for (const auto &state : parameter->states)
+        SLUICE_CHECK(once(*parameter, state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'"));
+    }
+    return noLateReads(entry);
+  }
+
+private:
+  Verdict once(const plan::ParameterT &parameter, std::uint32_t buffer, const std::string &name) const {
+    const Writes &found = writes.at(buffer);
+    const std::uint64_t expected = parameter.frozen ? 0 : 1;
+    if (found.count == expected)
+      return {};
+    std::vector<std::string> notes;
+    if (found.count != 0)
+      notes.push_back("last by " + place(plan, e, found.last));
+    return refuse(10, name + ", expected " + std::to_string(expected) + " updates in a step of '" +
+                          plan.entries[e]->name + "' but got " + std::to_string(found.count),
+                  std::move(notes));
+  }
+
+  Verdict noLateReads(const plan::EntryT &entry) const {
+    Verdict verdict;
+    forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+      auto check = [&](const plan::ViewT &view) {
+        const auto found = writes.find(view.buffer);
+        if (!verdict && found != writes.end() && found->second.count != 0 && found->second.last < i)
+          verdict = refuse(10, place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
+                                   "' after its update in the same step",
+                           {"updated by " + place(plan, e, found->second.last)});
+      };
+      if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
+        for (const auto &view : launch->inputs)
+          check(*view);
+      else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
+        for (const auto &segment : collective->segments)
+          check(*segment->source);
+      else if (const plan::CopyT *copy = instruction.operation.AsCopy())
+        check(*copy->source);
+    });
+    return verdict;
+  }
+
+  const plan::PlanT &plan;
+  std::uint32_t e;
+  /// By buffer, of parameters and states.
+  std::map<std::uint32_t, Writes> writes;
+};
+
+} // namespace
+
+Verdict updatedOnce(const plan::PlanT &plan) {
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    SLUICE_CHECK(EntryUpdates(plan, e).run());
+  return {};
+}
+
+} // namespace sluice::check

@@ -1,0 +1,243 @@
+//===- WellFormedCode.cpp - P1 for instructions and their views ------------------------===//
+//
+// Runs after the tables are known to be sound.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace sluice::check {
+namespace {
+
+constexpr std::size_t maxDims = 8;
+/// Repetitions that one predicate may list: each is followed on its own.
+constexpr std::size_t maxListed = 64;
+
+struct KernelRow {
+  std::string_view name;
+  int inputs;
+  int outputs;
+  plan::ReductionClass reduction;
+};
+
+constexpr KernelRow kernelRows[] = {
+#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, inputs, outputs, plan::ReductionClass::reduction},
+#include "runtime/kernel/catalogue.def"
+#undef SLUICE_KERNEL
+};
+
+const KernelRow *findKernel(std::string_view name) {
+  for (const KernelRow &row : kernelRows)
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+/// Where a view stands: for messages, and for the range of its repetition stride.
+struct Site {
+  const plan::PlanT &plan;
+  /// Entry point that the view belongs to.
+  std::int32_t entry;
+  std::uint32_t repeat;
+  std::string where;
+
+  Verdict bad(const std::string &message) const { return refuse(1, where + ", " + message); }
+};
+
+Verdict checkValid(const Site &site, const plan::ViewT &view) {
+  std::set<std::uint32_t> dims;
+  for (const auto &valid : view.valid) {
+    if (valid->dim >= view.shape.size() || !dims.insert(valid->dim).second)
+      return site.bad("expected the valid extent of a dim of the view, each dim once, but got dim " +
+                      std::to_string(valid->dim));
+    if (valid->chunk < 0 || valid->total < 0 || valid->chunk > view.shape[valid->dim])
+      return site.bad("expected a valid extent within " + std::to_string(view.shape[valid->dim]) + " but got chunk " +
+                      std::to_string(valid->chunk) + " of " + std::to_string(valid->total));
+    std::set<std::uint32_t> axes;
+    for (std::uint32_t axis : valid->axes)
+      if (axis >= site.plan.mesh.size() || !axes.insert(axis).second)
+        return site.bad("the axes of a valid extent are not distinct axes of the mesh");
+  }
+  return {};
+}
+
+Verdict checkView(const Site &site, const plan::ViewT *view) {
+  if (!view)
+    return site.bad("expected a view but got none");
+  if (view->buffer >= site.plan.buffers.size())
+    return site.bad("buffer " + std::to_string(view->buffer) + " does not exist");
+  if (view->dtype > plan::DType::MAX)
+    return site.bad("unknown dtype " + std::to_string(int(view->dtype)));
+  const plan::BufferT &buffer = *site.plan.buffers[view->buffer];
+  if (buffer.entry != -1 && buffer.entry != site.entry)
+    return site.bad("buffer '" + buffer.name + "' belongs to another entry point");
+  if (view->shape.size() > maxDims)
+    return site.bad("expected at most " + std::to_string(maxDims) + " dims but got " +
+                    std::to_string(view->shape.size()));
+  if (!view->strides.empty() && view->strides.size() != view->shape.size())
+    return site.bad("expected " + std::to_string(view->shape.size()) + " strides but got " +
+                    std::to_string(view->strides.size()));
+  const std::optional<std::uint64_t> bytes = viewBytes(*view);
+  if (!bytes)
+    return site.bad("its view " + formatShape(view->shape) + " of '" + buffer.name + "' is negative or overflows");
+  if ((buffer.offset + view->offset) % dtypeBytes(baseType(view->dtype)) != 0 ||
+      view->repetition_stride % dtypeBytes(baseType(view->dtype)) != 0)
+    return site.bad("its view of '" + buffer.name + "' is not aligned to its dtype");
+  const __int128 last = __int128(view->offset) + __int128(view->repetition_stride) * (site.repeat - 1) + *bytes;
+  if (last > buffer.bytes)
+    return site.bad("expected its view within the " + std::to_string(buffer.bytes) + " bytes of '" + buffer.name +
+                    "' but it reaches beyond, from " + std::to_string(view->offset) + " over " +
+                    std::to_string(*bytes) + " bytes");
+  return checkValid(site, *view);
+}
+
+Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
+  if (launch.kernel >= site.plan.kernels.size())
+    return site.bad("kernel " + std::to_string(launch.kernel) + " does not exist");
+  const std::string &name = site.plan.kernels[launch.kernel];
+  const KernelRow *row = findKernel(name);
+  if (!row)
+    return site.bad("kernel '" + name + "' is not in the catalogue");
+  if (row->inputs >= 0 ? launch.inputs.size() != std::size_t(row->inputs) : launch.inputs.empty())
+    return site.bad("kernel '" + name + "', expected " +
+                    (row->inputs >= 0 ? std::to_string(row->inputs) : "at least 1") + " inputs but got " +
+                    std::to_string(launch.inputs.size()));
+  if (row->outputs >= 0 ? launch.outputs.size() != std::size_t(row->outputs) : launch.outputs.empty())
+    return site.bad("kernel '" + name + "', expected " +
+                    (row->outputs >= 0 ? std::to_string(row->outputs) : "at least 1") + " outputs but got " +
+                    std::to_string(launch.outputs.size()));
+  if (launch.reduction != row->reduction)
+    return site.bad("kernel '" + name + "', its reduction class is not the catalogue's");
+  if (launch.workspace > stream.workspace)
+    return site.bad("expected at most the " + std::to_string(stream.workspace) + " bytes of workspace of stream '" +
+                    stream.name + "' but got " + std::to_string(launch.workspace));
+  if ((!launch.input_values.empty() && launch.input_values.size() != launch.inputs.size()) ||
+      (!launch.output_values.empty() && launch.output_values.size() != launch.outputs.size()))
+    return site.bad("expected a value id for each operand");
+  const std::size_t values = site.plan.program ? site.plan.program->values.size() : 0;
+  for (const auto *ids : {&launch.input_values, &launch.output_values})
+    for (std::uint32_t id : *ids)
+      if (id > values)
+        return site.bad("value " + std::to_string(id) + " does not exist");
+  for (const auto &attribute : launch.attributes)
+    if (attribute->kind > 2)
+      return site.bad("attribute '" + attribute->name + "' is of unknown kind");
+  for (const auto &view : launch.inputs)
+    SLUICE_CHECK(checkView(site, view.get()));
+  for (const auto &view : launch.outputs)
+    SLUICE_CHECK(checkView(site, view.get()));
+  return {};
+}
+
+Verdict checkCollective(const Site &site, const plan::CollectiveT &collective) {
+  if (collective.kind > plan::CollectiveKind::MAX || collective.op > plan::ReduceOp::MAX ||
+      collective.dtype > plan::DType::MAX || collective.reduction > plan::ReductionClass::MAX)
+    return site.bad("unknown kind, reduction or dtype of a collective");
+  if (collective.kind > plan::CollectiveKind::broadcast)
+    return site.bad(std::string("collective kind ") + plan::EnumNameCollectiveKind(collective.kind) +
+                    " is reserved and has no meaning in this version");
+  if (!std::isfinite(collective.scale))
+    return site.bad("expected a finite scale");
+  if (collective.segments.empty())
+    return site.bad("expected at least one segment");
+  for (const auto &segment : collective.segments) {
+    SLUICE_CHECK(checkView(site, segment->source.get()));
+    SLUICE_CHECK(checkView(site, segment->destination.get()));
+  }
+  return {};
+}
+
+Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, const plan::EntryT &entry) {
+  const plan::OperationUnion &operation = instruction.operation;
+  if (!operation.value)
+    return site.bad("expected a known operation but got type " + std::to_string(int(operation.type)));
+  switch (operation.type) {
+  case plan::Operation::Launch:
+    return checkLaunch(site, *operation.AsLaunch(), *site.plan.streams[instruction.stream]);
+  case plan::Operation::Collective:
+    return checkCollective(site, *operation.AsCollective());
+  case plan::Operation::Copy: {
+    const plan::CopyT &copy = *operation.AsCopy();
+    SLUICE_CHECK(checkView(site, copy.source.get()));
+    SLUICE_CHECK(checkView(site, copy.destination.get()));
+    if (copy.source->dtype != copy.destination->dtype || copy.source->shape != copy.destination->shape)
+      return site.bad("expected source and destination of a copy to have one shape and dtype");
+    return {};
+  }
+  case plan::Operation::Fill:
+    return checkView(site, operation.AsFill()->destination.get());
+  case plan::Operation::Record:
+  case plan::Operation::Wait: {
+    const std::uint32_t event =
+        operation.type == plan::Operation::Record ? operation.AsRecord()->event : operation.AsWait()->event;
+    if (event >= entry.events)
+      return site.bad("event " + std::to_string(event) + " does not exist");
+    return {};
+  }
+  case plan::Operation::Release:
+    for (std::uint32_t buffer : operation.AsRelease()->buffers) {
+      if (buffer >= site.plan.buffers.size())
+        return site.bad("buffer " + std::to_string(buffer) + " does not exist");
+      if (site.plan.buffers[buffer]->entry != site.entry)
+        return site.bad("buffer '" + site.plan.buffers[buffer]->name + "' belongs to another entry point");
+    }
+    return {};
+  default:
+    return site.bad("unknown operation");
+  }
+}
+
+Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction, const plan::EntryT &entry) {
+  if (instruction.stream >= site.plan.streams.size())
+    return site.bad("stream " + std::to_string(instruction.stream) + " does not exist");
+  if (instruction.when > plan::When::MAX || instruction.phase > plan::Phase::MAX)
+    return site.bad("unknown predicate or phase");
+  if (instruction.repetitions.size() > maxListed)
+    return site.bad("expected a predicate that lists at most " + std::to_string(maxListed) + " repetitions but got " +
+                    std::to_string(instruction.repetitions.size()));
+  for (std::uint32_t repetition : instruction.repetitions)
+    if (repetition >= site.repeat)
+      return site.bad("repetition " + std::to_string(repetition) + " does not exist");
+  if (instruction.unit < -1 || instruction.unit >= std::int64_t(site.plan.units.size()))
+    return site.bad("unit " + std::to_string(instruction.unit) + " does not exist");
+  if (instruction.location < -1 || instruction.location >= std::int64_t(site.plan.locations.size()))
+    return site.bad("location " + std::to_string(instruction.location) + " does not exist");
+  return checkOperation(site, instruction, entry);
+}
+
+Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &port) {
+  const plan::EntryT &entry = *plan.entries[e];
+  Site site{plan, e, 1, "port '" + port.name + "' of '" + entry.name + "'"};
+  if (port.per_repetition) {
+    if (entry.sections.empty())
+      return site.bad("there is no section that repeats");
+    site.repeat = entry.sections[0]->repeat;
+  }
+  return checkView(site, port.view.get());
+}
+
+} // namespace
+
+Verdict wellFormedCode(const plan::PlanT &plan) {
+  for (std::size_t e = 0; e < plan.entries.size(); ++e) {
+    const plan::EntryT &entry = *plan.entries[e];
+    std::uint32_t i = 0;
+    for (const auto &section : entry.sections)
+      for (const auto &instruction : section->instructions)
+        SLUICE_CHECK(checkInstruction(
+            Site{plan, std::int32_t(e), section->repeat, "instruction " + std::to_string(i++) + " of '" + entry.name + "'"},
+            *instruction, entry));
+    for (const auto &port : entry.inputs)
+      SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
+    for (const auto &port : entry.outputs)
+      SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
+  }
+  return {};
+}
+
+} // namespace sluice::check

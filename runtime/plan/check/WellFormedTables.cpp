@@ -1,0 +1,229 @@
+//===- WellFormedTables.cpp - P1 for everything but instructions -----------------------===//
+//
+// Ids in range, ranges inside their arena, alignment, sizes = shape x dtype without overflow, no unknown kind, resource
+// caps. Reads nothing through an index before it has compared it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+
+#include <bit>
+#include <set>
+
+namespace sluice::check {
+namespace {
+
+// Caps on what a plan may ask of a reader. Far above what is in use, far below what would exhaust a machine.
+constexpr std::uint64_t maxWorld = 1 << 20;
+constexpr std::size_t maxAxes = 8;
+constexpr std::size_t maxStreams = 64;
+constexpr std::size_t maxDims = 8;
+constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
+constexpr std::uint32_t maxAlignment = 1 << 20;
+constexpr std::uint32_t maxRepeat = 1 << 20;
+
+Verdict bad(std::string message) { return refuse(1, std::move(message)); }
+
+std::string quoted(const std::string &name) { return "'" + name + "'"; }
+
+Verdict checkMesh(const plan::PlanT &plan) {
+  if (plan.mesh.empty() || plan.mesh.size() > maxAxes)
+    return bad("mesh, expected 1 to " + std::to_string(maxAxes) + " axes but got " + std::to_string(plan.mesh.size()));
+  std::set<std::string> names;
+  std::uint64_t world = 1;
+  for (const auto &axis : plan.mesh) {
+    if (axis->name.empty() || !names.insert(axis->name).second)
+      return bad("mesh axis " + quoted(axis->name) + ", expected a name of its own");
+    if (axis->size == 0)
+      return bad("mesh axis " + quoted(axis->name) + ", expected a size of at least 1 but got 0");
+    world *= axis->size;
+    if (world > maxWorld)
+      return bad("mesh, expected at most " + std::to_string(maxWorld) + " ranks");
+  }
+  return {};
+}
+
+Verdict checkArenas(const plan::PlanT &plan) {
+  std::set<plan::Space> spaces;
+  for (const auto &arena : plan.arenas) {
+    if (arena->space > plan::Space::MAX || !spaces.insert(arena->space).second)
+      return bad("arena, expected one for each known memory space but got space " +
+                 std::to_string(int(arena->space)) + (arena->space > plan::Space::MAX ? "" : " twice"));
+    const std::string name = std::string("arena of ") + plan::EnumNameSpace(arena->space);
+    if (arena->bytes > maxArenaBytes || arena->workspace > maxArenaBytes)
+      return bad(name + ", expected at most " + formatBytes(maxArenaBytes) + " but got " +
+                 std::to_string(std::max(arena->bytes, arena->workspace)) + " bytes");
+    if (!std::has_single_bit(arena->alignment) || arena->alignment > maxAlignment)
+      return bad(name + ", expected an alignment that is a power of two up to " + std::to_string(maxAlignment) +
+                 " but got " + std::to_string(arena->alignment));
+    if (arena->persistent > arena->bytes)
+      return bad(name + ", expected at most " + std::to_string(arena->bytes) + " persistent bytes but got " +
+                 std::to_string(arena->persistent));
+  }
+  return {};
+}
+
+const plan::ArenaT *arenaOf(const plan::PlanT &plan, plan::Space space) {
+  for (const auto &arena : plan.arenas)
+    if (arena->space == space)
+      return arena.get();
+  return nullptr;
+}
+
+Verdict checkStreams(const plan::PlanT &plan) {
+  if (plan.streams.size() > maxStreams)
+    return bad("streams, expected at most " + std::to_string(maxStreams) + " but got " +
+               std::to_string(plan.streams.size()));
+  std::set<std::string> names;
+  std::uint64_t workspace = 0;
+  for (const auto &stream : plan.streams) {
+    if (stream->name.empty() || !names.insert(stream->name).second)
+      return bad("stream " + quoted(stream->name) + ", expected a name of its own");
+    if (stream->processor > plan::Processor::MAX)
+      return bad("stream " + quoted(stream->name) + ", unknown processor " + std::to_string(int(stream->processor)));
+    if (stream->workspace > maxArenaBytes)
+      return bad("stream " + quoted(stream->name) + ", expected at most " + formatBytes(maxArenaBytes) +
+                 " of workspace but got " + std::to_string(stream->workspace) + " bytes");
+    workspace += stream->workspace;
+  }
+  std::uint64_t declared = 0;
+  for (const auto &arena : plan.arenas)
+    declared += arena->workspace;
+  if (declared != workspace)
+    return bad("workspace, expected the arenas to declare the " + std::to_string(workspace) +
+               " bytes of the streams but got " + std::to_string(declared));
+  return {};
+}
+
+Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
+  const plan::BufferT &buffer = *plan.buffers[index];
+  const std::string name = "buffer " + std::to_string(index) + " " + quoted(buffer.name);
+  if (buffer.space > plan::Space::MAX || buffer.class_ > plan::BufferClass::MAX || buffer.dtype > plan::DType::MAX)
+    return bad(name + ", unknown space, class or dtype");
+  const plan::ArenaT *arena = arenaOf(plan, buffer.space);
+  if (!arena)
+    return bad(name + ", there is no arena of " + plan::EnumNameSpace(buffer.space));
+  if (buffer.shape.size() > maxDims)
+    return bad(name + ", expected at most " + std::to_string(maxDims) + " dims but got " +
+               std::to_string(buffer.shape.size()));
+  const std::optional<std::uint64_t> count = elementCount(buffer.shape);
+  std::uint64_t bytes = 0;
+  if (!count || __builtin_mul_overflow(*count, std::uint64_t(dtypeBytes(baseType(buffer.dtype))), &bytes))
+    return bad(name + ", its shape " + formatShape(buffer.shape) + " is negative or overflows");
+  if (buffer.bytes != bytes)
+    return bad(name + ", expected " + std::to_string(bytes) + " bytes for " + plan::EnumNameDType(buffer.dtype) + "[" +
+               formatShape(buffer.shape) + "] but got " + std::to_string(buffer.bytes));
+  if (buffer.offset % arena->alignment != 0)
+    return bad(name + ", expected an offset aligned to " + std::to_string(arena->alignment) + " but got " +
+               std::to_string(buffer.offset));
+  if (buffer.offset > arena->bytes || bytes > arena->bytes - buffer.offset)
+    return bad(name + ", expected it inside the " + std::to_string(arena->bytes) + " bytes of its arena but it ends at " +
+               std::to_string(buffer.offset) + " + " + std::to_string(bytes));
+  if (buffer.unit < -1 || buffer.unit >= std::int64_t(plan.units.size()))
+    return bad(name + ", unit " + std::to_string(buffer.unit) + " does not exist");
+  if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
+    return bad(name + ", entry point " + std::to_string(buffer.entry) + " does not exist");
+  if (buffer.entry == -1) {
+    if (buffer.begin != 0 || buffer.end != 0)
+      return bad(name + ", expected no lifespan for what persists");
+    if (buffer.offset + bytes > arena->persistent)
+      return bad(name + ", expected it inside the " + std::to_string(arena->persistent) +
+                 " persistent bytes but it ends at " + std::to_string(buffer.offset + bytes));
+    return {};
+  }
+  const std::uint32_t instructions = instructionCount(*plan.entries[buffer.entry]);
+  if (buffer.begin >= buffer.end || buffer.end > instructions)
+    return bad(name + ", expected a lifespan within the " + std::to_string(instructions) +
+               " instructions of its entry point but got [" + std::to_string(buffer.begin) + ", " +
+               std::to_string(buffer.end) + ")");
+  return {};
+}
+
+/// Axes exist and each is named once.
+bool axesAreSound(const plan::PlanT &plan, const std::vector<std::uint32_t> &axes) {
+  std::set<std::uint32_t> seen;
+  for (std::uint32_t axis : axes)
+    if (axis >= plan.mesh.size() || !seen.insert(axis).second)
+      return false;
+  return true;
+}
+
+Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &parameter) {
+  const std::string name = "parameter " + quoted(parameter.name);
+  if (parameter.dtype > plan::DType::MAX)
+    return bad(name + ", unknown dtype");
+  if (parameter.shape.size() > maxDims || !elementCount(parameter.shape))
+    return bad(name + ", its shape " + formatShape(parameter.shape) + " has too many dims, is negative or overflows");
+  if (parameter.unit >= plan.units.size())
+    return bad(name + ", unit " + std::to_string(parameter.unit) + " does not exist");
+  if (parameter.dim < -1 || parameter.dim >= std::int64_t(parameter.shape.size()))
+    return bad(name + ", dim " + std::to_string(parameter.dim) + " does not exist");
+  if (!axesAreSound(plan, parameter.axes))
+    return bad(name + ", its axes are not distinct axes of the mesh");
+  if (parameter.buffer >= plan.buffers.size())
+    return bad(name + ", buffer " + std::to_string(parameter.buffer) + " does not exist");
+  if (parameter.initializer && parameter.initializer->kind > plan::InitializerKind::MAX)
+    return bad(name + ", unknown initializer");
+  for (const auto &state : parameter.states)
+    if (state->buffer >= plan.buffers.size())
+      return bad(name + ", buffer " + std::to_string(state->buffer) + " of its state " + quoted(state->name) +
+                 " does not exist");
+  return {};
+}
+
+Verdict checkEntry(const plan::EntryT &entry) {
+  std::uint64_t instructions = 0;
+  for (const auto &section : entry.sections) {
+    if (section->repeat == 0 || section->repeat > maxRepeat)
+      return bad("section " + quoted(section->name) + " of " + quoted(entry.name) + ", expected 1 to " +
+                 std::to_string(maxRepeat) + " repetitions but got " + std::to_string(section->repeat));
+    instructions += section->instructions.size();
+  }
+  // An event that nothing records or waits for is of no use, so events cannot outnumber instructions.
+  if (entry.events > instructions)
+    return bad("entry point " + quoted(entry.name) + ", expected at most " + std::to_string(instructions) +
+               " events but got " + std::to_string(entry.events));
+  return {};
+}
+
+} // namespace
+
+Verdict wellFormedTables(const plan::PlanT &plan) {
+  SLUICE_CHECK(checkMesh(plan));
+  SLUICE_CHECK(checkArenas(plan));
+  SLUICE_CHECK(checkStreams(plan));
+  std::set<std::string> names;
+  for (const auto &entry : plan.entries) {
+    if (entry->name.empty() || !names.insert(entry->name).second)
+      return bad("entry point " + quoted(entry->name) + ", expected a name of its own");
+    SLUICE_CHECK(checkEntry(*entry));
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
+    SLUICE_CHECK(checkBuffer(plan, b));
+  std::vector<bool> inUnit(plan.parameters.size());
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    for (std::uint32_t p : plan.units[u]->parameters) {
+      if (p >= plan.parameters.size())
+        return bad("unit " + quoted(plan.units[u]->name) + ", parameter " + std::to_string(p) + " does not exist");
+      if (plan.parameters[p]->unit != u || inUnit[p])
+        return bad("parameter " + quoted(plan.parameters[p]->name) + ", expected it in one unit, the one that it names");
+      inUnit[p] = true;
+    }
+  names.clear();
+  for (std::size_t p = 0; p < plan.parameters.size(); ++p) {
+    SLUICE_CHECK(checkParameter(plan, *plan.parameters[p]));
+    if (!inUnit[p])
+      return bad("parameter " + quoted(plan.parameters[p]->name) + ", its unit does not name it");
+    if (!names.insert(plan.parameters[p]->name).second)
+      return bad("parameter " + quoted(plan.parameters[p]->name) + ", expected a name of its own");
+  }
+  for (const auto &variable : plan.variables)
+    if (variable->buffer >= plan.buffers.size() || plan.buffers[variable->buffer]->entry != -1)
+      return bad("variable " + quoted(variable->name) + ", expected a persistent buffer");
+  if (!plan.target)
+    return bad("plan, expected a target");
+  return {};
+}
+
+} // namespace sluice::check
