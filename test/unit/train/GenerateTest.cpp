@@ -1,0 +1,91 @@
+//===- GenerateTest.cpp - sampling, the context window, traces ----------------------===//
+#include "runtime/train/Generate.h"
+#include "runtime/train/Trace.h"
+#include "test/unit/train/Fixture.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+TEST(SampleToken, GreedyTopKAndTemperature) {
+  std::vector<float> scores{0, 2, 2, 1};
+  EXPECT_EQ(sampleToken(scores, 0, 0, 0.99), 1u);
+  EXPECT_EQ(sampleToken(scores, 1, 1, 0.99), 1u);
+  EXPECT_EQ(sampleToken(scores, 1, 2, 0.49), 1u);
+  EXPECT_EQ(sampleToken(scores, 1, 2, 0.51), 2u);
+  EXPECT_EQ(sampleToken(scores, 1, 2, 0.999999), 2u);
+  EXPECT_EQ(sampleToken(scores, 1, 0, 0.999999), 0u);
+  EXPECT_EQ(sampleToken(scores, 0.01, 0, 0.999999), 2u);
+  int counts[4] = {};
+  for (int i = 0; i < 10000; ++i)
+    ++counts[sampleToken(scores, 1, 0, (i + 0.5) / 10000)];
+  double sum = 1 + 2 * std::exp(2.0) + std::exp(1.0);
+  EXPECT_NEAR(counts[1] / 10000.0, std::exp(2.0) / sum, 1e-3);
+  EXPECT_NEAR(counts[0] / 10000.0, 1 / sum, 1e-3);
+}
+
+/// Two rows of 4 tokens over 128 words; the next token is always the one after the last.
+FakeRanks counter() {
+  PlanBuilder builder({{"shard", 2}});
+  plan::EntryT &entry = builder.entry("logits");
+  entry.inputs.push_back(builder.port("tokens", plan::DType::i32, {2, 4}, 0, 128));
+  entry.outputs.push_back(builder.port("logits", plan::DType::f32, {2, 4, 128}));
+  FakeRanks ranks(std::move(builder.plan));
+  ranks.onRun = [](FakeRanks &self, std::string_view) {
+    std::vector<std::int32_t> tokens = self.values<std::int32_t>(1, 0);
+    std::vector<float> logits(2 * 4 * 128);
+    for (std::size_t i = 0; i < 4; ++i)
+      logits[i * 128 + static_cast<std::size_t>((tokens[i] + 1) % 128)] = 10;
+    return self.write(0, 1, 0, std::as_bytes(std::span(logits)));
+  };
+  return ranks;
+}
+
+TEST(Generate, ContinuesThePromptPastTheWindow) {
+  FakeRanks ranks = counter();
+  GenerateOptions options;
+  options.prompt = "ab";
+  options.count = 6;
+  options.temperature = 0;
+  std::string text;
+  Status status = generate(ranks, options, [&](std::string_view piece) { text += piece; });
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(text, "cdefgh");
+  EXPECT_EQ(ranks.runs.size(), 6u);
+}
+
+TEST(Generate, Faults) {
+  FakeRanks ranks = counter();
+  GenerateOptions options;
+  options.prompt = "\xff";
+  expectError(checkGenerate(ranks.plan(), options), StatusCode::input,
+              "prompt, expected bytes below the vocabulary of 128 but got 255");
+  options.prompt = "";
+  expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "prompt, expected at least one character");
+  options.prompt = "a";
+  options.temperature = -1;
+  expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "temperature, expected at least 0 but got -1");
+  PlanBuilder empty({{"shard", 1}});
+  expectError(checkGenerate(empty.plan, options), StatusCode::input, "expected an entry point 'logits' but got none");
+  empty.entry("logits");
+  expectError(checkGenerate(empty.plan, options), StatusCode::refused, "expected i32 tokens of two dims");
+}
+
+TEST(Trace, IsChromesFormat) {
+  TemporaryFolder folder;
+  std::vector<Span> spans{{0, "compute", "launch \"x\"", 1, 3.5}, {1, "gather", "all_gather h.0", 2, 4}};
+  ASSERT_TRUE(writeTrace(folder.path("t.json"), spans).isOk());
+  nlohmann::json events = nlohmann::json::parse(readFile(folder.path("t.json")))["traceEvents"];
+  ASSERT_EQ(events.size(), 6u);
+  EXPECT_EQ(events[4]["name"], "launch \"x\"");
+  EXPECT_EQ(events[4]["dur"], 2.5);
+  EXPECT_EQ(events[5]["pid"], 1);
+  ASSERT_TRUE(writeTrace(folder.path("t.json"), {}).isOk());
+  EXPECT_TRUE(nlohmann::json::parse(readFile(folder.path("t.json")))["traceEvents"].empty());
+  expectError(writeTrace(folder.path("no/t.json"), {}), StatusCode::input, "cannot write");
+}
+
+} // namespace

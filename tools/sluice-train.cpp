@@ -1,0 +1,197 @@
+//===- sluice-train.cpp - runs a plan on data ---------------------------------------===//
+//
+// Command line, console and signals; everything else is runtime/train. Exit codes are those of StatusCode.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/Generate.h"
+#include "runtime/train/Process.h"
+#include "runtime/train/Trace.h"
+#include "runtime/train/Trainer.h"
+#include "runtime/train/Weights.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace sluice;
+
+static std::atomic<bool> stopRequested = false;
+
+/// The first Ctrl-C asks for an end after this step; the handler is then gone, so that the second one ends at once.
+static void onSignal(int) { stopRequested = true; }
+
+static void catchInterrupt() {
+  struct sigaction action {};
+  action.sa_handler = onSignal;
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+static int fail(const Status &status) {
+  bool colour = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR");
+  std::fflush(stdout);
+  std::fprintf(stderr, "%serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", status.message().c_str());
+  for (const std::string &note : status.notes())
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  return static_cast<int>(status.code());
+}
+
+namespace {
+
+/// Tells of the run: a bar on a terminal, a line a step elsewhere.
+class Console : public TrainObserver {
+public:
+  Console(Ranks &ranks, bool quiet, bool trace) : ranks(ranks), quiet(quiet), trace(trace) {
+    const char *term = std::getenv("TERM");
+    bar = isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
+  }
+
+  void onStep(const StepReport &report) override {
+    if (trace)
+      for (Span &span : ranks.takeTrace())
+        spans.push_back(std::move(span));
+    if (quiet)
+      return;
+    if (!bar) {
+      std::printf("%s\n", consoleLine(report).c_str());
+      std::fflush(stdout);
+      return;
+    }
+    elapsed += report.milliseconds / 1000;
+    std::printf("\r\033[K%s", progressBar(report, elapsed, columns()).c_str());
+    if (report.step == report.steps || !report.guard)
+      std::printf("\n");
+    std::fflush(stdout);
+  }
+
+  void onStopped(std::uint64_t step) override {
+    if (!quiet)
+      std::printf("%sstopped after step %llu, as asked\n", bar ? "\n" : "", static_cast<unsigned long long>(step));
+  }
+
+  void onSummary(const RunSummary &summary) override {
+    if (!quiet)
+      std::printf("%s\n", summaryLine(summary).c_str());
+  }
+
+  std::vector<Span> spans;
+
+private:
+  static int columns() {
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 100;
+  }
+
+  Ranks &ranks;
+  bool quiet;
+  bool trace;
+  bool bar = false;
+  double elapsed = 0;
+};
+
+struct CommandLine {
+  std::string plan;
+  std::string order = "sequential";
+  std::string entries = "train_step";
+  std::string trace;
+  bool quiet = false;
+  RanksOptions ranks;
+  TrainOptions train;
+  GenerateOptions generate;
+};
+
+} // namespace
+
+static void declare(CLI::App &app, CommandLine &line) {
+  app.add_option("plan", line.plan, "the plan, written by sluice-compile")->required();
+  app.add_option("--data", line.train.data, "token files, text files, quoted globs, or random:SEED");
+  app.add_option("--steps", line.train.steps, "steps to train")->capture_default_str();
+  app.add_option("--entries", line.entries, "entry points, run in turn at each step")->capture_default_str();
+  app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one");
+  app.add_option("--seed", line.train.seed, "key of the initial weights and of the order")->capture_default_str();
+  app.add_option("--order", line.order, "order of the data")
+      ->check(CLI::IsMember({"sequential", "shuffled"}))
+      ->capture_default_str();
+  app.add_option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--log", line.train.log, "write run.jsonl here, one object a step");
+  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json");
+  app.add_option("--trace", line.trace, "write a Chrome trace of what ran when");
+  app.add_option("--generate", line.generate.count, "tokens to generate after training");
+  app.add_option("--prompt", line.generate.prompt, "what they follow");
+  app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
+  app.add_option("--top-k", line.generate.topK, "draw from the k most likely tokens only");
+  app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
+  app.set_version_flag("--version", "sluice-train 0.1.0");
+}
+
+/// "a,b" to {"a", "b"}.
+static std::vector<std::string> splitNames(const std::string &text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
+}
+
+static Status run(CommandLine &line) {
+  line.train.processBefore = processHighWater();
+  line.train.stop = &stopRequested;
+  line.train.shuffled = line.order == "shuffled";
+  line.train.entries = splitNames(line.entries);
+  line.ranks.seed = line.generate.seed = line.train.seed;
+  line.ranks.trace = !line.trace.empty();
+  if (line.train.data.empty() && line.generate.count == 0)
+    return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
+  // Without data there is nothing to train on: the run only generates.
+  if (line.train.data.empty())
+    line.train.steps = 0;
+
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(line.plan, line.ranks));
+  if (line.generate.count > 0)
+    SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), line.generate));
+  if (!line.trace.empty())
+    SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, {}));
+  Console console(*ranks, line.quiet, !line.trace.empty());
+  if (line.train.data.empty())
+    SLUICE_RETURN_IF_ERROR(initialize(*ranks, line.train.seed, line.train.init));
+  else
+    SLUICE_RETURN_IF_ERROR(train(*ranks, line.train, console));
+  if (!line.trace.empty())
+    SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, console.spans));
+  if (line.generate.count == 0)
+    return Status::ok();
+  std::fputs(line.generate.prompt.c_str(), stdout);
+  Status status = generate(*ranks, line.generate, [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  });
+  std::fputc('\n', stdout);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process.", "sluice-train");
+  CommandLine line;
+  declare(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
+  } catch (const CLI::ParseError &error) {
+    return fail({StatusCode::usage, error.what()});
+  }
+  catchInterrupt();
+  Status status = run(line);
+  if (!status.isOk())
+    return fail(status);
+  if (std::fflush(stdout) != 0)
+    return fail(inputError("cannot write to standard output"));
+  return 0;
+}
