@@ -1,0 +1,152 @@
+//===- AllocationTest.cpp - a step allocates nothing; requests equal the prediction -----===//
+//
+// This program counts calls of malloc and its kin by the module that makes them. In the steps after the first none
+// comes from Sluice; what libraries do inside their own calls is printed. And what the devices request is the plan's
+// arena and workspace to the byte.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/Training.h"
+
+#include "runtime/executor/RankGroup.h"
+#include "runtime/plan/Reader.h"
+
+#include <atomic>
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+extern "C" {
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+}
+
+namespace {
+
+std::atomic<bool> counting{false};
+constexpr int maxCallers = 4096;
+std::atomic<int> callerCount{0};
+void *callers[maxCallers];
+
+void note(void *caller) {
+  if (!counting.load(std::memory_order_relaxed))
+    return;
+  int index = callerCount.fetch_add(1);
+  if (index < maxCallers)
+    callers[index] = caller;
+}
+
+} // namespace
+
+extern "C" {
+void *malloc(size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_malloc(size);
+}
+void *calloc(size_t count, size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_calloc(count, size);
+}
+void *realloc(void *old, size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_realloc(old, size);
+}
+void *memalign(size_t alignment, size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_memalign(alignment, size);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void **out, size_t alignment, size_t size) {
+  note(__builtin_return_address(0));
+  *out = __libc_memalign(alignment, size);
+  return *out ? 0 : 12;
+}
+}
+
+// operator new is counted under its caller, not under libstdc++.
+void *operator new(size_t size) {
+  note(__builtin_return_address(0));
+  return __libc_malloc(size);
+}
+void operator delete(void *pointer) noexcept { free(pointer); }
+void operator delete(void *pointer, size_t) noexcept { free(pointer); }
+
+namespace sluice::numeric {
+namespace {
+
+/// File name of the module that holds an address.
+std::string moduleOf(void *address) {
+  Dl_info info{};
+  if (!dladdr(address, &info) || !info.dli_fname)
+    return "?";
+  std::string path = info.dli_fname;
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string compilePlan(const std::string &precision) {
+  std::string model = scratchFolder() + "/allocation.mlir", plan = scratchFolder() + "/" + precision + ".plan";
+  std::string recipe = writeScratch("allocation.toml", "mesh.shard = 2\ngradient.microbatches = 2\nrecompute.policy = \"block\"\n"
+                                                       "gradient.clip_norm = 1.0\nprecision.compute = \"" + precision + "\"\n");
+  CommandResult import = runCommand("sluice-import hf " + referenceFolder() +
+                                    "/gpt2-tiny/config.json --batch 2 --sequence 32 -o " + model);
+  EXPECT_EQ(import.code, 0) << import.err;
+  CommandResult compile = runCommand("sluice-compile " + model + " --recipe " + recipe + " -o " + plan);
+  EXPECT_EQ(compile.code, 0) << compile.err;
+  return plan;
+}
+
+class Allocation : public testing::TestWithParam<const char *> {};
+
+TEST_P(Allocation, NothingInAStepAndAllThatIsPredicted) {
+  auto file = readCheckedPlan(compilePlan(GetParam()));
+  ASSERT_TRUE(file.isOk()) << file.status().message();
+  auto group = RankGroup::create(file->plan);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+
+  for (const auto &arena : file->plan.arenas) {
+    auto space = arena->space == plan::Space::device ? MemorySpace::device : MemorySpace::host;
+    for (int rank = 0; rank < (*group)->size(); ++rank)
+      EXPECT_EQ((*group)->executor(rank).allocatedBytes(space), arena->bytes + arena->workspace);
+  }
+
+  ASSERT_TRUE((*group)->runEntry("init").isOk());
+  for (int rank = 0; rank < (*group)->size(); ++rank) {
+    *(*group)->executor(rank).input("train_step", "lr")->as<float>() = 1e-3f;
+    *(*group)->executor(rank).input("train_step", "step")->as<std::int64_t>() = 1;
+  }
+  ASSERT_TRUE((*group)->runEntry("train_step").isOk());
+  callerCount = 0;
+  counting = true;
+  Status second = (*group)->runEntry("train_step");
+  Status third = (*group)->runEntry("train_step");
+  counting = false;
+  ASSERT_TRUE(second.isOk() && third.isOk());
+
+  std::map<std::string, int> byModule;
+  for (int i = 0; i < std::min(callerCount.load(), maxCallers); ++i)
+    ++byModule[moduleOf(callers[i])];
+  for (const auto &[module, count] : byModule) {
+    std::printf("%d allocations in two steps from %s\n", count, module.c_str());
+    EXPECT_NE(module.rfind("libdnnl", 0) == 0 || module.rfind("libgomp", 0) == 0, false)
+        << count << " allocations from " << module;
+  }
+  // The counter itself counts.
+  counting = true;
+  int before = callerCount;
+  delete new int(1);
+  void *volatile pointer = malloc(8);
+  free(pointer);
+  counting = false;
+  EXPECT_GE(callerCount - before, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Allocation, testing::Values("f32", "bf16"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
+} // namespace sluice::numeric
