@@ -1,0 +1,123 @@
+//===- PrefetchOrderTest.cpp - when units are gathered, released and reduced ------------===//
+//
+// Sequences are written as U(x) for the issue of a gather, R(x) for a release, P(x) for the issue of a reduction: the
+// forward, a bar, the backward.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/solver/PrefetchOrder.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+
+namespace {
+
+enum class Reshard { always, blocks, never };
+
+/// A chain of layers inside a root, with the loss between forward and backward.
+struct Chain {
+  std::vector<UnitScope> scopes;
+  std::vector<UnitBehaviour> units;
+
+  explicit Chain(std::int64_t layers, Reshard reshard, bool rootGathers = true) {
+    units.push_back({true, rootGathers, reshard == Reshard::always, true});
+    for (std::int64_t i = 0; i < layers; ++i)
+      units.push_back({false, true, reshard != Reshard::never, true});
+    // Op 0 embeds, each layer is one op, then the head's op, the loss, and backward the same way.
+    std::int64_t forwardEnd = layers + 2, backwardBegin = forwardEnd + 1;
+    scopes.push_back({0, false, 0, forwardEnd});
+    scopes.push_back({0, true, backwardBegin, backwardBegin + layers + 2});
+    for (std::int64_t i = 0; i < layers; ++i) {
+      auto unit = static_cast<std::size_t>(i + 1);
+      scopes.push_back({unit, false, 1 + i, 2 + i});
+      scopes.push_back({unit, true, backwardBegin + layers - i, backwardBegin + layers - i + 1});
+    }
+  }
+
+  std::string run(std::int64_t forward, std::int64_t backward, bool releases = true) const {
+    std::string text;
+    bool crossed = false;
+    for (const UnitEvent &event : prefetch(placeUnitEvents(scopes, units), units, {forward, backward})) {
+      if (event.kind == UnitEvent::Kind::enter || (event.kind == UnitEvent::Kind::release && !releases))
+        continue;
+      if (event.backward && !crossed) {
+        text += "| ";
+        crossed = true;
+      }
+      text += event.kind == UnitEvent::Kind::gather ? "U(" : event.kind == UnitEvent::Kind::release ? "R(" : "P(";
+      text += event.unit == 0 ? "root" : std::to_string(event.unit - 1);
+      text += ") ";
+    }
+    text.pop_back();
+    return text;
+  }
+};
+
+TEST(PrefetchOrder, DefaultBackwardOfThreeLayers) {
+  EXPECT_EQ(Chain(3, Reshard::always).run(0, 1, false),
+            "U(root) U(0) U(1) U(2) | U(root) U(2) U(1) P(2) U(0) P(1) P(0) P(root)");
+  EXPECT_EQ(Chain(3, Reshard::blocks).run(0, 1, false),
+            "U(root) U(0) U(1) U(2) | U(2) U(1) P(2) U(0) P(1) P(0) P(root)");
+  EXPECT_EQ(Chain(3, Reshard::never).run(0, 1, false), "U(root) U(0) U(1) U(2) | P(2) P(1) P(0) P(root)");
+}
+
+const char *defaultBackward =
+    "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)";
+
+TEST(PrefetchOrder, ForwardDistances) {
+  Chain chain(4, Reshard::always);
+  EXPECT_EQ(chain.run(0, 1), std::string("U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(1, 1), std::string("U(root) U(0) U(1) R(0) U(2) R(1) U(3) R(2) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(2, 1), std::string("U(root) U(0) U(1) U(2) R(0) U(3) R(1) R(2) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(3, 1), std::string("U(root) U(0) U(1) U(2) U(3) R(0) R(1) R(2) R(3) R(root) | ") + defaultBackward);
+}
+
+TEST(PrefetchOrder, BackwardDistances) {
+  Chain chain(4, Reshard::always);
+  std::string forward = "U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root) | ";
+  EXPECT_EQ(chain.run(0, 0),
+            forward + "U(root) U(3) R(3) P(3) U(2) R(2) P(2) U(1) R(1) P(1) U(0) R(0) P(0) R(root) P(root)");
+  EXPECT_EQ(chain.run(0, 2),
+            forward + "U(root) U(3) U(2) U(1) R(3) P(3) U(0) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)");
+  EXPECT_EQ(chain.run(0, 3),
+            forward + "U(root) U(3) U(2) U(1) U(0) R(3) P(3) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)");
+}
+
+TEST(PrefetchOrder, KeptUnitsAreReleasedBehindTheBackward) {
+  EXPECT_EQ(Chain(2, Reshard::never).run(1, 1), "U(root) U(0) U(1) | R(1) P(1) R(0) P(0) R(root) P(root)");
+}
+
+TEST(PrefetchOrder, RootWithoutShardsStillPrefetches) {
+  EXPECT_EQ(Chain(2, Reshard::always, false).run(1, 1),
+            "U(0) U(1) R(0) R(1) | U(1) U(0) R(1) P(1) R(0) P(0) P(root)");
+  std::vector<UnitEvent> events = prefetch(placeUnitEvents(Chain(2, Reshard::always, false).scopes,
+                                                           Chain(2, Reshard::always, false).units),
+                                           Chain(2, Reshard::always, false).units, {1, 1});
+  // enter root, then the first layer's gather at once.
+  EXPECT_EQ(events[0].kind, UnitEvent::Kind::enter);
+  EXPECT_EQ(events[1], (UnitEvent{UnitEvent::Kind::gather, 1, false, 0}));
+}
+
+TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedBehindTheForward) {
+  std::vector<UnitBehaviour> units = {{true, true, false, false}};
+  std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 5}}, units);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[2], (UnitEvent{UnitEvent::Kind::release, 0, false, 5}));
+}
+
+TEST(PrefetchOrder, UnitsWithoutGatherAndWithoutGradientHaveNoEvents) {
+  std::vector<UnitBehaviour> units = {{true, false, true, false}};
+  std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 2}, {0, true, 3, 5}}, units);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, UnitEvent::Kind::enter);
+  EXPECT_EQ(events[1].kind, UnitEvent::Kind::enter);
+}
+
+TEST(PrefetchOrder, DistanceCountsUnitsThatNeedNoGather) {
+  // The second entry is kept gathered: looking one ahead from the first reaches it and no further.
+  std::vector<ScopeEntry> entries = {{true, false, true}, {true, false, false}, {true, false, true}};
+  EXPECT_EQ(gatherIssue(entries, {1, 1}), (std::vector<std::size_t>{0, 1, 1}));
+}
+
+} // namespace
