@@ -39,6 +39,7 @@ def Spmd_ValidAttr : Spmd_Attr<"Valid", "valid"> {
   let summary = "the true extent of a padded dim of a shard";
   let parameters = (ins "int64_t":$dim, "int64_t":$total, ArrayRefParameter<"::mlir::StringAttr">:$axes);
   let assemblyFormat = "`<` `dim` `=` $dim `,` `total` `=` $total `,` `axes` `=` `[` $axes `]` `>`";
+  let genVerifyDecl = 1;
 }
 
 def Spmd_TokenType : TypeDef<Spmd_Dialect, "Token"> {

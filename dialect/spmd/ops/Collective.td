@@ -15,9 +15,12 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
     Each operand is a shard with `#spmd.valid`; the waited value is the whole tensor, extents as global. Its storage has
     chunk x ranks rows of the sharded dim (padding at the tail only): kernels read it in place.
     ```mlir
-    %t = spmd.all_gather_start %a, %b over ["shard"] unit "h.0" : tensor<..., #spmd.valid<...>>, ...
-    %A, %B = spmd.wait %t : tensor<...>, tensor<...>
+    %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %w = spmd.wait %t : tensor<6x4xf32>
     ```
+
+    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) each operand is sharded
+    along just these axes; along a group of one rank, it is whole. The partner of `reduce_scatter_start`.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -28,15 +31,32 @@ def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts red
   let description = [{
     Each operand is a whole tensor; the waited value its shard with `#spmd.valid`. `op` is `sum`, `mean` or `premul_sum`
     (with `scale`). `shards` names the result types, in order.
+    ```mlir
+    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+    %s = spmd.wait %t : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    ```
+
+    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is known, and `scale`
+    stands only with `premul_sum`; (C4) one shard type for each operand; (C5) each shard type is the operand's type cut in
+    chunks along just these axes; along a group of one rank, it is the operand's type.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, TypeArrayAttr:$shards, OptionalAttr<StrAttr>:$unit);
-  let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
+  let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands) `to` $shards";
   let hasVerifier = 1;
 }
 
 def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing tensors on all ranks of the group"> {
-  let description = [{In place: the waited values take over the operands' memory. `op` as reduce_scatter, or `max`.}];
+  let description = [{
+    In place: the waited values take over the operands' memory. `op` as reduce_scatter, or `max`.
+    ```mlir
+    %t = spmd.all_reduce_start %loss over ["replicate", "shard"] "mean" : tensor<f32>
+    %mean = spmd.wait %t : tensor<f32>
+    ```
+
+    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is known, and `scale`
+    stands only with `premul_sum`.
+  }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -49,6 +69,14 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
     Where it stands, the compute stream waits. A token is waited exactly once, in the section that starts it. A chained
     collective (all_reduce of what a reduce_scatter gave) may take the value of a wait marked `chained`: there only the
     stream of the collectives waits.
+    ```mlir
+    %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    ```
+
+    **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'
+    types are those of the collective's results; (C4) the values of a chained wait are read by collectives alone; (C5)
+    the wait has the `spmd.when` of its start.
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
   let results = (outs Variadic<Spmd_Tensor>:$values);
@@ -58,7 +86,15 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
 
 def Spmd_ReleaseOp : Spmd_Op<"release", []> {
   let summary = "gathered values are not read from here on";
-  let description = [{The reshard of a unit. Operands are values of the unit's wait; no op after it may read them.}];
+  let description = [{
+    The reshard of a unit. Operands are values of the unit's wait; no op after it may read them.
+    ```mlir
+    spmd.release %w unit "h.0" : tensor<6x4xf32>
+    ```
+
+    **Constraints:** (C1) at least one value; (C2) each value comes from a wait for a gather of the same unit; (C3) no op
+    behind the release reads a value.
+  }];
   let arguments = (ins Variadic<Spmd_Tensor>:$values, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$values (`unit` $unit^)? attr-dict `:` type($values)";
   let hasVerifier = 1;

@@ -11,6 +11,9 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     ```mlir
     spmd.mesh @mesh <replicate = 1, shard = 4, tensor = 1>
     ```
+
+    **Constraints:** (C1) one size for each axis; (C2) sizes are positive, and so is their product; (C3) axes have
+    distinct names; (C4) a module has one mesh.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
   let hasCustomAssemblyFormat = 1;
@@ -19,8 +22,18 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
 
 def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
   let summary = "a unit: parameters gathered and reduced together";
+  let description = [{
+    With `reshard_after_forward` what was gathered for the forward is released behind it, and gathered again for the
+    backward. The unit that holds what no block holds is `root`.
+    ```mlir
+    spmd.unit @h.0 [@h.0.w, @h.0.b] {reshard_after_forward}
+    ```
+
+    **Constraints:** (C1) each element is a reference to a symbol, distinct from the others.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$parameters, UnitAttr:$reshard_after_forward);
   let assemblyFormat = "$sym_name $parameters attr-dict";
+  let hasVerifier = 1;
 }
 
 def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
@@ -28,6 +41,15 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
   let description = [{
     Results are those of the last repetition. Ops in it may carry `spmd.when` (`first`, `not_first`, `last`, `not_last`):
     in which repetitions they are issued; absent: in all.
+    ```mlir
+    %r = spmd.section "microbatch" repeat 4 -> tensor<4xf32> {
+      %0 = spmd.accumulate %x : tensor<4xf32> -> tensor<4xf32>
+      spmd.yield %0 : tensor<4xf32>
+    }
+    ```
+
+    **Constraints:** (C1) `repeat` is positive; (C2) the types of results are those of what is yielded; (C3) `spmd.when` is
+    one of the four words; (C4) sections do not nest.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$repeat);
   let regions = (region SizedRegion<1>:$body);
@@ -48,10 +70,16 @@ def Spmd_AccumulateOp : Spmd_Op<"accumulate", [AllShapesMatch<["operand", "sum"]
   let description = [{
     ((x0 + x1) + x2) + ...; its memory lives through the whole section. Lowered to a launch of kernel `accumulate` with
     attribute first = 1 in the first repetition and first = 0 in the others. With one repetition it is folded away.
+    ```mlir
+    %s = spmd.accumulate %g : tensor<4xf32> -> tensor<4xf32>
+    ```
+
+    **Constraints:** (C1) the sum has the operand's element type, or f32; (C2) it stands in a section.
   }];
   let arguments = (ins Spmd_Tensor:$operand);
   let results = (outs Spmd_Tensor:$sum);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($sum)";
+  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_SPMD_OPS_STRUCTURE_TD

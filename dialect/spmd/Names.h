@@ -1,0 +1,60 @@
+//===- Names.h - attributes of spmd IR that no op declares -------------------------===//
+//
+// Names of the discardable attributes that compute ops, functions and collectives carry, and what they say: the phase of
+// an op and the outermost block that it belongs to.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_SPMD_NAMES_H
+#define SLUICE_DIALECT_SPMD_NAMES_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+namespace sluice::spmd {
+
+/// On functions: "train" or "forward" (also "init", the entry point that makes the initial weights).
+inline constexpr llvm::StringLiteral entryName = "model.entry";
+/// On arguments: the parameter whose shard it is, and the state beside it.
+inline constexpr llvm::StringLiteral parameterName = "spmd.parameter";
+inline constexpr llvm::StringLiteral stateName = "spmd.state";
+/// On arguments: the name of a host input, and whether each repetition has its own.
+inline constexpr llvm::StringLiteral inputName = "spmd.input";
+inline constexpr llvm::StringLiteral perRepetitionName = "spmd.per_repetition";
+/// On results: the argument whose memory the result takes over; the name of a host output.
+inline constexpr llvm::StringLiteral donatesName = "spmd.donates";
+inline constexpr llvm::StringLiteral outputName = "spmd.output";
+/// On ops of sections: in which repetitions they are issued.
+inline constexpr llvm::StringLiteral whenName = "spmd.when";
+/// On ops: forward, loss, backward, update; path of the block; value numbers; made by recompute.
+inline constexpr llvm::StringLiteral phaseName = "model.phase";
+inline constexpr llvm::StringLiteral blockName = "model.block";
+inline constexpr llvm::StringLiteral idsName = "model.ids";
+inline constexpr llvm::StringLiteral recomputeName = "model.recompute";
+
+/// The unit of what no block holds.
+inline constexpr llvm::StringLiteral rootUnit = "root";
+
+/// The op's phase; "forward" where it says none.
+inline llvm::StringRef phaseOf(mlir::Operation *op) {
+  auto phase = op->getAttrOfType<mlir::StringAttr>(phaseName);
+  return phase ? phase.getValue() : llvm::StringRef("forward");
+}
+
+/// The op's block path, outermost block first, separated by '/'; empty for what no block holds.
+inline llvm::StringRef blockOf(mlir::Operation *op) {
+  auto block = op->getAttrOfType<mlir::StringAttr>(blockName);
+  return block ? block.getValue() : llvm::StringRef();
+}
+
+/// The outermost block of a path.
+inline llvm::StringRef outermostBlock(llvm::StringRef path) { return path.split('/').first; }
+
+/// The unit that a collective or release names; empty without one.
+inline llvm::StringRef unitOf(mlir::Operation *op) {
+  auto unit = op->getAttrOfType<mlir::StringAttr>("unit");
+  return unit ? unit.getValue() : llvm::StringRef();
+}
+
+} // namespace sluice::spmd
+
+#endif // SLUICE_DIALECT_SPMD_NAMES_H

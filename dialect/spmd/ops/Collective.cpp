@@ -1,0 +1,172 @@
+//===- Collective.cpp - asynchronous collectives: verifiers ----------------------------===//
+
+#include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sluice::spmd;
+
+namespace {
+
+/// C1 and C2 of all starts.
+LogicalResult verifyStart(Operation *op, ArrayAttr axes) {
+  if (op->getNumOperands() == 0)
+    return op->emitOpError("operands, expected at least one but got none");
+  MeshOp mesh = meshOf(op);
+  llvm::StringSet<> names;
+  for (Attribute axis : axes) {
+    StringRef name = cast<StringAttr>(axis).getValue();
+    if (!names.insert(name).second)
+      return op->emitOpError() << "axes, expected distinct ones but got " << axis << " twice";
+    if (mesh && !axisSize(mesh, name)) {
+      InFlightDiagnostic error = op->emitOpError() << "axis, expected one of the mesh but got " << axis;
+      error.attachNote(mesh.getLoc()) << "the mesh is here";
+      return error;
+    }
+  }
+  return success();
+}
+
+/// C3 of reductions.
+LogicalResult verifyReduction(Operation *op, StringRef kind, double scale, ArrayRef<StringRef> kinds) {
+  if (!llvm::is_contained(kinds, kind))
+    return op->emitOpError() << "op, expected " << llvm::join(kinds.drop_back(), ", ") << " or " << kinds.back()
+                             << " but got \"" << kind << '"';
+  if (kind != "premul_sum" && scale != 1.0)
+    return op->emitOpError() << "scale, expected none with \"" << kind << "\" but got " << scale;
+  return success();
+}
+
+/// True where the type is a shard along just these axes, or whole where the group is one rank.
+bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
+  ValidAttr valid = validOf(type);
+  if (!valid) {
+    MeshOp mesh = meshOf(op);
+    return mesh && groupSize(mesh, axes) == 1;
+  }
+  return llvm::equal(valid.getAxes(), axes);
+}
+
+/// Types of the values of a collective, by its start.
+SmallVector<Type> valueTypes(Operation *start) {
+  return TypeSwitch<Operation *, SmallVector<Type>>(start)
+      .Case([](AllGatherStartOp gather) {
+        return llvm::map_to_vector(gather.getOperands().getTypes(), [](Type type) -> Type {
+          return wholeType(cast<RankedTensorType>(type));
+        });
+      })
+      .Case([](ReduceScatterStartOp scatter) {
+        return llvm::to_vector(scatter.getShards().getAsValueRange<TypeAttr>());
+      })
+      .Default([](Operation *other) { return llvm::to_vector(TypeRange(other->getOperands().getTypes())); });
+}
+
+bool isStart(Operation *op) { return isa_and_nonnull<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp>(op); }
+
+} // namespace
+
+LogicalResult AllGatherStartOp::verify() {
+  // all_gather_start C1, C2
+  if (failed(verifyStart(*this, getAxes())))
+    return failure();
+  // all_gather_start C3
+  for (Value operand : getOperands())
+    if (!isShardAlong(*this, operand.getType(), getAxes()))
+      return emitOpError() << "operand, expected a shard along " << getAxes() << " but got " << operand.getType();
+  return success();
+}
+
+LogicalResult ReduceScatterStartOp::verify() {
+  // reduce_scatter_start C1, C2
+  if (failed(verifyStart(*this, getAxes())))
+    return failure();
+  // reduce_scatter_start C3
+  if (failed(verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum"})))
+    return failure();
+  // reduce_scatter_start C4
+  if (getShards().size() != getOperands().size())
+    return emitOpError() << "shards, expected " << getOperands().size() << " but got " << getShards().size();
+  // reduce_scatter_start C5
+  MeshOp mesh = meshOf(*this);
+  for (auto [operand, shard] : llvm::zip(getOperands(), getShards().getAsValueRange<TypeAttr>())) {
+    auto whole = cast<RankedTensorType>(operand.getType());
+    auto type = dyn_cast<RankedTensorType>(shard);
+    bool cut = type && isShardAlong(*this, type, getAxes()) && wholeType(type) == whole;
+    if (cut && mesh && validOf(type))
+      cut = shardType(whole, validOf(type).getDim(), getAxes(), groupSize(mesh, getAxes())) == type;
+    if (!cut)
+      return emitOpError() << "shard, expected a chunk of " << whole << " along " << getAxes() << " but got " << shard;
+  }
+  return success();
+}
+
+LogicalResult AllReduceStartOp::verify() {
+  // all_reduce_start C1, C2
+  if (failed(verifyStart(*this, getAxes())))
+    return failure();
+  // all_reduce_start C3
+  return verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum", "max"});
+}
+
+LogicalResult WaitOp::verify() {
+  // wait C1
+  Operation *start = getToken().getDefiningOp();
+  if (!isStart(start) || start->getBlock() != (*this)->getBlock())
+    return emitOpError("token, expected one of a start in the same block but got another");
+  // wait C2
+  for (Operation *user : getToken().getUsers())
+    if (user != getOperation() && isa<WaitOp>(user)) {
+      // One of the two complains: the later.
+      if (user->getBlock() == (*this)->getBlock() && (*this)->isBeforeInBlock(user))
+        continue;
+      InFlightDiagnostic error = emitOpError("waits for a token, expected one but got a second");
+      error.attachNote(user->getLoc()) << "the first is here";
+      return error;
+    }
+  // wait C3
+  SmallVector<Type> types = valueTypes(start);
+  if (TypeRange(types) != getValues().getTypes())
+    return emitOpError() << "values, expected types (" << TypeRange(types) << ") but got (" << getValues().getTypes() << ")";
+  // wait C4
+  if (getChained())
+    for (Operation *user : (*this)->getUsers())
+      if (!isStart(user)) {
+        InFlightDiagnostic error = emitOpError("values of a chained wait, expected only collectives to read them but got another op");
+        error.attachNote(user->getLoc()) << "the reader is here";
+        return error;
+      }
+  // wait C5
+  if ((*this)->getAttr(whenName) != start->getAttr(whenName)) {
+    InFlightDiagnostic error = emitOpError() << whenName << ", expected that of the start but got another";
+    error.attachNote(start->getLoc()) << "the start is here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult ReleaseOp::verify() {
+  // release C1
+  if (getValues().empty())
+    return emitOpError("values, expected at least one but got none");
+  for (Value value : getValues()) {
+    // release C2
+    auto wait = value.getDefiningOp<WaitOp>();
+    auto gather = wait ? wait.getToken().getDefiningOp<AllGatherStartOp>() : AllGatherStartOp();
+    if (!gather)
+      return emitOpError("value, expected one that is gathered but got another");
+    if (gather.getUnit() != getUnit())
+      return emitOpError() << "unit, expected that of the gather but got \"" << getUnit().value_or("") << '"';
+    // release C3
+    for (Operation *user : value.getUsers())
+      if (user != getOperation() && user->getBlock() == (*this)->getBlock() && (*this)->isBeforeInBlock(user)) {
+        InFlightDiagnostic error = emitOpError("value, expected no reader behind its release but got one");
+        error.attachNote(user->getLoc()) << "the reader is here";
+        return error;
+      }
+  }
+  return success();
+}
