@@ -1,0 +1,31 @@
+# lit's configuration. `lit test` works from any folder; the build is $SLUICE_BUILD, else build/ in the repository.
+
+import os
+import lit.formats
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+build = os.environ.get("SLUICE_BUILD", os.path.join(root, "build"))
+llvm = "/usr/lib/llvm-22/bin"
+
+config.name = "sluice"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+# What GoogleTest programs and other tests read.
+config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(build, "test-output")
+
+config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm, os.environ.get("PATH", "")])
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
+config.environment["LC_ALL"] = "C.UTF-8"
+config.environment["NO_COLOR"] = "1"
+for name in ("SLUICE_REFERENCE", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%root", root))
+config.substitutions.append(("%build", build))
+config.substitutions.append(("%reference", os.environ.get("SLUICE_REFERENCE", os.path.join(root, "test", "reference"))))
+
+if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
+    config.available_features.add("compiler")

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test, and closes with the line "N passed, N failed, N skipped".
+# SLUICE_BUILD names another build folder, SLUICE_REFERENCE another folder of reference numbers.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
+bash "$root/tools/setup.sh"
+echo "tests: about 3 minutes on 2 cores"
+exec python3 "$root/test/run_tests.py" "$root" "$SLUICE_BUILD"

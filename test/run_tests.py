@@ -1,0 +1,125 @@
+"""Runs the programs that ctest knows and the lit suite, lists failures and skips, and counts.
+
+usage: run_tests.py ROOT BUILD
+
+A GoogleTest program counts by its tests, another program as one. A program that dies counts as one failure beside the
+tests that it finished.
+"""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+LIT = "/usr/lib/llvm-22/bin/lit"
+TIMEOUT = 900
+WORKERS = 2
+
+
+class Tally:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.skipped = []
+
+
+def tail(text, lines=40):
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def run_program(name, command, folder, results):
+    """Runs one program of ctest's list; returns what it counted."""
+    tally = Tally()
+    report = results / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(command + [f"--gtest_output=xml:{report}"], cwd=folder, timeout=TIMEOUT, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        code, output = f"no end after {TIMEOUT} s", (late.stdout or b"").decode(errors="replace")
+    (results / f"{name}.log").write_text(output)
+    if not report.exists():
+        if code == 0:
+            tally.passed += 1
+        else:
+            tally.failed.append((name, f"exit {code}\n{tail(output)}"))
+        return tally
+    for case in ElementTree.parse(report).iter("testcase"):
+        title = f"{name}: {case.get('classname')}.{case.get('name')}"
+        failures = [failure.get("message", "") for failure in case.findall("failure")]
+        skip = case.find("skipped")
+        if failures:
+            tally.failed.append((title, "\n".join(failures)))
+        elif skip is not None:
+            reason = skip.get("message") or skip.text or "no reason given"
+            tally.skipped.append((title, reason.strip().splitlines()[-1]))
+        elif case.get("status") == "run":
+            tally.passed += 1
+    if code != 0 and not tally.failed:
+        tally.failed.append((name, f"exit {code}\n{tail(output)}"))
+    return tally
+
+
+def run_programs(build, results):
+    listing = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, check=True, text=True, stdout=subprocess.PIPE)
+    jobs = []
+    for test in json.loads(listing.stdout)["tests"]:
+        folder = next((p["value"] for p in test.get("properties", []) if p["name"] == "WORKING_DIRECTORY"), str(build))
+        jobs.append((test["name"], test["command"], folder))
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        futures = [pool.submit(run_program, name, command, folder, results) for name, command, folder in jobs]
+        for (name, _, _), future in zip(jobs, futures):
+            tally = future.result()
+            print(f"tests: {name}: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
+            yield tally
+
+
+def run_lit(root, build, results):
+    tally = Tally()
+    report = results / "lit.json"
+    report.unlink(missing_ok=True)
+    environment = dict(os.environ, SLUICE_BUILD=str(build))
+    done = subprocess.run([LIT, "-q", f"-j{WORKERS}", f"--timeout={TIMEOUT}", "-o", str(report), str(root / "test")],
+                          env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    (results / "lit.log").write_text(done.stdout)
+    if not report.exists():
+        tally.failed.append(("lit", f"exit {done.returncode}\n{tail(done.stdout)}"))
+        return tally
+    for test in json.loads(report.read_text())["tests"]:
+        name, code, output = test["name"], test["code"], test.get("output", "")
+        if code in ("PASS", "XFAIL", "FLAKYPASS"):
+            tally.passed += 1
+        elif code in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            tally.skipped.append((name, output.strip().splitlines()[-1] if output.strip() else code.lower()))
+        else:
+            tally.failed.append((name, f"{code}\n{tail(output)}"))
+    print(f"tests: lit: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
+    return tally
+
+
+def main():
+    root, build = Path(sys.argv[1]), Path(sys.argv[2])
+    results = build / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    tallies = list(run_programs(build, results))
+    tallies.append(run_lit(root, build, results))
+    failed = [item for tally in tallies for item in tally.failed]
+    skipped = [item for tally in tallies for item in tally.skipped]
+    for name, text in failed:
+        print(f"failed: {name}\n{text}\n")
+    for name, reason in skipped:
+        print(f"skipped: {name}: {reason}")
+    print(f"tests: {time.monotonic() - begin:.0f} s; logs are in {results}")
+    print(f"{sum(tally.passed for tally in tallies)} passed, {len(failed)} failed, {len(skipped)} skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Gets a Debian 12 machine ready and builds: installs what tools/packages.txt lists and is missing, configures build/,
+# builds the named targets (default: all). Needs the network for Debian's packages alone; run again it takes seconds.
+#
+#   tools/setup.sh [TARGET...]
+#
+# SLUICE_BUILD names another build folder. The output of the build is in its build.log.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${SLUICE_BUILD:-$root/build}
+
+missing=()
+while read -r package; do
+  [[ -z $package || $package == \#* ]] && continue
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+done < "$root/tools/packages.txt"
+if ((${#missing[@]})); then
+  echo "setup: installing ${#missing[@]} packages (a few minutes): ${missing[*]}"
+  as_root=()
+  if ((EUID != 0)); then
+    command -v sudo > /dev/null || { echo "error: packages are missing, expected root or sudo to install: ${missing[*]}" >&2; exit 1; }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+fi
+
+# The cache serves clones in other folders too.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+mkdir -p "$build"
+if [[ ! -f $build/build.ninja ]]; then
+  echo "setup: configuring $build"
+  cmake -G Ninja -S "$root" -B "$build" > "$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
+fi
+
+# One line for every twentieth of the work, and everything that is no progress: warnings and errors.
+progress() {
+  awk '
+    match($0, /^\[[0-9]+\/[0-9]+\] /) {
+      split(substr($0, 2, RLENGTH - 3), part, "/")
+      if (part[2] >= 20 && int(20 * part[1] / part[2]) > shown) {
+        shown = int(20 * part[1] / part[2])
+        printf "setup: %3d %%  %d of %d  %d s\n", 5 * shown, part[1], part[2], systime() - begin
+        fflush()
+      }
+      next
+    }
+    BEGIN { begin = systime() }
+    /^ninja: no work to do|^\[.*Re-checking/ { next }
+    { print; fflush() }'
+}
+[[ -d $build/bin ]] || echo "setup: building $build; on 2 cores the first time takes about 10 minutes, later ones seconds"
+begin=$SECONDS
+NINJA_STATUS='[%f/%t] ' ninja -C "$build" "$@" 2>&1 | tee "$build/build.log" | grep -v '^ninja: Entering' | progress
+echo "setup: built in $((SECONDS - begin)) s"
