@@ -8,6 +8,7 @@
 #ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
 #define SLUICE_DIALECT_RULES_SHARDINGRULE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,7 +44,7 @@ struct ShardingRule {
   std::string str() const;
 };
 
-/// Elementwise over identical shapes: every dim its own factor, the same in all operands and results of that shape;
+/// Elementwise: every dim its own factor, trailing dims align; a dim of extent 1 that is repeated has no factor, and
 /// scalars have no dims.
 ShardingRule elementwiseRule(llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> operandShapes,
                              llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> resultShapes);

@@ -53,6 +53,7 @@ def Model_GatherOp : Model_Op<"gather", [Model_InferTypes]> {
   let description = [{`table [V, rest...]`, `indices [I...]` to `[I..., rest...]`.}];
   let arguments = (ins Model_Tensor:$table, Model_IntegerTensor:$indices);
   let results = (outs Model_Tensor:$result);
+  let hasVerifier = 1;
 }
 def Model_ScatterAddOp : Model_Op<"scatter_add", []> {
   let summary = "zeros with rows added at indices, in index order";

@@ -9,6 +9,15 @@ class Model_BinaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_I
   let summary = text;
   let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs);
   let results = (outs Model_Tensor:$result);
+  let extraClassDefinition = [{
+    ::sluice::ShardingRule $cppClass::getShardingRule() { return pointwiseRule(*this); }
+    ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
+    ::sluice::KernelCall $cppClass::getKernelCall() { return makePointwiseCall(*this, "}] # mnemonic # [{"); }
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
+                                                      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return inferBinary(location, "}] # mnemonic # [{", adaptor.getLhs(), adaptor.getRhs(), types);
+    }
+  }];
 }
 def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting">;
 def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting">;
@@ -20,6 +29,15 @@ class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_In
   let summary = text;
   let arguments = (ins Model_FloatTensor:$operand);
   let results = (outs Model_FloatTensor:$result);
+  let extraClassDefinition = [{
+    ::sluice::ShardingRule $cppClass::getShardingRule() { return pointwiseRule(*this); }
+    ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
+    ::sluice::KernelCall $cppClass::getKernelCall() { return makePointwiseCall(*this, "}] # mnemonic # [{"); }
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
+                                                      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return inferSame(adaptor.getOperand(), types);
+    }
+  }];
 }
 def Model_NegateOp : Model_UnaryOp<"negate", "-x">;
 def Model_ExpOp : Model_UnaryOp<"exp", "e to the x">;
@@ -31,6 +49,7 @@ def Model_RsqrtOp : Model_UnaryOp<"rsqrt", "1 / square root">;
 def Model_ReluOp : Model_UnaryOp<"relu", "max(x, 0)">;
 
 def Model_ScaleOp : Model_Op<"scale", [Model_InferTypes]> {
+  let hasFolder = 1;
   let summary = "x times a constant";
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$factor);
   let results = (outs Model_FloatTensor:$result);
@@ -46,6 +65,7 @@ def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes]> {
 
 def Model_SelectOp : Model_Op<"select", [Model_InferTypes]> {
   let summary = "elementwise choice, broadcasting";
+  let description = [{`onTrue` where `condition` is not 0, else `onFalse`.}];
   let arguments = (ins Model_BoolTensor:$condition, Model_Tensor:$onTrue, Model_Tensor:$onFalse);
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;

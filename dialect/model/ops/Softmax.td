@@ -8,6 +8,7 @@ def Model_SoftmaxOp : Model_Op<"softmax", [Model_InferTypes, DeclareOpInterfaceM
   let summary = "softmax over the last dim";
   let arguments = (ins Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$y);
+  let hasVerifier = 1;
 }
 def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_InferTypes]> {
   let summary = "VJP of softmax";

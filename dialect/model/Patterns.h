@@ -1,0 +1,23 @@
+//===- Patterns.h - the rewrites that op families contribute ---------------------===//
+//
+// A family that can absorb its neighbours says so in its own file; the fuse pass only runs what stands here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_PATTERNS_H
+#define SLUICE_DIALECT_MODEL_PATTERNS_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace sluice::model {
+
+/// Fusions into the matrix product: bias, then residual.
+void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
+
+/// The fusions of all families. Each keeps the attributes of the op that it replaces.
+void populateFusionPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace sluice::model
+
+#endif // SLUICE_DIALECT_MODEL_PATTERNS_H

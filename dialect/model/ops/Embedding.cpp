@@ -1,0 +1,106 @@
+//===- Embedding.cpp - rows of a table by token -------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verify() {
+  // embedding_c1
+  if (typeOf(getTable()).getRank() != 2)
+    return emitOpError() << "table has the wrong rank, expected 2 but got " << typeOf(getTable()).getRank();
+  return success();
+}
+
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType table = typeOf(adaptor.getTable());
+  if (table.getRank() != 2)
+    return emitOptionalError(location, "embedding: table has the wrong rank, expected 2 but got ", table.getRank());
+  SmallVector<int64_t> shape(shapeOf(adaptor.getIndices()));
+  shape.push_back(table.getDimSize(1));
+  types.push_back(tensorOf(shape, table.getElementType()));
+  return success();
+}
+
+LogicalResult EmbeddingGradOp::verify() {
+  // embedding_grad_c1
+  if (typeOf(getDtable()).getRank() != 2)
+    return emitOpError() << "result has the wrong rank, expected 2 but got " << typeOf(getDtable()).getRank();
+  // embedding_grad_c2
+  SmallVector<int64_t> shape(shapeOf(getIndices()));
+  shape.push_back(shapeOf(getDtable()).back());
+  if (failed(expectShape(*this, "dy", getDy(), shape)))
+    return failure();
+  return expectElement(*this, "dy", getDy(), elementOf(getDtable()));
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(EmbeddingGradOp::create(
+      builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0], getIndices()));
+  gradients.emplace_back();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
+  return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getIndices())};
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+// Tokens and columns are parallel; the rows of the table are whole.
+ShardingRule EmbeddingOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
+  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*whole=*/true);
+  rule.operands.append({TensorFactors{{rows}, result.back()}, TensorFactors(result.begin(), result.end() - 1)});
+  rule.results.push_back(result);
+  return rule;
+}
+
+// Tokens are summed over.
+ShardingRule EmbeddingGradOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dy = addFactors(rule, shapeOf(getDy()), typeOf(getDy()).getRank());
+  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*whole=*/true);
+  rule.operands.append({dy, TensorFactors(dy.begin(), dy.end() - 1)});
+  rule.results.push_back({{rows}, dy.back()});
+  rule.reduction = PartialReduction::sum;
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+// Only the rows that are named are read.
+OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
+// One addition per element of dy; the table's gradient is written once and each named row is read and written.
+OpCost EmbeddingGradOp::getCost() {
+  return {elementsOf(getDy()), bytesOf(getIndices()) + 3 * bytesOf(getDy()) + bytesOf(getDtable())};
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall EmbeddingOp::getKernelCall() { return makeCall(*this, "embedding"); }
+KernelCall EmbeddingGradOp::getKernelCall() { return makeCall(*this, "embedding_grad"); }
+
+} // namespace sluice::model

@@ -1,0 +1,182 @@
+//===- Loss.cpp - losses ------------------------------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyReduction(Operation *op, StringRef reduction) {
+  if (reduction == "mean" || reduction == "sum")
+    return success();
+  return op->emitOpError() << "unknown reduction, expected 'mean' or 'sum' but got '" << reduction << "'";
+}
+
+static LogicalResult verifyTargets(Operation *op, Value logits, Value targets) {
+  if (typeOf(logits).getRank() < 1)
+    return op->emitOpError("logits have too few dims, expected rank 1 or more but got 0");
+  return expectShape(op, "targets", targets, shapeOf(logits).drop_back());
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  // cross_entropy_c1, cross_entropy_c2
+  if (failed(verifyTargets(*this, getLogits(), getTargets())))
+    return failure();
+  // cross_entropy_c3
+  return verifyReduction(*this, getReduction());
+}
+
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  RankedTensorType logits = typeOf(adaptor.getLogits());
+  if (logits.getRank() < 1)
+    return emitOptionalError(location, "cross_entropy: logits have too few dims, expected rank 1 or more but got 0");
+  Type element = statisticsElement(logits.getElementType());
+  types.append({tensorOf({}, element), tensorOf(logits.getShape().drop_back(), element)});
+  return success();
+}
+
+LogicalResult CrossEntropyGradOp::verify() {
+  // cross_entropy_grad_c1
+  if (failed(verifyTargets(*this, getLogits(), getTargets())) || failed(verifyReduction(*this, getReduction())))
+    return failure();
+  // cross_entropy_grad_c2
+  Type element = statisticsElement(elementOf(getLogits()));
+  if (failed(expectShape(*this, "dloss", getDloss(), {})) || failed(expectElement(*this, "dloss", getDloss(), element)))
+    return failure();
+  // cross_entropy_grad_c3
+  if (failed(expectShape(*this, "lse", getLse(), shapeOf(getTargets()))))
+    return failure();
+  return expectElement(*this, "lse", getLse(), element);
+}
+
+LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                   SmallVectorImpl<Type> &types) {
+  return inferSame(adaptor.getLogits(), types);
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                       SmallVectorImpl<Value> &gradients) {
+  if (cotangents[1])
+    return emitOpError("has no derivative through its lse, expected a use of the loss only");
+  gradients.push_back(CrossEntropyGradOp::create(builder, getLoc(), cotangents[0], getLogits(), getTargets(), getLse(),
+                                                 getReductionAttr(), getIgnoreIndexAttr()));
+  gradients.emplace_back();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+// lse = m + log sum exp(x - m); the loss is the mean or sum of lse - x[target] over targets that count.
+FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
+  Location location = getLoc();
+  Type element = statisticsElement(elementOf(getLogits()));
+  ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
+  auto last = builder.getDenseI64ArrayAttr({static_cast<int64_t>(rows.size())});
+  auto sumOf = [&](Value value, DenseI64ArrayAttr dims, UnitAttr keep) -> Value {
+    return ReduceSumOp::create(builder, location, value, dims, keep);
+  };
+  auto compare = [&](Value lhs, Value rhs, StringRef predicate) -> Value {
+    return CompareOp::create(builder, location, lhs, rhs, builder.getStringAttr(predicate));
+  };
+  Value x = makeCast(builder, location, getLogits(), element);
+  Value largest = ReduceMaxOp::create(builder, location, x, last, builder.getUnitAttr());
+  Value shifted = SubtractOp::create(builder, location, x, largest);
+  Value sum = sumOf(ExpOp::create(builder, location, shifted), last, builder.getUnitAttr());
+  Value keptLse = AddOp::create(builder, location, LogOp::create(builder, location, sum).getResult(), largest);
+  Value lse = makeReshape(builder, location, keptLse, rows);
+
+  // x[target] by comparing each column's index with the target: only one term of the sum is not zero.
+  Type index = elementOf(getTargets());
+  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
+  Value one = makeConstant(builder, location, 1, tensorOf({}, element));
+  Value columns = IotaOp::create(builder, location, tensorOf(shape.back(), index), builder.getI64IntegerAttr(0));
+  SmallVector<int64_t> kept(rows);
+  kept.push_back(1);
+  Value targets = makeReshape(builder, location, getTargets(), kept);
+  Value hit = compare(targets, columns, "eq");
+  Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
+  Value losses = SubtractOp::create(builder, location, lse, picked);
+
+  Value ignored = makeConstant(builder, location, getIgnoreIndex(), tensorOf({}, index));
+  Value counts = compare(getTargets(), ignored, "ne");
+  auto all = builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(rows.size())));
+  Value loss = SelectOp::create(builder, location, counts, losses, zero);
+  Value count = SelectOp::create(builder, location, counts, one, zero);
+  if (!rows.empty()) {
+    loss = sumOf(loss, all, UnitAttr());
+    count = sumOf(count, all, UnitAttr());
+  }
+  if (getReduction() == "mean")
+    loss = DivideOp::create(builder, location, loss, count);
+  return SmallVector<Value>{loss, lse};
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+// The columns are whole. Rows of a mean are whole too: only the whole knows how many targets count.
+ShardingRule CrossEntropyOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = shapeOf(getLogits());
+  TensorFactors logits = addFactors(rule, shape, getReduction() == "mean" ? 0 : shape.size() - 1);
+  TensorFactors rows(logits.begin(), logits.end() - 1);
+  rule.operands.append({logits, rows});
+  rule.results.append({TensorFactors(), rows});
+  rule.reduction = PartialReduction::sum;
+  return rule;
+}
+
+ShardingRule CrossEntropyGradOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = shapeOf(getLogits());
+  TensorFactors logits = addFactors(rule, shape, getReduction() == "mean" ? 0 : shape.size() - 1);
+  TensorFactors rows(logits.begin(), logits.end() - 1);
+  rule.operands.append({TensorFactors(), logits, rows, rows});
+  rule.results.push_back(logits);
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+// Per logit: maximum, subtract, exp, sum; per row: log, add, subtract, sum.
+OpCost CrossEntropyOp::getCost() {
+  return streamingCost(*this, 4 * elementsOf(getLogits()) + 4 * elementsOf(getTargets()));
+}
+// Per logit: subtract, exp, scale; per row: subtract.
+OpCost CrossEntropyGradOp::getCost() {
+  return streamingCost(*this, 3 * elementsOf(getLogits()) + elementsOf(getTargets()));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall CrossEntropyOp::getKernelCall() {
+  return makeCall(*this, "cross_entropy",
+                  {integerAttribute(*this, "reduction", getReduction() == "sum"),
+                   integerAttribute(*this, "ignore_index", getIgnoreIndex())});
+}
+
+KernelCall CrossEntropyGradOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "cross_entropy_grad",
+                             {integerAttribute(*this, "reduction", getReduction() == "sum"),
+                              integerAttribute(*this, "ignore_index", getIgnoreIndex())});
+  call.mayAlias.push_back({1, 0});
+  return call;
+}
+
+} // namespace sluice::model

@@ -1,0 +1,272 @@
+//===- Matmul.cpp - the matrix product and what it knows of itself ------------------===//
+//
+// m, n, k are the extents of the product; leading dims are the batch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/model/Patterns.h"
+#include "dialect/model/ops/Helpers.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Extents of a product.
+struct Extents {
+  int64_t m, n, kLhs, kRhs;
+};
+} // namespace
+
+static Extents extentsOf(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs, bool transposeLhs, bool transposeRhs) {
+  size_t l = lhs.size(), r = rhs.size();
+  return {lhs[l - (transposeLhs ? 1 : 2)], rhs[r - (transposeRhs ? 2 : 1)], lhs[l - (transposeLhs ? 2 : 1)],
+          rhs[r - (transposeRhs ? 1 : 2)]};
+}
+
+LogicalResult MatmulOp::verify() {
+  ArrayRef<int64_t> lhs = shapeOf(getLhs()), rhs = shapeOf(getRhs());
+  // matmul_c1
+  if (lhs.size() < 2 || rhs.size() < 2)
+    return emitOpError() << "operands have too few dims, expected rank 2 or more but got " << lhs.size() << " and "
+                         << rhs.size();
+  // matmul_c2
+  Extents extents = extentsOf(lhs, rhs, getTransposeLhs(), getTransposeRhs());
+  if (extents.kLhs != extents.kRhs)
+    return emitOpError() << "contracted extents differ, expected " << extents.kLhs << " (of lhs) but got "
+                         << extents.kRhs << " (of rhs)";
+  // matmul_c3
+  if (failed(broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)})))
+    return emitOpError() << "leading dims do not broadcast, expected equal extents or 1 but got "
+                         << shapeText(lhs.drop_back(2)) << " and " << shapeText(rhs.drop_back(2));
+  // matmul_c4
+  if (failed(expectElement(*this, "rhs", getRhs(), elementOf(getLhs()))))
+    return failure();
+  if (getOutput() && !isa<FloatType>(*getOutput()))
+    return emitOpError() << "output is not a float type, expected an element type but got " << *getOutput();
+  // matmul_c5
+  if (getBias() && (failed(expectShape(*this, "bias", getBias(), {extents.n})) ||
+                    failed(expectElement(*this, "bias", getBias(), elementOf(getLhs())))))
+    return failure();
+  // matmul_c6
+  if (getResidual() && failed(expectLike(*this, "residual", getResidual(), getResult())))
+    return failure();
+  return success();
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> lhs = shapeOf(adaptor.getLhs()), rhs = shapeOf(adaptor.getRhs());
+  if (lhs.size() < 2 || rhs.size() < 2)
+    return emitOptionalError(location, "matmul: operands have too few dims, expected rank 2 or more but got ",
+                             lhs.size(), " and ", rhs.size());
+  FailureOr<SmallVector<int64_t>> shape = broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)});
+  if (failed(shape))
+    return emitOptionalError(location, "matmul: leading dims do not broadcast, expected equal extents or 1 but got ",
+                             shapeText(lhs.drop_back(2)), " and ", shapeText(rhs.drop_back(2)));
+  Extents extents = extentsOf(lhs, rhs, adaptor.getTransposeLhs(), adaptor.getTransposeRhs());
+  shape->append({extents.m, extents.n});
+  types.push_back(tensorOf(*shape, adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs())));
+  return success();
+}
+
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeLhs,
+                     bool transposeRhs) {
+  build(builder, state, lhs, rhs, /*bias=*/Value(), /*residual=*/Value(), transposeLhs, transposeRhs,
+        /*output=*/TypeAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+/// dA of C = op(A) op(B), before the sum over broadcast batch dims.
+static Value lhsGradient(OpBuilder &builder, Location location, Value dc, Value b, bool transposeA, bool transposeB) {
+  if (!transposeA)
+    return MatmulOp::create(builder, location, dc, b, false, !transposeB);
+  return MatmulOp::create(builder, location, b, dc, transposeB, true);
+}
+
+/// dB of C = op(A) op(B), before the sum over broadcast batch dims.
+static Value rhsGradient(OpBuilder &builder, Location location, Value dc, Value a, bool transposeA, bool transposeB) {
+  if (!transposeB)
+    return MatmulOp::create(builder, location, a, dc, !transposeA, false);
+  return MatmulOp::create(builder, location, dc, a, true, transposeA);
+}
+
+/// [..., m, k] to [batch * m, k].
+static Value flattenRows(OpBuilder &builder, Location location, Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  int64_t columns = shape.back(), rows = 1;
+  for (int64_t extent : shape.drop_back())
+    rows *= extent;
+  return makeReshape(builder, location, value, {rows, columns});
+}
+
+// dA = dC op(B)^T, dB = op(A)^T dC, dbias = dC summed over rows, dresidual = dC
+LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &gradients) {
+  Location location = getLoc();
+  Value a = getLhs(), b = getRhs(), dc = makeCast(builder, location, cotangents[0], elementOf(a));
+  bool ta = getTransposeLhs(), tb = getTransposeRhs();
+  gradients.assign(getNumOperands(), Value());
+  if (needed[0])
+    gradients[0] =
+        makeUnbroadcast(builder, location, lhsGradient(builder, location, dc, b, ta, tb), shapeOf(a));
+  if (needed[1]) {
+    if (typeOf(b).getRank() == 2 && !ta)
+      // One product over all rows of the batch, instead of one for each followed by a sum.
+      gradients[1] = rhsGradient(builder, location, flattenRows(builder, location, dc),
+                                 flattenRows(builder, location, a), false, tb);
+    else
+      gradients[1] =
+          makeUnbroadcast(builder, location, rhsGradient(builder, location, dc, a, ta, tb), shapeOf(b));
+  }
+  unsigned next = 2;
+  if (getBias()) {
+    if (needed[next])
+      gradients[next] =
+          makeCast(builder, location, makeUnbroadcast(builder, location, cotangents[0], shapeOf(getBias())),
+                   elementOf(getBias()));
+    ++next;
+  }
+  if (getResidual() && needed[next])
+    gradients[next] = cotangents[0];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+// ([batch, i, k], [batch, k, j]) -> ([batch, i, j]), k reduced by sum. With a bias or residual k must be whole: each
+// rank would add them.
+ShardingRule MatmulOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  Extents extents = extentsOf(shapeOf(getLhs()), shapeOf(getRhs()), getTransposeLhs(), getTransposeRhs());
+  TensorFactors result = addFactors(rule, shape, shape.size());
+  unsigned i = result[shape.size() - 2].front(), j = result.back().front();
+  unsigned k = rule.addFactor(extents.kLhs, getBias() || getResidual());
+  auto operand = [&](Value value, unsigned rows, unsigned columns) {
+    ArrayRef<int64_t> batch = shapeOf(value).drop_back(2);
+    size_t missing = shape.size() - 2 - batch.size();
+    TensorFactors factors;
+    for (size_t d = 0; d < batch.size(); ++d) {
+      factors.emplace_back();
+      if (batch[d] == shape[missing + d])
+        factors.back().push_back(result[missing + d].front());
+    }
+    factors.push_back({rows});
+    factors.push_back({columns});
+    return factors;
+  };
+  rule.operands.push_back(getTransposeLhs() ? operand(getLhs(), k, i) : operand(getLhs(), i, k));
+  rule.operands.push_back(getTransposeRhs() ? operand(getRhs(), j, k) : operand(getRhs(), k, j));
+  if (getBias())
+    rule.operands.push_back({{j}});
+  if (getResidual())
+    rule.operands.push_back(result);
+  rule.results.push_back(result);
+  rule.reduction = PartialReduction::sum;
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+// 2 m n k for each of the batch, one more per element for bias and for residual
+OpCost MatmulOp::getCost() {
+  Extents extents = extentsOf(shapeOf(getLhs()), shapeOf(getRhs()), getTransposeLhs(), getTransposeRhs());
+  uint64_t elements = elementsOf(getResult());
+  return streamingCost(*this, 2 * elements * extents.kLhs + (getBias() ? elements : 0) + (getResidual() ? elements : 0));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall MatmulOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "matmul",
+                             {integerAttribute(*this, "transpose_a", getTransposeLhs()),
+                              integerAttribute(*this, "transpose_b", getTransposeRhs()),
+                              integerAttribute(*this, "bias", getBias() != nullptr),
+                              integerAttribute(*this, "residual", getResidual() != nullptr)});
+  // A product may add onto its residual in place.
+  if (getResidual())
+    call.mayAlias.push_back({static_cast<unsigned>(call.inputs.size() - 1), 0});
+  return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The product that `value` is and that nobody else reads, or null.
+MatmulOp soleProduct(Value value) {
+  auto product = value.getDefiningOp<MatmulOp>();
+  return product && value.hasOneUse() ? product : MatmulOp();
+}
+
+/// Both patterns look at an add of a product and another value, in either order.
+struct FuseIntoProduct : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  virtual bool fits(MatmulOp product, Value other) const = 0;
+  virtual void attach(MatmulOp product, Value other, Value &bias, Value &residual) const = 0;
+
+  LogicalResult matchAndRewrite(AddOp add, PatternRewriter &rewriter) const override {
+    for (unsigned side = 0; side < 2; ++side) {
+      MatmulOp product = soleProduct(add.getOperand(side));
+      Value other = add.getOperand(1 - side);
+      if (!product || product->getBlock() != add->getBlock() || !typeAgrees(product.getType(), add.getType()) ||
+          !fits(product, other))
+        continue;
+      Value bias = product.getBias(), residual = product.getResidual();
+      attach(product, other, bias, residual);
+      auto fused = MatmulOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), add.getLoc()}), product.getLhs(),
+                                    product.getRhs(), bias, residual, product.getTransposeLhs(),
+                                    product.getTransposeRhs(), product.getOutputAttr());
+      fused->setDiscardableAttrs(llvm::to_vector(add->getDiscardableAttrs()));
+      rewriter.replaceOp(add, fused);
+      rewriter.eraseOp(product);
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// add(matmul(a, b), bias[n]) ==> matmul(a, b) bias(bias)
+struct FuseBias : FuseIntoProduct {
+  using FuseIntoProduct::FuseIntoProduct;
+  bool fits(MatmulOp product, Value other) const override {
+    return !product.getBias() && !product.getResidual() && typeOf(other).getRank() == 1 &&
+           shapeOf(other).front() == shapeOf(product).back() && elementOf(other) == elementOf(product.getLhs());
+  }
+  void attach(MatmulOp, Value other, Value &bias, Value &) const override { bias = other; }
+};
+
+/// add(matmul(a, b) bias(v), r) ==> matmul(a, b) bias(v) residual(r), where r has the product's shape
+struct FuseResidual : FuseIntoProduct {
+  using FuseIntoProduct::FuseIntoProduct;
+  bool fits(MatmulOp product, Value other) const override {
+    return !product.getResidual() && typeAgrees(other.getType(), product.getType());
+  }
+  void attach(MatmulOp, Value other, Value &, Value &residual) const override { residual = other; }
+};
+
+} // namespace
+
+void populateMatmulFusionPatterns(RewritePatternSet &patterns) {
+  patterns.add<FuseBias, FuseResidual>(patterns.getContext());
+}
+
+} // namespace sluice::model

@@ -1,0 +1,272 @@
+//===- MovementRules.cpp - data movement: windows, sharding, cost, kernels --------------===//
+//
+// Most movement is a window of the operand's memory and costs nothing; the kernel is what copies where a window does
+// not do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+// Repeated dims have stride 0.
+FailureOr<StridedLayout> BroadcastOp::getViewOf(unsigned, const StridedLayout &source) {
+  ArrayRef<int64_t> to = shapeOf(getResult());
+  size_t missing = to.size() - source.shape.size();
+  StridedLayout layout{source.offset, SmallVector<int64_t>(to), SmallVector<int64_t>(to.size(), 0)};
+  for (size_t d = 0; d < source.shape.size(); ++d)
+    if (source.shape[d] == to[missing + d])
+      layout.strides[missing + d] = source.strides[d];
+  return layout;
+}
+
+// Dims of the source that follow one another in memory merge into runs; each dim of the result must lie in one run.
+FailureOr<StridedLayout> ReshapeOp::getViewOf(unsigned, const StridedLayout &source) {
+  ArrayRef<int64_t> to = shapeOf(getResult());
+  StridedLayout layout{source.offset, SmallVector<int64_t>(to), SmallVector<int64_t>(to.size(), 1)};
+  if (typeOf(getResult()).getNumElements() == 0)
+    return layout;
+  struct Run {
+    int64_t extent, stride;
+  };
+  SmallVector<Run> runs;
+  for (auto [extent, stride] : llvm::zip(source.shape, source.strides)) {
+    if (extent == 1)
+      continue;
+    if (!runs.empty() && runs.back().stride == stride * extent)
+      runs.back() = {runs.back().extent * extent, stride};
+    else
+      runs.push_back({extent, stride});
+  }
+  // From the innermost run outwards.
+  int64_t left = runs.empty() ? 1 : runs.back().extent, stride = runs.empty() ? 1 : runs.back().stride;
+  for (size_t d = to.size(); d-- > 0;) {
+    if (to[d] == 1) {
+      layout.strides[d] = stride;
+      continue;
+    }
+    while (left == 1 && runs.size() > 1) {
+      runs.pop_back();
+      left = runs.back().extent;
+      stride = runs.back().stride;
+    }
+    if (left % to[d] != 0)
+      return failure();
+    layout.strides[d] = stride;
+    stride *= to[d];
+    left /= to[d];
+  }
+  return layout;
+}
+
+FailureOr<StridedLayout> TransposeOp::getViewOf(unsigned, const StridedLayout &source) {
+  StridedLayout layout{source.offset, {}, {}};
+  for (int64_t dim : getPermutation()) {
+    layout.shape.push_back(source.shape[dim]);
+    layout.strides.push_back(source.strides[dim]);
+  }
+  return layout;
+}
+
+FailureOr<StridedLayout> SliceOp::getViewOf(unsigned, const StridedLayout &source) {
+  StridedLayout layout{source.offset, SmallVector<int64_t>(shapeOf(getResult())), {}};
+  for (size_t d = 0; d < source.shape.size(); ++d) {
+    layout.offset += getStart()[d] * source.strides[d];
+    layout.strides.push_back(source.strides[d] * getStep()[d]);
+  }
+  return layout;
+}
+
+/// Where piece `index` begins along `dim`.
+static int64_t startOf(ValueRange pieces, unsigned index, int64_t dim) {
+  int64_t start = 0;
+  for (Value piece : pieces.take_front(index))
+    start += shapeOf(piece)[dim];
+  return start;
+}
+
+static StridedLayout pieceOf(ValueRange pieces, unsigned index, int64_t dim, const StridedLayout &whole) {
+  return {whole.offset + startOf(pieces, index, dim) * whole.strides[dim],
+          SmallVector<int64_t>(shapeOf(pieces[index])), whole.strides};
+}
+
+FailureOr<StridedLayout> SplitOp::getViewOf(unsigned result, const StridedLayout &source) {
+  return pieceOf(getResults(), result, getDim(), source);
+}
+
+StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &result) {
+  return pieceOf(getOperands(), operand, getDim(), result);
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+ShardingRule BroadcastOp::getShardingRule() { return pointwiseRule(*this); }
+
+// Dims are cut into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. Where extents have no
+// common cut, the dims up to the next place where they meet are whole.
+ShardingRule ReshapeOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
+  TensorFactors source(from.size()), target(to.size());
+  if (llvm::is_contained(from, 0) || llvm::is_contained(to, 0)) {
+    rule.operands.push_back(addFactors(rule, from, 0));
+    rule.results.push_back(addFactors(rule, to, 0));
+    return rule;
+  }
+  size_t i = 0, j = 0;
+  int64_t left = 1, right = 1;
+  while (true) {
+    if (left == 1 && i < from.size()) {
+      left = from[i++];
+      continue;
+    }
+    if (right == 1 && j < to.size()) {
+      right = to[j++];
+      continue;
+    }
+    if (left == 1 && right == 1)
+      break;
+    if (left % right == 0 || right % left == 0) {
+      int64_t cut = std::min(left, right);
+      unsigned factor = rule.addFactor(cut);
+      source[i - 1].push_back(factor);
+      target[j - 1].push_back(factor);
+      left /= cut;
+      right /= cut;
+      continue;
+    }
+    // No common cut: take dims on the shorter side until the products meet.
+    source[i - 1].push_back(rule.addFactor(left, /*whole=*/true));
+    target[j - 1].push_back(rule.addFactor(right, /*whole=*/true));
+    while (left != right) {
+      if (left < right) {
+        source[i].push_back(rule.addFactor(from[i], /*whole=*/true));
+        left *= from[i++];
+      } else {
+        target[j].push_back(rule.addFactor(to[j], /*whole=*/true));
+        right *= to[j++];
+      }
+    }
+    left = right = 1;
+  }
+  rule.operands.push_back(source);
+  rule.results.push_back(target);
+  return rule;
+}
+
+ShardingRule TransposeOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors source = addFactors(rule, shapeOf(getOperand()), typeOf(getOperand()).getRank()), target;
+  for (int64_t dim : getPermutation())
+    target.push_back(source[dim]);
+  rule.operands.push_back(source);
+  rule.results.push_back(target);
+  return rule;
+}
+
+/// A dim that is taken as it is passes through; one that is cut, joined or padded is whole on both sides.
+static ShardingRule windowRule(ValueRange operands, ValueRange results) {
+  ShardingRule rule;
+  Value first = operands.front();
+  int64_t rank = typeOf(first).getRank();
+  auto same = [&](int64_t dim) {
+    auto equal = [&](Value value) { return shapeOf(value)[dim] == shapeOf(first)[dim]; };
+    return llvm::all_of(operands, equal) && llvm::all_of(results, equal);
+  };
+  SmallVector<std::optional<unsigned>> shared(rank);
+  for (int64_t d = 0; d < rank; ++d)
+    if (same(d))
+      shared[d] = rule.addFactor(shapeOf(first)[d]);
+  auto map = [&](Value value) {
+    TensorFactors factors;
+    for (int64_t d = 0; d < rank; ++d)
+      factors.push_back({shared[d] ? *shared[d] : rule.addFactor(shapeOf(value)[d], /*whole=*/true)});
+    return factors;
+  };
+  for (Value operand : operands)
+    rule.operands.push_back(map(operand));
+  for (Value result : results)
+    rule.results.push_back(map(result));
+  return rule;
+}
+
+ShardingRule SliceOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
+ShardingRule SplitOp::getShardingRule() { return windowRule(getOperand(), getResults()); }
+ShardingRule ConcatOp::getShardingRule() { return windowRule(getOperands(), getResult()); }
+ShardingRule PadOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
+
+// Indices and the rest of a row are parallel; the rows of the table are whole.
+ShardingRule GatherOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
+  auto rest = result.begin() + typeOf(getIndices()).getRank();
+  TensorFactors table = {{rule.addFactor(shapeOf(getTable()).front(), /*whole=*/true)}};
+  table.append(rest, result.end());
+  rule.operands.append({table, TensorFactors(result.begin(), rest)});
+  rule.results.push_back(result);
+  return rule;
+}
+
+// Indices are summed over.
+ShardingRule ScatterAddOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors updates = addFactors(rule, shapeOf(getUpdates()), typeOf(getUpdates()).getRank());
+  auto rest = updates.begin() + typeOf(getIndices()).getRank();
+  TensorFactors result = {{rule.addFactor(shapeOf(getResult()).front(), /*whole=*/true)}};
+  result.append(rest, updates.end());
+  rule.operands.append({updates, TensorFactors(updates.begin(), rest)});
+  rule.results.push_back(result);
+  rule.reduction = PartialReduction::sum;
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+OpCost BroadcastOp::getCost() { return {}; }
+OpCost ReshapeOp::getCost() { return {}; }
+OpCost TransposeOp::getCost() { return {}; }
+OpCost SliceOp::getCost() { return {}; }
+OpCost SplitOp::getCost() { return {}; }
+OpCost ConcatOp::getCost() { return streamingCost(*this, 0); }
+OpCost PadOp::getCost() { return streamingCost(*this, 0); }
+// Only the rows that are named are read.
+OpCost GatherOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
+OpCost ScatterAddOp::getCost() {
+  return {elementsOf(getUpdates()), bytesOf(getIndices()) + 3 * bytesOf(getUpdates()) + bytesOf(getResult())};
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+// Views copy from a window of the operand (getViewOf) to a buffer of their own. A reshape whose operand has no such
+// window copies the operand as it is to a dense buffer, and is a window of that.
+KernelCall BroadcastOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall ReshapeOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall TransposeOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall SliceOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall SplitOp::getKernelCall() { return makeCall(*this, "copy"); }
+
+KernelCall ConcatOp::getKernelCall() { return makeCall(*this, "concat", {integerAttribute(*this, "dim", getDim())}); }
+
+KernelCall PadOp::getKernelCall() {
+  return makeCall(*this, "pad",
+                  {listAttribute(*this, "low", getLow()), listAttribute(*this, "high", getHigh()),
+                   listAttribute(*this, "step", getStep()),
+                   numberAttribute(*this, "value", getValue().convertToDouble())});
+}
+
+KernelCall GatherOp::getKernelCall() { return makeCall(*this, "gather"); }
+KernelCall ScatterAddOp::getKernelCall() { return makeCall(*this, "scatter_add"); }
+
+} // namespace sluice::model

@@ -1,0 +1,149 @@
+//===- Structure.cpp - parameters, modules, steps ------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// Numbers that an initializer takes, or nothing for one that is not known.
+static std::optional<unsigned> initializerNumbers(StringRef init) {
+  return llvm::StringSwitch<std::optional<unsigned>>(init)
+      .Cases({"zeros", "ones"}, 0)
+      .Case("constant", 1)
+      .Cases({"normal", "uniform"}, 2)
+      .Default(std::nullopt);
+}
+
+// @name : type init [(a [, b])] [aliases [...]] [frozen] [attributes]
+ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  Type type;
+  StringRef init;
+  if (parser.parseSymbolName(name, "sym_name", result.attributes) || parser.parseColonType(type))
+    return failure();
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseKeyword(&init))
+    return failure();
+  std::optional<unsigned> numbers = initializerNumbers(init);
+  if (!numbers)
+    return parser.emitError(place) << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '"
+                                   << init << "'";
+  Builder &builder = parser.getBuilder();
+  result.addAttribute("type", TypeAttr::get(type));
+  result.addAttribute("init", builder.getStringAttr(init));
+  static constexpr StringRef slots[] = {"a", "b"};
+  if (*numbers && parser.parseLParen())
+    return failure();
+  for (unsigned i = 0; i < *numbers; ++i) {
+    double value;
+    if ((i && parser.parseComma()) || parser.parseFloat(value))
+      return failure();
+    result.addAttribute(slots[i], builder.getF64FloatAttr(value));
+  }
+  if (*numbers && parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("aliases"))) {
+    ArrayAttr aliases;
+    if (parser.parseAttribute(aliases))
+      return failure();
+    result.addAttribute("aliases", aliases);
+  }
+  if (succeeded(parser.parseOptionalKeyword("frozen")))
+    result.addAttribute("frozen", builder.getUnitAttr());
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ParameterOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << " : " << getType() << ' ' << getInit();
+  unsigned numbers = initializerNumbers(getInit()).value_or(0);
+  if (numbers) {
+    printer << '(';
+    printer.printFloat(getA());
+    if (numbers > 1) {
+      printer << ", ";
+      printer.printFloat(getB());
+    }
+    printer << ')';
+  }
+  if (getAliases())
+    printer << " aliases " << *getAliases();
+  if (getFrozen())
+    printer << " frozen";
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "type", "init", "a", "b", "aliases", "frozen"});
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verify() {
+  // parameter_c1
+  if (!initializerNumbers(getInit()))
+    return emitOpError() << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '"
+                         << getInit() << "'";
+  // parameter_c2
+  double a = getA().convertToDouble(), b = getB().convertToDouble();
+  if (getInit() == "normal" && !(b >= 0))
+    return emitOpError() << "standard deviation is out of range, expected at least 0 but got " << b;
+  if (getInit() == "uniform" && !(a <= b))
+    return emitOpError() << "range is empty, expected low at most high but got " << a << " and " << b;
+  return success();
+}
+
+/// The parameter of that name in the closest module that has one.
+static ParameterOp findParameter(Operation *op, FlatSymbolRefAttr name, SymbolTableCollection &symbols) {
+  for (Operation *table = SymbolTable::getNearestSymbolTable(op); table;
+       table = table->getParentOp() ? SymbolTable::getNearestSymbolTable(table->getParentOp()) : nullptr)
+    if (auto parameter = symbols.lookupSymbolIn<ParameterOp>(table, name))
+      return parameter;
+  return {};
+}
+
+/// A read or write of a parameter or state has the parameter's shape and a float element type.
+static LogicalResult verifyAccess(Operation *op, FlatSymbolRefAttr name, Value value, SymbolTableCollection &symbols) {
+  ParameterOp parameter = findParameter(op, name, symbols);
+  if (!parameter)
+    return op->emitOpError() << "unknown parameter, expected a model.parameter but got " << name;
+  auto declared = cast<RankedTensorType>(parameter.getType());
+  if (shapeOf(value) == declared.getShape() && isFloat(value))
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "value has the wrong type, expected a float tensor of shape "
+                                               << shapeText(declared.getShape()) << " but got " << value.getType();
+  error.attachNote(parameter.getLoc()) << "parameter declared here";
+  return error;
+}
+
+// read_c1, read_c2
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAccess(*this, getParameterAttr(), getValue(), symbols);
+}
+
+// write_c1, write_c2
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAccess(*this, getParameterAttr(), getValue(), symbols);
+}
+
+// gradient_c1, gradient_c2
+LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAccess(*this, getParameterAttr(), getLocal(), symbols);
+}
+
+LogicalResult YieldOp::verify() {
+  // yield_c1
+  Operation *parent = (*this)->getParentOp();
+  if (typesAgree(getOperandTypes(), parent->getResultTypes()))
+    return success();
+  InFlightDiagnostic error = emitOpError() << "values do not fit the region's results, expected "
+                                           << parent->getResultTypes() << " but got " << getOperandTypes();
+  error.attachNote(parent->getLoc()) << "region of this op";
+  return error;
+}
+
+} // namespace sluice::model
