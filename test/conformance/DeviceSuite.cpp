@@ -254,9 +254,10 @@ TEST_P(DeviceSuite, MemoryIsZeroedAlignedAndCounted) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(*b) % 4096, 0u);
   EXPECT_EQ(device->allocatedBytes(MemorySpace::device), 100001u);
   EXPECT_EQ(device->allocatedBytes(MemorySpace::host), 77u);
-  if (GetParam()->sharesMemory())
+  if (GetParam()->sharesMemory()) {
     for (std::size_t i = 0; i < 100001; ++i)
       ASSERT_EQ(static_cast<const unsigned char *>(*a)[i], 0);
+  }
 }
 
 // Tests that more memory than any machine has is an error that says what it was for.

@@ -1,0 +1,124 @@
+//===- AllocationTest.cpp - a step allocates nothing --------------------------------===//
+//
+// Every way into the C library's allocator is counted while a flag is up, on all threads.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/executor/TestPlan.h"
+
+#include "runtime/executor/RankGroup.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SLUICE_COUNTS_ALLOCATIONS 0
+#else
+#define SLUICE_COUNTS_ALLOCATIONS 1
+#endif
+
+static std::atomic<bool> counting = false;
+static std::atomic<int> allocations = 0;
+
+#if SLUICE_COUNTS_ALLOCATIONS
+static void note() {
+  if (counting.load(std::memory_order_relaxed))
+    ++allocations;
+}
+
+extern "C" {
+void *__libc_malloc(std::size_t);
+void *__libc_calloc(std::size_t, std::size_t);
+void *__libc_realloc(void *, std::size_t);
+void *__libc_memalign(std::size_t, std::size_t);
+
+void *malloc(std::size_t bytes) {
+  note();
+  return __libc_malloc(bytes);
+}
+void *calloc(std::size_t count, std::size_t bytes) {
+  note();
+  return __libc_calloc(count, bytes);
+}
+void *realloc(void *old, std::size_t bytes) {
+  note();
+  return __libc_realloc(old, bytes);
+}
+void *aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  note();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void **result, std::size_t alignment, std::size_t bytes) {
+  note();
+  *result = __libc_memalign(alignment, bytes);
+  return *result ? 0 : ENOMEM;
+}
+}
+#endif
+
+namespace sluice::test {
+namespace {
+
+class AddOne final : public BoundKernel {
+public:
+  explicit AddOne(std::int64_t count) : count(count) {}
+  Status run(std::span<void *const>, std::span<void *const> outputs, void *) override {
+    for (std::int64_t i = 0; i < count; ++i)
+      static_cast<float *>(outputs[0])[i] += 1;
+    return {};
+  }
+
+private:
+  const std::int64_t count;
+};
+
+// Tests that issuing, running and waiting for steps with launches, collectives, copies, fills, events and repetitions
+// allocates nothing on any thread.
+TEST(Allocation, StepsAllocateNothing) {
+  if (!SLUICE_COUNTS_ALLOCATIONS)
+    GTEST_SKIP() << "sanitizers have their own allocator";
+  TestPlan made({3});
+  const auto compute = made.stream("compute", 128), gather = made.stream("gather");
+  const auto shard = made.buffer("shard", {4}), whole = made.buffer("whole", {12}), sum = made.buffer("sum", {4});
+  const auto out = made.buffer("out", {12}, plan::DType::f32, plan::Space::host);
+  made.entry("step", 2);
+  made.section(600); // more than a stream's ring holds
+  made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                  {{made.view(shard), made.view(whole)}});
+  made.record(gather, 0);
+  made.wait(compute, 0);
+  made.launch(compute, "add_one", {}, {made.view(whole)});
+  made.collective(compute, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::mean,
+                  {{made.view(whole), made.view(sum)}})
+      .when = plan::When::last;
+  made.fill(compute, made.view(sum), 2).when = plan::When::not_first;
+  made.copy(compute, made.view(whole), made.view(out));
+  made.record(compute, 1);
+  made.wait(gather, 1);
+  ExecutorOptions options;
+  options.traceCapacity = 100;
+  options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
+    return [](const KernelRequest &request) -> Result<std::unique_ptr<BoundKernel>> {
+      return std::unique_ptr<BoundKernel>(std::make_unique<AddOne>(request.outputs[0].elements()));
+    };
+  };
+  auto group = RankGroup::create(made.plan, options);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  ASSERT_TRUE((*group)->runEntry("step").isOk());
+  counting = true;
+  bool fine = true;
+  for (int i = 0; i < 3; ++i)
+    fine = (*group)->runEntry("step").isOk() && fine;
+  counting = false;
+  EXPECT_TRUE(fine);
+  EXPECT_EQ(allocations, 0);
+  // The counter itself works.
+  counting = true;
+  std::free(std::malloc(100));
+  counting = false;
+  EXPECT_GE(allocations, 1);
+}
+
+} // namespace
+} // namespace sluice::test

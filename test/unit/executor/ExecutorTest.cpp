@@ -1,0 +1,226 @@
+//===- ExecutorTest.cpp - one rank alone ---------------------------------------------===//
+#include "test/unit/executor/TestPlan.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::test {
+namespace {
+
+constexpr auto host = plan::Space::host;
+constexpr auto f32 = plan::DType::f32;
+
+/// out += in[repetition], for each of four repetitions, with `first` setting out to 100 before.
+TestPlan accumulating() {
+  TestPlan made;
+  const auto s = made.stream("compute", 256);
+  const auto in = made.buffer("in", {4, 3}, f32, host);
+  const auto sum = made.buffer("sum", {3});
+  const auto out = made.buffer("out", {3}, f32, host);
+  plan::EntryT &entry = made.entry("train_step");
+  plan::ViewT slice = made.view(in, {3});
+  slice.repetition_stride = 3 * sizeof(float);
+  made.section(4);
+  made.fill(s, made.view(sum), 100).when = plan::When::first;
+  made.launch(s, "accumulate", {slice}, {made.view(sum)});
+  made.section();
+  made.copy(s, made.view(sum), made.view(out));
+  made.port(entry.inputs, "x", slice).per_repetition = true;
+  made.port(entry.outputs, "sum", made.view(out));
+  return made;
+}
+
+// Tests repetitions, the stride of a repeated input, ports of both kinds, and that a second step starts anew.
+TEST(Executor, RunsSectionsAndRepetitions) {
+  TestPlan made = accumulating();
+  auto executor = runAlone(made.plan);
+  ASSERT_TRUE(executor.isOk()) << executor.status().message();
+  Result<PortMemory> x = (*executor)->input("train_step", "x");
+  Result<PortMemory> sum = (*executor)->output("train_step", "sum");
+  ASSERT_TRUE(x.isOk() && sum.isOk());
+  EXPECT_EQ(x->repetitions, 4u);
+  EXPECT_EQ(x->bytes, 12u);
+  EXPECT_EQ(x->shape, Shape({3}));
+  EXPECT_EQ(sum->repetitions, 1u);
+  for (int step = 0; step < 3; ++step) {
+    for (std::uint32_t r = 0; r < 4; ++r)
+      for (int i = 0; i < 3; ++i)
+        x->as<float>(r)[i] = static_cast<float>(10 * r + i + step);
+    ASSERT_TRUE((*executor)->runEntry("train_step").isOk());
+    Status status = (*executor)->synchronize();
+    ASSERT_TRUE(status.isOk()) << status.message();
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(sum->as<float>()[i], static_cast<float>(100 + 60 + 4 * i + 4 * step));
+  }
+}
+
+// Tests each predicate over the repetitions: which of five repetitions add their power of ten.
+TEST(Executor, HonoursPredicates) {
+  const std::vector<std::pair<plan::When, double>> cases = {
+      {plan::When::all, 11111},    {plan::When::first, 1},        {plan::When::not_first, 11110},
+      {plan::When::last, 10000},   {plan::When::not_last, 1111},  {plan::When::list, 1010},
+  };
+  for (const auto &[when, want] : cases) {
+    TestPlan made;
+    const auto s = made.stream("compute");
+    const auto in = made.buffer("in", {5}, f32, host);
+    const auto sum = made.buffer("sum", {1}, f32, host);
+    plan::EntryT &entry = made.entry("step");
+    plan::ViewT slice = made.view(in, {1});
+    slice.repetition_stride = sizeof(float);
+    made.section(5);
+    plan::InstructionT &add = made.launch(s, "accumulate", {slice}, {made.view(sum)});
+    add.when = when;
+    add.repetitions = {1, 3};
+    made.port(entry.inputs, "x", slice).per_repetition = true;
+    made.port(entry.outputs, "sum", made.view(sum));
+    auto executor = runAlone(made.plan);
+    ASSERT_TRUE(executor.isOk()) << executor.status().message();
+    const PortMemory x = *(*executor)->input("step", "x");
+    float power = 1;
+    for (std::uint32_t r = 0; r < 5; ++r, power *= 10)
+      *x.as<float>(r) = power;
+    ASSERT_TRUE((*executor)->runEntry("step").isOk());
+    ASSERT_TRUE((*executor)->synchronize().isOk());
+    EXPECT_EQ(*(*executor)->output("step", "sum")->as<float>(), static_cast<float>(want))
+        << plan::EnumNameWhen(when);
+  }
+}
+
+// Tests that two entry points share what persists, and that events of one are not those of the other.
+TEST(Executor, EntryPointsShareState) {
+  TestPlan made;
+  const auto a = made.stream("a"), b = made.stream("b");
+  const auto state = made.buffer("state", {2});
+  const auto out = made.buffer("out", {2}, f32, host);
+  made.entry("init", 1);
+  made.section();
+  made.fill(a, made.view(state), 5);
+  made.record(a, 0);
+  made.wait(b, 0);
+  made.copy(b, made.view(state), made.view(out));
+  plan::EntryT &step = made.entry("step", 1);
+  made.section();
+  made.launch(a, "add", {made.view(state), made.view(state)}, {made.view(state)});
+  made.record(a, 0);
+  made.wait(b, 0);
+  made.copy(b, made.view(state), made.view(out));
+  made.port(step.outputs, "out", made.view(out));
+  auto executor = runAlone(made.plan);
+  ASSERT_TRUE(executor.isOk()) << executor.status().message();
+  float want = 5;
+  ASSERT_TRUE((*executor)->runEntry("init").isOk());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE((*executor)->synchronize().isOk());
+    ASSERT_TRUE((*executor)->runEntry("step").isOk());
+    want *= 2;
+  }
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  EXPECT_EQ((*executor)->output("step", "out")->as<float>()[1], want);
+}
+
+// Tests that what is requested is the plan's arenas and workspaces to the byte, each space apart.
+TEST(Executor, RequestsWhatThePlanSays) {
+  TestPlan made = accumulating();
+  made.plan.arenas[0]->bytes += 12345;
+  auto executor = runAlone(made.plan);
+  ASSERT_TRUE(executor.isOk());
+  EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::device),
+            made.plan.arenas[0]->bytes + made.plan.arenas[0]->workspace);
+  EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::host), made.plan.arenas[1]->bytes);
+}
+
+// Tests that the seed stands in the input of that name.
+TEST(Executor, WritesTheSeed) {
+  TestPlan made = accumulating();
+  const auto seed = made.buffer("seed", {}, plan::DType::i64, host);
+  made.port(made.plan.entries[0]->inputs, "seed", made.view(seed));
+  ExecutorOptions options;
+  options.seed = 42;
+  auto executor = runAlone(made.plan, options);
+  ASSERT_TRUE(executor.isOk()) << executor.status().message();
+  EXPECT_EQ(*(*executor)->input("train_step", "seed")->as<std::int64_t>(), 42);
+}
+
+// Tests the times of instructions: one record for each issue, in order, until the room is used up.
+TEST(Executor, TracesInstructions) {
+  TestPlan made = accumulating();
+  ExecutorOptions options;
+  options.traceCapacity = 8;
+  auto executor = runAlone(made.plan, options);
+  ASSERT_TRUE(executor.isOk());
+  ASSERT_TRUE((*executor)->runEntry("train_step").isOk());
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  std::span<const TraceRecord> trace = (*executor)->trace(0);
+  ASSERT_EQ(trace.size(), 6u);
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> want = {{0, 0}, {1, 0}, {1, 1}, {1, 2}, {1, 3}, {2, 0}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::make_pair(trace[i].instruction, trace[i].repetition), want[i]);
+    EXPECT_LE(trace[i].begin, trace[i].end);
+    if (i > 0)
+      EXPECT_LE(trace[i - 1].end, trace[i].begin);
+  }
+  ASSERT_TRUE((*executor)->runEntry("train_step").isOk());
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  EXPECT_EQ((*executor)->trace(0).size(), 8u);
+  (*executor)->clearTrace();
+  EXPECT_TRUE((*executor)->trace(0).empty());
+}
+
+// Tests names that the plan does not have.
+TEST(Executor, UnknownNamesAreErrors) {
+  TestPlan made = accumulating();
+  auto executor = runAlone(made.plan);
+  ASSERT_TRUE(executor.isOk());
+  EXPECT_EQ((*executor)->runEntry("nope").message(), "entry point 'nope' is not in the plan");
+  EXPECT_EQ((*executor)->input("nope", "x").status().message(), "entry point 'nope' is not in the plan");
+  EXPECT_EQ((*executor)->input("train_step", "y").status().message(),
+            "input of entry point 'train_step' 'y' is not in the plan");
+  EXPECT_EQ((*executor)->output("train_step", "x").status().message(),
+            "output of entry point 'train_step' 'x' is not in the plan");
+}
+
+// Tests copies between windows with strides, and fills of every type.
+TEST(Executor, CopiesAndFillsWindows) {
+  TestPlan made;
+  const auto s = made.stream("compute");
+  const auto from = made.buffer("from", {4, 6}, f32, host);
+  const auto to = made.buffer("to", {3, 2}, f32, host);
+  plan::EntryT &entry = made.entry("step");
+  made.section();
+  // Columns 1 and 4 of rows 1 to 3, with their order of dims exchanged in the destination.
+  made.copy(s, made.view(from, {3, 2}, 7 * sizeof(float), {6, 3}), made.view(to, {3, 2}, 0, {1, 3}));
+  made.port(entry.inputs, "from", made.view(from));
+  made.port(entry.outputs, "to", made.view(to));
+  const std::vector<std::pair<plan::DType, std::uint64_t>> bits = {
+      {plan::DType::f32, 0x3fc00000}, {plan::DType::f64, 0x3ff8000000000000}, {plan::DType::bf16, 0x3fc0},
+      {plan::DType::f16, 0x3e00},     {plan::DType::i32, 1},                  {plan::DType::i64, 1},
+      {plan::DType::u8, 1}};
+  for (const auto &[dtype, _] : bits) {
+    const std::string name = plan::EnumNameDType(dtype);
+    const auto filled = made.buffer(name, {2, 3}, dtype, host);
+    made.fill(s, made.view(filled, {2, 2}, dtypeBytes(baseType(dtype)), {3, 1}), 1.5);
+    made.port(entry.outputs, name, made.view(filled));
+  }
+  auto executor = runAlone(made.plan);
+  ASSERT_TRUE(executor.isOk()) << executor.status().message();
+  float *source = (*executor)->input("step", "from")->as<float>();
+  for (int i = 0; i < 24; ++i)
+    source[i] = static_cast<float>(i);
+  ASSERT_TRUE((*executor)->runEntry("step").isOk());
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  const float *got = (*executor)->output("step", "to")->as<float>();
+  EXPECT_EQ(std::vector<float>(got, got + 6), std::vector<float>({7, 13, 19, 10, 16, 22}));
+  for (const auto &[dtype, want] : bits) {
+    const auto *bytes =
+        static_cast<const std::byte *>((*executor)->output("step", plan::EnumNameDType(dtype))->at());
+    const std::size_t size = dtypeBytes(baseType(dtype));
+    for (std::size_t i = 0; i < 6; ++i) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes + i * size, size);
+      EXPECT_EQ(value, i % 3 == 0 ? 0 : want) << plan::EnumNameDType(dtype) << " " << i;
+    }
+  }
+}
+
+} // namespace
+} // namespace sluice::test

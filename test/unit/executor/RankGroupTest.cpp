@@ -1,0 +1,370 @@
+//===- RankGroupTest.cpp - a sharded step on several ranks --------------------------===//
+#include "test/unit/executor/TestPlan.h"
+
+#include "runtime/executor/RankGroup.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <thread>
+
+namespace sluice::test {
+namespace {
+
+constexpr auto host = plan::Space::host;
+constexpr auto f32 = plan::DType::f32;
+constexpr std::int64_t rows = 10, columns = 3;
+
+enum : std::uint32_t { compute, gather, reduce };
+
+/// Instructions of the sharded step, in order of issue.
+enum : std::uint32_t { waitUpdate, gatherIt, recordGather, waitGather, setGradient, addGradient, recordGradient,
+                       waitGradient, reduceIt, recordReduce, waitReduce, update, recordUpdate, giveOut };
+
+/// A parameter of 10 rows over W ranks, padded. For each of two micro-batches: gather, gradient = parameter + x summed
+/// over the micro-batches; then the mean over ranks comes into the shard, which it is subtracted from.
+TestPlan sharded(std::uint32_t ranks) {
+  TestPlan made({ranks});
+  const std::int64_t chunk = (rows + ranks - 1) / ranks, padded = chunk * ranks;
+  for (const char *name : {"compute", "gather", "reduce"})
+    made.stream(name);
+  const std::int32_t unit = made.unit("h.0");
+  const auto shard = made.buffer("shard", {chunk, columns});
+  const auto whole = made.buffer("whole", {padded, columns});
+  const auto gradient = made.buffer("gradient", {padded, columns});
+  const auto gradientShard = made.buffer("gradient shard", {chunk, columns});
+  const auto x = made.buffer("x", {2, rows, columns}, f32, host);
+  const auto out = made.buffer("out", {chunk, columns}, f32, host);
+  made.parameter("weight", {rows, columns}, {0}, shard);
+  plan::EntryT &entry = made.entry("train_step", 4);
+  plan::ViewT slice = made.view(x, {rows, columns});
+  slice.repetition_stride = rows * columns * sizeof(float);
+  const plan::ViewT wholeRows = made.view(whole, {rows, columns}), gradientRows = made.view(gradient, {rows, columns});
+  made.section(2);
+  made.wait(gather, 3).when = plan::When::first;
+  made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                  {{made.view(shard), made.view(whole)}});
+  made.record(gather, 0);
+  made.wait(compute, 0);
+  made.launch(compute, "add", {wholeRows, slice}, {gradientRows}).when = plan::When::first;
+  made.launch(compute, "accumulate", {slice}, {gradientRows}).when = plan::When::not_first;
+  made.record(compute, 1);
+  made.section();
+  made.wait(reduce, 1);
+  made.collective(reduce, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::mean,
+                  {{made.view(gradient), made.view(gradientShard)}});
+  made.record(reduce, 2);
+  made.wait(compute, 2);
+  made.launch(compute, "subtract", {made.view(shard), made.view(gradientShard)}, {made.view(shard)});
+  made.record(compute, 3);
+  made.copy(compute, made.view(shard), made.view(out));
+  for (const auto &section : made.plan.entries[0]->sections)
+    for (const auto &instruction : section->instructions)
+      instruction->unit = unit;
+  made.port(entry.inputs, "x", slice).per_repetition = true;
+  made.port(entry.outputs, "out", made.view(out));
+  return made;
+}
+
+float input(int rank, int repetition, int step, std::int64_t i) {
+  return 0.01f * static_cast<float>((rank * 31 + repetition * 17 + step * 7 + i * 3) % 101);
+}
+
+/// Writes the first weights through parameters(), runs `steps`, and reads the weights back as one tensor.
+std::vector<float> train(RankGroup &group, int steps) {
+  for (int r = 0; r < group.size(); ++r) {
+    const Operand &value = group.executor(r).parameters()[0].tensor.value;
+    for (std::int64_t i = 0; i < value.extent[0] * columns; ++i)
+      value.as<float>()[i] = 0.5f + 0.25f * static_cast<float>(value.origin[0] * columns + i);
+  }
+  for (int step = 0; step < steps; ++step) {
+    for (int r = 0; r < group.size(); ++r)
+      for (int m = 0; m < 2; ++m)
+        for (std::int64_t i = 0; i < rows * columns; ++i)
+          group.executor(r).input("train_step", "x")->as<float>(static_cast<std::uint32_t>(m))[i] =
+              input(r, m, step, i);
+    Status status = group.runEntry("train_step");
+    EXPECT_TRUE(status.isOk()) << status.message();
+  }
+  std::vector<float> weights;
+  for (int r = 0; r < group.size(); ++r) {
+    const Operand &value = group.executor(r).parameters()[0].tensor.value;
+    weights.insert(weights.end(), value.as<float>(), value.as<float>() + value.extent[0] * columns);
+  }
+  return weights;
+}
+
+std::vector<float> expectedWeights(int ranks, int steps) {
+  std::vector<float> weights;
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    float weight = 0.5f + 0.25f * static_cast<float>(i);
+    for (int step = 0; step < steps; ++step) {
+      float sum = 0;
+      for (int r = 0; r < ranks; ++r) {
+        const float gradient = (weight + input(r, 0, step, i)) + input(r, 1, step, i);
+        sum = r == 0 ? gradient : sum + gradient;
+      }
+      weight -= sum * (1.0f / static_cast<float>(ranks));
+    }
+    weights.push_back(weight);
+  }
+  return weights;
+}
+
+// Tests gather, accumulation over micro-batches, reduction and update, to the bit, on worlds with and without padding
+// and with ranks that hold no row.
+TEST(RankGroup, ShardedStepsMatchTheFormula) {
+  for (std::uint32_t ranks : {1u, 2u, 3u, 4u, 8u, 16u}) {
+    TestPlan made = sharded(ranks);
+    auto group = RankGroup::create(made.plan);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    EXPECT_EQ(train(**group, 5), expectedWeights(static_cast<int>(ranks), 5)) << ranks << " ranks";
+  }
+}
+
+/// Sleeps before one instruction, or before each.
+struct Delays final : DelayInjector {
+  explicit Delays(int which) : which(which) {}
+  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+    if (which < 0 || static_cast<std::uint32_t>(which) == instruction)
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  const int which;
+};
+
+// Tests that a delay anywhere, and everywhere, changes no bit.
+TEST(RankGroup, DelaysChangeNothing) {
+  const std::vector<float> want = expectedWeights(3, 3);
+  for (int which : {-1, int(gatherIt), int(setGradient), int(addGradient), int(reduceIt), int(update), int(giveOut)}) {
+    TestPlan made = sharded(3);
+    Delays delays(which);
+    ExecutorOptions options;
+    options.delays = &delays;
+    auto group = RankGroup::create(made.plan, options);
+    ASSERT_TRUE(group.isOk());
+    EXPECT_EQ(train(**group, 3), want) << "delay at " << which;
+  }
+}
+
+/// Holds one instruction until another is about to run on the same rank.
+struct Hold final : DelayInjector {
+  Hold(std::uint32_t held, std::uint32_t until, int ranks) : held(held), until(until), ranks(ranks) {}
+  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+    std::unique_lock lock(mutex);
+    if (instruction == until) {
+      ++come;
+      changed.notify_all();
+    }
+    if (instruction == held)
+      stalled = !changed.wait_for(lock, std::chrono::seconds(30), [&] { return come >= ranks; }) || stalled;
+  }
+  const std::uint32_t held, until;
+  const int ranks;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int come = 0;
+  bool stalled = false;
+};
+
+/// Two units: the second is gathered while the first is computed with; the first is reduced while the second is.
+TestPlan overlapping(std::uint32_t ranks) {
+  TestPlan made({ranks});
+  for (const char *name : {"compute", "gather", "reduce"})
+    made.stream(name);
+  std::uint32_t shard[2], whole[2], sum[2];
+  for (int u = 0; u < 2; ++u) {
+    shard[u] = made.buffer("shard", {4});
+    whole[u] = made.buffer("whole", {4 * ranks});
+    sum[u] = made.buffer("sum", {4});
+  }
+  made.entry("step", 4);
+  made.section();
+  for (std::uint32_t u = 0; u < 2; ++u) { // 0 gather, 1 record, 2 gather, 3 record
+    made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                    {{made.view(shard[u]), made.view(whole[u])}});
+    made.record(gather, u);
+  }
+  for (std::uint32_t u = 0; u < 2; ++u) { // 4 wait, 5 launch, 6 launch, 7 record, 8 wait, 9 reduce; 10 to 15 again
+    made.wait(compute, u);
+    made.launch(compute, "add", {made.view(whole[u]), made.view(whole[u])}, {made.view(whole[u])});
+    made.launch(compute, "negate", {made.view(whole[u])}, {made.view(whole[u])});
+    made.record(compute, 2 + u);
+    made.wait(reduce, 2 + u);
+    made.collective(reduce, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::sum,
+                    {{made.view(whole[u]), made.view(sum[u])}});
+  }
+  return made;
+}
+
+// Tests that the gather of unit 1, held until unit 0 is being computed with, does not stall the step, and that neither
+// does the reduction of unit 0, held until unit 1 is being computed with.
+TEST(RankGroup, CommunicationOverlapsCompute) {
+  for (const auto &[held, until] : {std::pair(2u, 6u), std::pair(9u, 12u)}) {
+    TestPlan made = overlapping(3);
+    Hold hold(held, until, 3);
+    ExecutorOptions options;
+    options.delays = &hold;
+    auto group = RankGroup::create(made.plan, options);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    Status status = (*group)->runEntry("step");
+    EXPECT_TRUE(status.isOk()) << status.message();
+    EXPECT_FALSE(hold.stalled);
+  }
+}
+
+class FailingKernel final : public BoundKernel {
+public:
+  Status run(std::span<void *const>, std::span<void *const> outputs, void *) override {
+    // Rank 1 is the one whose output was marked.
+    return *static_cast<float *>(outputs[0]) == 13 ? failedError("it broke") : Status();
+  }
+};
+
+// Tests that a rank which fails in a kernel ends all of them with its message, and that the group stays ended.
+TEST(RankGroup, FailureOfOneRankEndsAll) {
+  TestPlan made = sharded(4);
+  ExecutorOptions options;
+  options.findKernel = [](std::string_view name, KernelFlavour flavour) -> PrepareFunction {
+    if (name != "subtract")
+      return findCpuKernel(name, flavour);
+    return [](const KernelRequest &) -> Result<std::unique_ptr<BoundKernel>> {
+      return std::unique_ptr<BoundKernel>(std::make_unique<FailingKernel>());
+    };
+  };
+  std::vector<std::string> told;
+  options.onFailure = [&, mutex = std::make_shared<std::mutex>()](const Status &status) {
+    std::lock_guard lock(*mutex);
+    told.push_back(status.message());
+  };
+  auto group = RankGroup::create(made.plan, options);
+  ASSERT_TRUE(group.isOk());
+  ASSERT_TRUE((*group)->runEntry("train_step").isOk());
+  *(*group)->executor(1).parameters()[0].tensor.value.as<float>() = 13;
+  Status status;
+  for (int i = 0; i < 3; ++i) {
+    status = (*group)->runEntry("train_step");
+    EXPECT_EQ(status.code(), StatusCode::failed);
+    EXPECT_EQ(status.message(), "rank 1, train_step, instruction 11 (launch subtract, unit h.0): it broke");
+  }
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told[0], status.message());
+}
+
+// Tests that a rank that never issues its step does not hold the others: its function fails, the world ends.
+TEST(RankGroup, FunctionThatFailsOnOneRankEndsAll) {
+  TestPlan made = sharded(3);
+  auto group = RankGroup::create(made.plan);
+  ASSERT_TRUE(group.isOk());
+  Status status = (*group)->forEachRank([](Executor &executor) -> Status {
+    if (executor.rank() == 2)
+      return failedError("rank 2 stays away");
+    SLUICE_RETURN_IF_ERROR(executor.runEntry("train_step"));
+    return executor.synchronize();
+  });
+  EXPECT_EQ(status.message(), "rank 2 stays away");
+}
+
+// Tests that destroying a group whose ranks still wait for each other does not hang.
+TEST(RankGroup, DestructionEndsWaitingRanks) {
+  TestPlan made = sharded(2);
+  auto group = RankGroup::create(made.plan);
+  ASSERT_TRUE(group.isOk());
+  Status status = (*group)->forEachRank([](Executor &executor) {
+    return executor.rank() == 0 ? executor.runEntry("train_step") : Status();
+  });
+  EXPECT_TRUE(status.isOk());
+}
+
+// Tests that plans which differ between ranks are refused on all of them, with the ranks named.
+TEST(RankGroup, DifferentDigestsAreRefused) {
+  TestPlan a = sharded(3), b = sharded(3);
+  b.plan.digest.assign(32, 9);
+  auto world = createLocalWorld(3);
+  std::vector<Status> statuses(3);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 3; ++r)
+    threads.emplace_back([&, r] {
+      statuses[static_cast<std::size_t>(r)] =
+          Executor::create(r == 2 ? b.plan : a.plan, world, r).status();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::string seven, nine;
+  for (int i = 0; i < 32; ++i) {
+    seven += "07";
+    nine += "09";
+  }
+  for (const Status &status : statuses) {
+    EXPECT_EQ(status.code(), StatusCode::refused);
+    EXPECT_EQ(status.message(), "digest of the plan, expected " + seven + " as on rank 0 but rank 2 has " + nine);
+  }
+}
+
+// Tests that a plan that cannot be loaded gives its reason and not a hang.
+TEST(RankGroup, RefusalOfLoadIsReturned) {
+  TestPlan made = sharded(4);
+  made.plan.kernels.push_back("warp_drive");
+  EXPECT_EQ(RankGroup::create(made.plan).status().message(),
+            "kernel of the plan, expected one that the cpu device has but got 'warp_drive'");
+  TestPlan large({100, 100});
+  EXPECT_EQ(RankGroup::create(large.plan).status().message(), "ranks in one process, expected 1 to 4096 but got 10000");
+}
+
+// Tests what parameters() tells of shards over a (2, 4) mesh: extents, origins, and who writes a shard out.
+TEST(RankGroup, ParametersSayWhereTheyLie) {
+  TestPlan made({2, 4});
+  made.stream("compute");
+  const auto shard = made.buffer("shard", {3, 5}), state = made.buffer("state", {3, 5}), whole = made.buffer("w", {5});
+  plan::ParameterT &parameter = made.parameter("weight", {10, 5}, {1}, shard);
+  auto momentum = std::make_unique<plan::StateT>();
+  momentum->name = "momentum";
+  momentum->buffer = state;
+  parameter.states.push_back(std::move(momentum));
+  made.parameter("bias", {5}, {}, whole);
+  made.entry("step");
+  auto group = RankGroup::create(made.plan);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  for (int r = 0; r < 8; ++r) {
+    const ParameterMemory &weight = (*group)->executor(r).parameters()[0];
+    const int place = r % 4;
+    EXPECT_EQ(weight.tensor.name, "weight");
+    EXPECT_EQ(weight.tensor.value.extent[0], place < 3 ? 3 : 1);
+    EXPECT_EQ(weight.tensor.value.origin[0], 3 * place);
+    EXPECT_EQ(weight.tensor.value.global[0], 10);
+    EXPECT_EQ(weight.tensor.value.extent[1], 5);
+    EXPECT_EQ(weight.primary, r < 4);
+    ASSERT_EQ(weight.states.size(), 1u);
+    EXPECT_EQ(weight.states[0].name, "momentum");
+    EXPECT_EQ(weight.states[0].value.extent, weight.tensor.value.extent);
+    const ParameterMemory &bias = (*group)->executor(r).parameters()[1];
+    EXPECT_EQ(bias.dim, -1);
+    EXPECT_EQ(bias.tensor.value.extent[0], 5);
+    EXPECT_EQ(bias.primary, r == 0);
+  }
+}
+
+// Tests that kernels see the valid extent, origin and global size of a padded dim on each rank.
+TEST(RankGroup, ViewsAreValidByCoordinate) {
+  TestPlan made({2, 3});
+  const auto s = made.stream("compute");
+  const auto out = made.buffer("out", {4}, f32, host);
+  plan::EntryT &entry = made.entry("step");
+  made.section();
+  // 13 rows cut over both axes, the last dim over one of them.
+  made.fill(s, TestPlan::padded(made.view(out), 0, {0, 1}, 4, 13), 1);
+  made.port(entry.outputs, "out", made.view(out));
+  auto group = RankGroup::create(made.plan);
+  ASSERT_TRUE(group.isOk());
+  ASSERT_TRUE((*group)->runEntry("step").isOk());
+  const int want[] = {4, 4, 4, 1, 0, 0};
+  for (int r = 0; r < 6; ++r) {
+    const float *got = (*group)->executor(r).output("step", "out")->as<float>();
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(got[i], i < want[r] ? 1.0f : 0.0f) << "rank " << r;
+  }
+}
+
+} // namespace
+} // namespace sluice::test

@@ -1,0 +1,186 @@
+//===- RefusalTest.cpp - plans that cannot run here --------------------------------===//
+#include "test/unit/executor/TestPlan.h"
+
+#include "runtime/executor/Machine.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::test {
+namespace {
+
+/// One launch, one copy; mends nothing.
+TestPlan small() {
+  TestPlan made;
+  const auto s = made.stream("compute", 64);
+  const auto x = made.buffer("x", {4});
+  made.entry("step", 1);
+  made.section();
+  made.launch(s, "add", {made.view(x), made.view(x)}, {made.view(x)}).unit = made.unit("h.0");
+  return made;
+}
+
+/// Nothing but that the plan is refused with this message.
+void expectRefused(const plan::PlanT &plan, std::string_view message, const ExecutorOptions &options = {}) {
+  auto executor = runAlone(plan, options);
+  ASSERT_FALSE(executor.isOk()) << "expected: " << message;
+  EXPECT_EQ(executor.status().code(), StatusCode::refused);
+  EXPECT_EQ(executor.status().message(), message);
+}
+
+plan::InstructionT &firstOf(TestPlan &made) { return *made.plan.entries[0]->sections[0]->instructions[0]; }
+
+TEST(Refusal, SmallPlanRuns) { EXPECT_TRUE(runAlone(small().plan).isOk()); }
+
+TEST(Refusal, OtherCatalogue) {
+  TestPlan made = small();
+  made.plan.catalogue = catalogueVersion() + 1;
+  expectRefused(made.plan, "kernel catalogue of the plan, expected version " + std::to_string(catalogueVersion()) +
+                               " but got " + std::to_string(catalogueVersion() + 1));
+}
+
+TEST(Refusal, OtherDevice) {
+  TestPlan made = small();
+  made.plan.target->device = "cuda";
+  expectRefused(made.plan, "target.device of the plan, expected 'cpu' but got 'cuda'");
+  made.plan.target.reset();
+  expectRefused(made.plan, "target of the plan, expected one but got none");
+}
+
+// Tests that a plan for a larger instruction set is refused with both named, and that a smaller one runs.
+TEST(Refusal, InstructionSetOfTheMachine) {
+  TestPlan made = small();
+  made.plan.target->isa = "avx512";
+  ExecutorOptions options;
+  options.isa = "avx2";
+  expectRefused(made.plan, "instruction set of this machine, expected avx512 as the plan's target.isa but got avx2",
+                options);
+  EXPECT_EQ(runAlone(made.plan, options).status().notes(),
+            std::vector<std::string>({"compile the plan with target.isa = \"avx2\""}));
+  options.isa = "avx512";
+  EXPECT_TRUE(runAlone(made.plan, options).isOk());
+  made.plan.target->isa = "avx2";
+  EXPECT_TRUE(runAlone(made.plan, options).isOk());
+  made.plan.target->isa = "mmx";
+  expectRefused(made.plan, "target.isa of the plan, expected avx512 or avx2 but got 'mmx'");
+  made.plan.target->isa = machineIsa();
+  EXPECT_TRUE(runAlone(made.plan).isOk());
+}
+
+TEST(Refusal, MoreThreadsThanPlanned) {
+  ExecutorOptions options;
+  options.threads = 3;
+  expectRefused(small().plan, "threads of a rank, expected at most the plan's target.threads, 1, but got 3", options);
+}
+
+TEST(Refusal, UnknownKernel) {
+  TestPlan made = small();
+  made.plan.kernels.push_back("warp_drive");
+  expectRefused(made.plan, "kernel of the plan, expected one that the cpu device has but got 'warp_drive'");
+  made = small();
+  firstOf(made).operation.AsLaunch()->kernel = 9;
+  EXPECT_FALSE(runAlone(made.plan).isOk());
+}
+
+// Tests that what a kernel says of its cap is passed on with the instruction in front.
+TEST(Refusal, KernelThatNeedsMoreWorkspace) {
+  ExecutorOptions options;
+  options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
+    return [](const KernelRequest &request) -> Result<std::unique_ptr<BoundKernel>> {
+      return refusedError("workspace of add, expected at most " + std::to_string(request.workspace) +
+                          " bytes but got 128");
+    };
+  };
+  TestPlan made = small();
+  firstOf(made).operation.AsLaunch()->workspace = 64;
+  expectRefused(made.plan,
+                "step, instruction 0 (launch add, unit h.0): workspace of add, expected at most 64 bytes but got 128",
+                options);
+  firstOf(made).operation.AsLaunch()->workspace = 65;
+  expectRefused(made.plan,
+                "step, instruction 0 (launch add, unit h.0): workspace, expected at most the stream's 64 bytes but "
+                "got 65");
+}
+
+TEST(Refusal, OtherWorldSize) {
+  TestPlan made({2, 3});
+  auto executor = Executor::create(made.plan, createLocalWorld(4), 0);
+  EXPECT_EQ(executor.status().message(), "ranks of the world, expected 6 as the plan's mesh but got 4");
+}
+
+// Tests that ranges which the checker would refuse do not reach memory even without it.
+TEST(Refusal, RangesOutsideOfMemory) {
+  const std::string at = "step, instruction 0 (launch add, unit h.0): ";
+  TestPlan made = small();
+  firstOf(made).operation.AsLaunch()->inputs[0]->offset = 4;
+  expectRefused(made.plan, at + "end of a view in buffer 'x', expected at most 16 but got 20");
+  made = small();
+  firstOf(made).operation.AsLaunch()->outputs[0]->buffer = 5;
+  expectRefused(made.plan, at + "buffer of a view, expected less than 1 but got 5");
+  made = small();
+  made.plan.buffers[0]->offset = 1 << 20;
+  expectRefused(made.plan, at + "end of buffer 'x' in its arena, expected at most 64 but got 1048592");
+  made = small();
+  firstOf(made).operation.AsLaunch()->inputs[0]->shape.assign(9, 1);
+  expectRefused(made.plan, at + "rank of a view, expected at most 8 but got 9");
+  made = small();
+  firstOf(made).operation.AsLaunch()->inputs[0]->strides = {1, 1};
+  expectRefused(made.plan, at + "strides of a view, expected 1 but got 2");
+  made = small();
+  *firstOf(made).operation.AsLaunch()->inputs[0] = TestPlan::padded(made.view(0), 1, {0}, 4, 4);
+  expectRefused(made.plan, at + "padded dim of a view, expected less than 1 but got 1");
+  made = small();
+  firstOf(made).stream = 1;
+  expectRefused(made.plan, at + "stream, expected less than 1 but got 1");
+  made = small();
+  made.wait(0, 1);
+  expectRefused(made.plan, "step, instruction 1 (wait): event, expected less than 1 but got 1");
+  made = small();
+  firstOf(made).operation.AsLaunch()->inputs[0]->repetition_stride = ~std::uint64_t(0);
+  made.plan.entries[0]->sections[0]->repeat = 3;
+  expectRefused(made.plan, at + "bytes of a view, expected a number below 2^64");
+}
+
+TEST(Refusal, CopiesThatDoNotFit) {
+  TestPlan made = small();
+  const auto y = made.buffer("y", {2, 2}), z = made.buffer("z", {4}, plan::DType::f64);
+  made.copy(0, made.view(0), made.view(y));
+  expectRefused(made.plan, "step, instruction 1 (copy): shape of a copy's destination, expected the source's but got "
+                           "another");
+  made.plan.entries[0]->sections[0]->instructions.pop_back();
+  made.copy(0, made.view(0), made.view(z));
+  expectRefused(made.plan, "step, instruction 1 (copy): type of a copy's destination, expected f32 but got f64");
+}
+
+TEST(Refusal, CollectivesThatDoNotFit) {
+  using plan::CollectiveKind;
+  const auto refuse = [](CollectiveKind kind, std::vector<std::uint32_t> axes, plan::ViewT from, plan::ViewT to,
+                         std::string_view message) {
+    TestPlan made = small();
+    made.collective(0, kind, axes, plan::ReduceOp::none, {{from, to}});
+    auto executor = runAlone(made.plan);
+    EXPECT_EQ(executor.status().code(), StatusCode::refused);
+    EXPECT_NE(executor.status().message().find(message), std::string::npos) << executor.status().message();
+  };
+  const TestPlan made = small();
+  const plan::ViewT all = made.view(0), half = made.view(0, {2}), strided = made.view(0, {2}, 0, {2});
+  refuse(CollectiveKind::send, {0}, all, all,
+         "collective, expected all_gather, reduce_scatter, all_reduce or broadcast but got send");
+  refuse(CollectiveKind::all_gather, {0}, half, all,
+         "segment of a collective of 1 ranks, expected sizes that match but got 2 and 4 elements");
+  refuse(CollectiveKind::all_gather, {0}, strided, half, "views of a collective, expected dense ones but got strides");
+  refuse(CollectiveKind::all_gather, {1}, all, all,
+         "axes of a collective, expected different axes of the mesh in its order but got others");
+  plan::ViewT other = half;
+  other.dtype = plan::DType::f64;
+  other.shape = {1};
+  refuse(CollectiveKind::all_gather, {0}, half, other, "views of a collective, expected f32 but got f32 and f64");
+}
+
+TEST(Refusal, PortsOutsideOfHostSpace) {
+  TestPlan made = small();
+  made.port(made.plan.entries[0]->inputs, "x", made.view(0));
+  expectRefused(made.plan, "step, port 'x', expected a buffer in host space but got device");
+}
+
+} // namespace
+} // namespace sluice::test
