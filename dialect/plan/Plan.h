@@ -14,6 +14,11 @@
 
 #include "dialect/plan/PlanDialect.h.inc"
 
+namespace sluice::plan_ir {
+/// Every view of an instruction names a buffer and lies within it; `when` and `phase` are known words.
+llvm::LogicalResult verifyInstruction(mlir::Operation *op, mlir::SymbolTableCollection &tables);
+} // namespace sluice::plan_ir
+
 #define GET_ATTRDEF_CLASSES
 #include "dialect/plan/PlanAttrs.h.inc"
 

@@ -32,14 +32,31 @@ def Plan_ValidAttr : Plan_Attr<"Valid", "valid"> {
   let assemblyFormat = "`<` `dim` `=` $dim `,` `chunk` `=` $chunk `,` `total` `=` $total `,` `axes` `=` `[` $axes `]` `>`";
 }
 
-/// `#plan.view<@w : 4x64xf32 offset 128 strides [64, 1]>`: a typed strided window of a buffer. Offset in bytes; empty
-/// strides: dense row-major; `step`: bytes added for each repetition of the section.
+/// A typed strided window of a buffer. Offset in bytes; empty strides: dense row-major; `step`: bytes added for each
+/// repetition of the section.
+/// ```mlir
+/// #plan.view<@w : 4x64xf32 offset 128 strides [64, 1] step 256 valid <dim = 0, chunk = 4, total = 10, axes = ["shard"]>>
+/// ```
 def Plan_ViewAttr : Plan_Attr<"View", "view"> {
   let summary = "a typed strided window of a buffer";
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$buffer, "::mlir::Type":$elementType, ArrayRefParameter<"int64_t">:$shape,
                         DefaultValuedParameter<"int64_t", "0">:$offset, OptionalArrayRefParameter<"int64_t">:$strides,
                         DefaultValuedParameter<"int64_t", "0">:$step, OptionalParameter<"::sluice::plan_ir::ValidAttr">:$valid);
   let hasCustomAssemblyFormat = 1;
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::FlatSymbolRefAttr":$buffer, "::mlir::RankedTensorType":$type), [{
+    return $_get(buffer.getContext(), buffer, type.getElementType(), type.getShape(), 0, ::llvm::ArrayRef<int64_t>(), 0,
+                 ::sluice::plan_ir::ValidAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// Bytes of one element of `type`.
+    static int64_t elementBytes(::mlir::Type type);
+    int64_t elements() const;
+    /// Bytes from the first to one past the last element.
+    int64_t spanBytes() const;
+    /// True without strides, or with the dense row-major ones.
+    bool isDense() const;
+    ::sluice::plan_ir::ViewAttr onBuffer(::mlir::FlatSymbolRefAttr other, int64_t newOffset) const;
+  }];
 }
 
 #endif // SLUICE_DIALECT_PLAN_PLANDIALECT_TD

@@ -3,9 +3,16 @@
 #define SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD
 
 include "dialect/plan/PlanDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 /// Every instruction: its stream (empty before streams are assigned), when, phase, unit.
-class Plan_Instruction<string mnemonic, dag extra> : Plan_Op<mnemonic, [HasParent<"SectionOp">]> {
+class Plan_Instruction<string mnemonic, dag extra>
+    : Plan_Op<mnemonic, [HasParent<"SectionOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::sluice::plan_ir::verifyInstruction(*this, tables);
+    }
+  }];
   let arguments = !con(extra, (ins OptionalAttr<FlatSymbolRefAttr>:$stream, OptionalAttr<StrAttr>:$when, StrAttr:$phase,
                                    OptionalAttr<StrAttr>:$unit, DefaultValuedAttr<I64Attr, "0">:$pass, UnitAttr:$recompute));
 }
@@ -16,12 +23,19 @@ def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, ArrayAttr:$
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias)> {
   let summary = "launches a catalogue kernel";
   let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one place.}];
+  let hasVerifier = 1;
   let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
 }
 
 def Plan_CollectiveOp : Plan_Instruction<"collective", (ins StrAttr:$kind, StrAttr:$op, StrArrayAttr:$axes, ArrayAttr:$sources,
-    ArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale)> {
+    ArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale,
+    OptionalAttr<I64Attr>:$token)> {
   let summary = "a collective over a list of segments";
+  let description = [{
+    Asynchronous: it runs on its own stream from where it is issued. `token` numbers it for the `plan.await` that stands
+    where its result is first relied on; events take the place of both.
+  }];
+  let hasVerifier = 1;
   let assemblyFormat = "$kind $op `over` $axes `from` $sources `to` $destinations (`on` $stream^)? attr-dict";
 }
 
@@ -33,6 +47,15 @@ def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_View
 def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64Attr:$value)> {
   let summary = "fills a view with a value";
   let assemblyFormat = "$destination `with` $value (`on` $stream^)? attr-dict";
+}
+
+def Plan_AwaitOp : Plan_Instruction<"await", (ins I64Attr:$token, UnitAttr:$chained)> {
+  let summary = "a collective is complete from here on";
+  let description = [{
+    Stands for the wait of compute for a collective until events are inserted; the runtime has no such instruction.
+    `chained`: only later collectives rely on it.
+  }];
+  let assemblyFormat = "$token attr-dict";
 }
 
 def Plan_RecordOp : Plan_Instruction<"record", (ins I64Attr:$event)> {

@@ -15,16 +15,26 @@ def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
 def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
   let summary = "a piece of an arena";
   let description = [{
-    `type` is what it holds on one rank, padding included; `class` one of the account's classes. `entry` names its entry
+    `type` is what it holds on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
     point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
-    planning. `parameter`, `state`: what persistent buffers hold. `unit`: of a gathered buffer.
+    planning. `parameter`, `state`: what persistent buffers hold; `valid`: how a sharded one is cut. `unit`: of a
+    gathered buffer.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$space, StrAttr:$class, I64Attr:$bytes,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$space, StrAttr:$buffer_class, I64Attr:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
+                       OptionalAttr<Plan_ValidAttr>:$valid,
                        OptionalAttr<StrAttr>:$unit, OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end,
                        OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
+}
+
+def Plan_ArenaOp : Plan_Op<"arena"> {
+  let summary = "what one rank requests of a memory space";
+  let description = [{Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.}];
+  let arguments = (ins StrAttr:$space, I64Attr:$bytes, I64Attr:$persistent, I64Attr:$peak_live, I64Attr:$workspace,
+                       I64Attr:$alignment);
+  let assemblyFormat = "$space attr-dict";
 }
 
 def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegionArguments]> {
