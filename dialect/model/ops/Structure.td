@@ -80,7 +80,7 @@ def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["BlockOp", "CheckpointOp", "RecomputeOp"]>]> {
   let summary = "the results of a region";
   let arguments = (ins Variadic<Model_Tensor>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let hasVerifier = 1;
 }
