@@ -90,8 +90,11 @@ void RankContext::fail(const Status &status) {
 }
 
 std::string describe(const plan::PlanT &plan, const InstructionPlace &place) {
+  // Also for plans that have not been checked: a launch of no kernel has no name.
+  const plan::LaunchT *launch = place.instruction->operation.AsLaunch();
+  const bool named = !launch || launch->kernel < plan.kernels.size();
   std::string text = plan.entries[place.entry]->name + ", instruction " + std::to_string(place.index) + " (" +
-                     operationName(plan, *place.instruction);
+                     (named ? operationName(plan, *place.instruction) : std::string("launch"));
   const std::int32_t unit = place.instruction->unit;
   if (unit >= 0 && static_cast<std::size_t>(unit) < plan.units.size())
     text += ", unit " + plan.units[unit]->name;

@@ -78,7 +78,7 @@ TEST(Refusal, UnknownKernel) {
   expectRefused(made.plan, "kernel of the plan, expected one that the cpu device has but got 'warp_drive'");
   made = small();
   firstOf(made).operation.AsLaunch()->kernel = 9;
-  EXPECT_FALSE(runAlone(made.plan).isOk());
+  expectRefused(made.plan, "step, instruction 0 (launch, unit h.0): kernel, expected less than 1 but got 9");
 }
 
 // Tests that what a kernel says of its cap is passed on with the instruction in front.
