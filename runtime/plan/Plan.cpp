@@ -147,6 +147,15 @@ std::uint32_t instructionCount(const plan::EntryT &entry) {
   return count;
 }
 
+std::uint32_t microbatchOf(const plan::EntryT &entry, std::uint32_t section, std::uint32_t repetition) {
+  if (entry.sections[section]->repeat > 1)
+    return repetition;
+  for (std::uint32_t s = 0; s < section; ++s)
+    if (entry.sections[s]->repeat > 1)
+      return entry.sections[s]->repeat - 1;
+  return 0;
+}
+
 std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction) {
   if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
     return "launch " + plan.kernels[launch->kernel];

@@ -74,6 +74,35 @@ template <typename Visit> void forEachInstruction(const plan::EntryT &entry, Vis
       visit(*instruction, i++, s);
 }
 
+/// One instruction as issued in a step, repetitions expanded.
+struct IssuedInstruction {
+  const plan::InstructionT *instruction = nullptr;
+  /// Index in the entry point, sections one after another, not expanded.
+  std::uint32_t index = 0;
+  std::uint32_t section = 0;
+  std::uint32_t repetition = 0;
+  /// Place in the order of issue of the step, expanded.
+  std::uint64_t position = 0;
+};
+
+/// Calls `visit(const IssuedInstruction &)` for all that a step of the entry point issues, in order.
+template <typename Visit> void forEachIssued(const plan::EntryT &entry, Visit &&visit) {
+  std::uint64_t position = 0;
+  std::uint32_t first = 0;
+  for (std::uint32_t s = 0; s < entry.sections.size(); ++s) {
+    const plan::SectionT &section = *entry.sections[s];
+    for (std::uint32_t r = 0; r < section.repeat; ++r)
+      for (std::uint32_t k = 0; k < section.instructions.size(); ++k)
+        if (isIssued(*section.instructions[k], r, section.repeat))
+          visit(IssuedInstruction{section.instructions[k].get(), first + k, s, r, position++});
+    first += std::uint32_t(section.instructions.size());
+  }
+}
+
+/// The micro-batch that a repetition of a section belongs to: its own where the section repeats for micro-batches; the
+/// first before that section, the last behind it.
+std::uint32_t microbatchOf(const plan::EntryT &entry, std::uint32_t section, std::uint32_t repetition);
+
 /// "launch matmul", "all_gather", "record", ...
 std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction);
 

@@ -1,0 +1,44 @@
+//===- Commands.h - the subcommands of sluice-plan -------------------------------------===//
+//
+// Each takes files and gives text and an exit code, so that the tool is a table and tests need no process.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_COMMANDS_H
+#define SLUICE_RUNTIME_PLAN_COMMANDS_H
+
+#include "runtime/base/Status.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct PlanSubcommand {
+  const char *name;
+  const char *help;
+  int minFiles;
+  int maxFiles;
+};
+std::span<const PlanSubcommand> planSubcommands();
+
+struct PlanCommand {
+  std::string name;
+  std::vector<std::string> files;
+  bool json = false;
+  /// Pictures use Unicode blocks on a terminal and ASCII elsewhere.
+  bool isTerminal = false;
+};
+
+struct PlanAnswer {
+  /// For standard output, also where the status is not ok.
+  std::string text;
+  Status status;
+  /// Where the status is ok: 0, or 1 where `diff` found a difference.
+  int exitCode = 0;
+};
+PlanAnswer runPlanCommand(const PlanCommand &command);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_COMMANDS_H

@@ -1,0 +1,275 @@
+//===- Describe.cpp - what a plan holds, as JSON and as text ------------------------------===//
+//
+// See Describe.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/Describe.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/plan/Profile.h"
+
+#include <set>
+#include <tuple>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool isSharded(const plan::PlanT &plan, const plan::UnitT &unit) {
+  for (std::uint32_t p : unit.parameters)
+    if (plan.parameters[p]->dim >= 0 && groupSize(plan, plan.parameters[p]->axes) > 1)
+      return true;
+  return false;
+}
+
+std::vector<std::int64_t> localShape(const plan::ParameterT &parameter) {
+  std::vector<std::int64_t> local = parameter.shape;
+  if (parameter.dim >= 0)
+    local[parameter.dim] = parameter.chunk;
+  return local;
+}
+
+/// Elements that the chunks of all ranks hold beyond the parameter's own.
+std::uint64_t paddingElements(const plan::PlanT &plan, const plan::ParameterT &parameter) {
+  if (parameter.dim < 0)
+    return 0;
+  const std::vector<std::int64_t> local = localShape(parameter);
+  return *elementCount(local) * groupSize(plan, parameter.axes) - *elementCount(parameter.shape);
+}
+
+Json describeUnits(const plan::PlanT &plan) {
+  Json units = Json::array();
+  for (const auto &unit : plan.units) {
+    Json parameters = Json::array();
+    std::uint64_t bytes = 0, shard = 0;
+    for (std::uint32_t p : unit->parameters) {
+      const plan::ParameterT &parameter = *plan.parameters[p];
+      const std::uint64_t element = dtypeBytes(baseType(parameter.dtype));
+      const std::uint64_t padding = paddingElements(plan, parameter);
+      bytes += *elementCount(parameter.shape) * element;
+      shard += plan.buffers[parameter.buffer]->bytes;
+      parameters.push_back({{"name", parameter.name},
+                            {"shape", parameter.shape},
+                            {"dim", parameter.dim},
+                            {"local", localShape(parameter)},
+                            {"padding", padding},
+                            {"dtype", plan::EnumNameDType(parameter.dtype)},
+                            {"axis", axesName(plan, parameter.axes)},
+                            {"padding_bytes", padding * element}});
+    }
+    units.push_back({{"name", unit->name},
+                     {"bytes", bytes},
+                     {"parameters", parameters},
+                     {"shard_bytes", shard},
+                     {"reshard_after_forward", unit->reshard_after_forward}});
+  }
+  return units;
+}
+
+Json eventHead(const plan::EntryT &entry, const IssuedInstruction &issued) {
+  return {{"entry", entry.name},
+          {"i", issued.position},
+          {"microbatch", microbatchOf(entry, issued.section, issued.repetition)},
+          {"phase", plan::EnumNamePhase(issued.instruction->phase)}};
+}
+
+Json describeEvent(const plan::PlanT &plan, const plan::EntryT &entry, const IssuedInstruction &issued,
+                   const std::string &what) {
+  Json event = eventHead(entry, issued);
+  event["pass"] = issued.instruction->pass;
+  event["what"] = what;
+  event["unit"] = plan.units[unitOf(plan, *issued.instruction)]->name;
+  event["stream"] = plan.streams[issued.instruction->stream]->name;
+  event["instruction"] = issued.index;
+  return event;
+}
+
+Json describeCollective(const plan::PlanT &plan, const plan::EntryT &entry, const IssuedInstruction &issued,
+                        const plan::CollectiveT &collective) {
+  std::uint64_t in = 0, out = 0;
+  for (const auto &segment : collective.segments) {
+    in += *viewBytes(*segment->source);
+    out += *viewBytes(*segment->destination);
+  }
+  Json call = eventHead(entry, issued);
+  call["kind"] = plan::EnumNameCollectiveKind(collective.kind);
+  call["axis"] = axesName(plan, collective.axes);
+  call["unit"] = issued.instruction->unit >= 0 ? Json(plan.units[issued.instruction->unit]->name) : Json();
+  call["dtype"] = plan::EnumNameDType(collective.dtype);
+  call["op"] = plan::EnumNameReduceOp(collective.op);
+  call["group"] = groupSize(plan, collective.axes);
+  call["bytes_in"] = in;
+  call["bytes_out"] = out;
+  call["stream"] = plan.streams[issued.instruction->stream]->name;
+  if (collective.op == plan::ReduceOp::premul_sum)
+    call["scale"] = collective.scale;
+  call["segments"] = collective.segments.size();
+  call["instruction"] = issued.index;
+  return call;
+}
+
+void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
+  for (const auto &entry : plan.entries) {
+    // Recomputed units by section, repetition and pass: one event each, at the first instruction.
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, int>> recomputed;
+    forEachIssued(*entry, [&](const IssuedInstruction &issued) {
+      const plan::InstructionT &instruction = *issued.instruction;
+      const int unit = unitOf(plan, instruction);
+      if (instruction.recompute && unit >= 0 && instruction.operation.type == plan::Operation::Launch &&
+          recomputed.insert({issued.section, issued.repetition, instruction.pass, unit}).second)
+        events.push_back(describeEvent(plan, *entry, issued, "recompute"));
+      if (const std::string what = unitEvent(plan, instruction); !what.empty())
+        events.push_back(describeEvent(plan, *entry, issued, what));
+      if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
+        collectives.push_back(describeCollective(plan, *entry, issued, *collective));
+    });
+  }
+}
+
+Json describeMemory(const plan::PlanT &plan) {
+  Json points = Json::array();
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    for (const MemoryPoint &point : memoryPoints(plan, e, plan::Space::device))
+      points.push_back({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
+  Json memory = {{"points", points}};
+  if (!plan.entries.empty()) {
+    const PeakPlace peak = findPeak(plan, plan::Space::device);
+    const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, plan::Space::device);
+    Json byClass = Json::object();
+    for (std::size_t c = 0; c < bufferClassCount; ++c)
+      byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
+    // The place of the instruction in the order of a whole step, when it is issued last.
+    std::uint64_t position = 0;
+    forEachIssued(*plan.entries[peak.entry], [&](const IssuedInstruction &issued) {
+      if (issued.index == peak.instruction)
+        position = issued.position;
+    });
+    memory["peak"] = {{"entry", plan.entries[peak.entry]->name},
+                      {"i", position},
+                      {"bytes", peak.bytes},
+                      {"by_class", byClass},
+                      {"instruction", peak.instruction}};
+  }
+  memory["predicted_process"] = predictedProcess(plan);
+  return memory;
+}
+
+} // namespace
+
+int unitOf(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  if (instruction.unit >= 0)
+    return instruction.unit;
+  if (const plan::ReleaseT *release = instruction.operation.AsRelease())
+    for (std::uint32_t buffer : release->buffers)
+      if (plan.buffers[buffer]->unit >= 0)
+        return plan.buffers[buffer]->unit;
+  return -1;
+}
+
+std::string unitEvent(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  const int unit = unitOf(plan, instruction);
+  if (unit < 0)
+    return "";
+  if (instruction.operation.AsRelease())
+    return "reshard";
+  if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    switch (collective->kind) {
+    case plan::CollectiveKind::all_gather:
+      return "unshard";
+    case plan::CollectiveKind::reduce_scatter:
+      return "reduce";
+    case plan::CollectiveKind::all_reduce:
+      // Of a unit that is whole on every rank this is the reduction; of a sharded one it follows the reduction.
+      return isSharded(plan, *plan.units[unit]) ? "all_reduce" : "reduce";
+    default:
+      return "";
+    }
+  }
+  if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    const plan::Space from = plan.buffers[copy->source->buffer]->space;
+    const plan::Space to = plan.buffers[copy->destination->buffer]->space;
+    if (from != to)
+      return to == plan::Space::host ? "offload" : "fetch";
+  }
+  return "";
+}
+
+nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
+  Json mesh = Json::array(), arenas = Json::array(), events = Json::array(), collectives = Json::array();
+  for (const auto &axis : plan.mesh)
+    mesh.push_back({{"axis", axis->name}, {"size", axis->size}});
+  for (const auto &arena : plan.arenas)
+    arenas.push_back({{"space", plan::EnumNameSpace(arena->space)},
+                      {"bytes", arena->bytes},
+                      {"persistent", arena->persistent},
+                      {"peak_live", arena->peak_live},
+                      {"workspace", arena->workspace}});
+  describeSteps(plan, events, collectives);
+  Json json = {{"format", 1},
+               {"digest", digestText(plan)},
+               {"name", plan.name},
+               {"target", plan.target->device},
+               {"world", meshSize(plan)},
+               {"mesh", mesh},
+               {"arenas", arenas},
+               {"units", describeUnits(plan)},
+               {"events", events},
+               {"collectives", collectives},
+               {"memory", describeMemory(plan)},
+               {"version", std::to_string(plan.major) + "." + std::to_string(plan.minor)},
+               {"microbatches", plan.microbatches},
+               {"batch", plan.batch},
+               {"sequence", plan.sequence},
+               {"recipe", plan.recipe}};
+  return json;
+}
+
+std::string describePlanText(const plan::PlanT &plan) {
+  std::string out = "plan '" + plan.name + "' for " + std::to_string(meshSize(plan)) + " ranks (";
+  for (std::size_t a = 0; a < plan.mesh.size(); ++a)
+    out += (a ? ", " : "") + plan.mesh[a]->name + " " + std::to_string(plan.mesh[a]->size);
+  out += ") on " + plan.target->device + "\ndigest " + digestText(plan) + "\n";
+  if (plan.batch != 0)
+    out += "micro-batches " + std::to_string(plan.microbatches) + " of " + std::to_string(plan.batch) + " rows of " +
+           std::to_string(plan.sequence) + " tokens on each rank\n";
+  out += "\nmemory of one rank\n";
+  for (const auto &arena : plan.arenas)
+    out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +
+           formatBytesExact(arena->persistent) + " persist, " + formatBytesExact(arena->peak_live) + " live at most, " +
+           formatBytesExact(arena->workspace) + " workspace\n";
+  out += "  all " + std::to_string(meshSize(plan)) + " ranks in one process: " + formatBytesExact(predictedProcess(plan)) +
+         "\n\nunits\n";
+  for (const auto &unit : plan.units) {
+    std::uint64_t whole = 0, shard = 0;
+    for (std::uint32_t p : unit->parameters) {
+      whole += *elementCount(plan.parameters[p]->shape) * dtypeBytes(baseType(plan.parameters[p]->dtype));
+      shard += plan.buffers[plan.parameters[p]->buffer]->bytes;
+    }
+    out += "  " + padRight(unit->name, 12) + padLeft(std::to_string(unit->parameters.size()), 4) + " parameters, " +
+           formatBytes(whole) + " whole, " + formatBytes(shard) + " on a rank" +
+           (unit->reshard_after_forward ? ", resharded after forward" : "") + "\n";
+  }
+  for (const auto &entry : plan.entries) {
+    std::uint64_t count = 0, collectives = 0, bytes = 0;
+    forEachIssued(*entry, [&](const IssuedInstruction &issued) {
+      ++count;
+      if (const plan::CollectiveT *collective = issued.instruction->operation.AsCollective()) {
+        ++collectives;
+        for (const auto &segment : collective->segments)
+          bytes += *viewBytes(*segment->source);
+      }
+    });
+    out += "\nentry " + entry->name + ": " + std::to_string(count) + " instructions a step, " +
+           std::to_string(collectives) + " collectives from " + formatBytes(bytes) + " of a rank's memory\n";
+    for (const auto &port : entry->inputs)
+      out += "  input  " + port->name + " " + plan::EnumNameDType(port->view->dtype) + "[" +
+             formatShape(port->view->shape) + "]" + (port->per_repetition ? " for each micro-batch" : "") + "\n";
+    for (const auto &port : entry->outputs)
+      out += "  output " + port->name + " " + plan::EnumNameDType(port->view->dtype) + "[" +
+             formatShape(port->view->shape) + "]" + (port->per_repetition ? " for each micro-batch" : "") + "\n";
+  }
+  return out;
+}
+
+} // namespace sluice

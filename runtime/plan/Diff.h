@@ -1,0 +1,40 @@
+//===- Diff.h - what differs between two plans ----------------------------------------------===//
+//
+// By meaning, not by bytes: mesh, memory, units, buffers' sizes, instructions. Names of plans, recipes and digests are
+// not compared, so two recipes that give one plan are the same.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_DIFF_H
+#define SLUICE_RUNTIME_PLAN_DIFF_H
+
+#include "runtime/plan/Plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct PlanDifference {
+  /// "arena device bytes: 4096 -> 8192".
+  std::vector<std::string> facts;
+  struct Entry {
+    std::string name;
+    std::uint64_t removed = 0;
+    std::uint64_t added = 0;
+    /// Lines that begin with "- " or "+ ", the first few.
+    std::vector<std::string> lines;
+  };
+  std::vector<Entry> entries;
+
+  bool same() const { return facts.empty() && entries.empty(); }
+  std::string toText() const;
+  nlohmann::ordered_json toJson() const;
+};
+
+PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_DIFF_H

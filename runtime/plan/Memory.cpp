@@ -1,0 +1,163 @@
+//===- Memory.cpp - reports of memory --------------------------------------------------===//
+//
+// See Memory.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/Memory.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/plan/Profile.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t shownTensors = 12;
+constexpr std::size_t pictureWidth = 72;
+constexpr std::size_t pictureHeight = 8;
+
+/// One letter a column: the phase of the instruction in its middle.
+std::string phaseLine(const plan::EntryT &entry, std::size_t columns) {
+  std::vector<plan::Phase> phases;
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+    phases.push_back(instruction.phase);
+  });
+  std::string line;
+  for (std::size_t c = 0; c < columns; ++c)
+    line += plan::EnumNamePhase(phases[(2 * c + 1) * phases.size() / (2 * columns)])[0];
+  return line;
+}
+
+std::string peakText(const plan::PlanT &plan, plan::Space space) {
+  const PeakPlace peak = findPeak(plan, space);
+  std::string out = "peak of " + std::string(plan::EnumNameSpace(space)) + ": " + formatBytesExact(peak.bytes);
+  if (instructionCount(*plan.entries[peak.entry]) == 0)
+    return out + "\n";
+  const auto instruction = [&] {
+    const plan::InstructionT *found = nullptr;
+    forEachInstruction(*plan.entries[peak.entry], [&](const plan::InstructionT &each, std::uint32_t i, std::uint32_t) {
+      if (i == peak.instruction)
+        found = &each;
+    });
+    return found;
+  }();
+  out += " at instruction " + std::to_string(peak.instruction) + " (" + operationName(plan, *instruction) + ", " +
+         plan::EnumNamePhase(instruction->phase) + ") of '" + plan.entries[peak.entry]->name + "'\n";
+  const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, space);
+  for (std::size_t c = 0; c < bufferClassCount; ++c)
+    if (bytes[c] != 0)
+      out += "  " + padRight(plan::EnumNameBufferClass(plan::BufferClass(c)), 16) +
+             padLeft(std::to_string(bytes[c]), 14) + "  " + padLeft(formatBytes(bytes[c]), 11) + "  " +
+             padLeft(std::to_string(bytes[c] * 100 / std::max<std::uint64_t>(1, peak.bytes)), 3) + "%\n";
+  const std::vector<std::uint32_t> live = liveBuffers(plan, peak.entry, peak.instruction, space);
+  out += "largest tensors live there\n";
+  for (std::size_t k = 0; k < live.size() && k < shownTensors; ++k) {
+    const plan::BufferT &buffer = *plan.buffers[live[k]];
+    out += "  " + padLeft(formatBytes(buffer.bytes), 11) + "  " +
+           padRight(plan::EnumNameBufferClass(buffer.class_), 16) + buffer.name + " " +
+           plan::EnumNameDType(buffer.dtype) + "[" + formatShape(buffer.shape) + "]\n";
+  }
+  if (live.size() > shownTensors)
+    out += "  and " + std::to_string(live.size() - shownTensors) + " more\n";
+  return out;
+}
+
+} // namespace
+
+std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, std::size_t height, bool unicode,
+                     const std::string &indent) {
+  static constexpr const char *blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (values.empty())
+    return "";
+  const std::size_t columns = std::min(width, values.size());
+  std::vector<std::uint64_t> bars(columns, 0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    bars[i * columns / values.size()] = std::max(bars[i * columns / values.size()], values[i]);
+  const std::uint64_t top = std::max<std::uint64_t>(1, *std::max_element(bars.begin(), bars.end()));
+  std::string out;
+  for (std::size_t line = height; line-- > 0;) {
+    const std::string label = line + 1 == height ? formatBytes(top) : line == 0 ? "0 B" : "";
+    out += indent + padLeft(label, 11) + " |";
+    for (std::uint64_t bar : bars) {
+      // Height in eighths of a line.
+      const std::uint64_t eighths = std::uint64_t(double(bar) / double(top) * double(height * 8) + 0.5);
+      const std::uint64_t here = std::min<std::uint64_t>(8, eighths > line * 8 ? eighths - line * 8 : 0);
+      out += unicode ? blocks[here] : here >= 4 ? "#" : " ";
+    }
+    while (out.back() == ' ')
+      out.pop_back();
+    out += "\n";
+  }
+  return out;
+}
+
+nlohmann::ordered_json memoryJson(const plan::PlanT &plan) {
+  Json spaces = Json::array();
+  for (const auto &arena : plan.arenas) {
+    Json space = {{"space", plan::EnumNameSpace(arena->space)}, {"bytes", arena->bytes},
+                  {"persistent", arena->persistent},            {"peak_live", arena->peak_live},
+                  {"workspace", arena->workspace}};
+    if (!plan.entries.empty()) {
+      const PeakPlace peak = findPeak(plan, arena->space);
+      const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, arena->space);
+      Json byClass = Json::object(), tensors = Json::array(), entries = Json::array();
+      for (std::size_t c = 0; c < bufferClassCount; ++c)
+        byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
+      for (std::uint32_t b : liveBuffers(plan, peak.entry, peak.instruction, arena->space))
+        tensors.push_back({{"name", plan.buffers[b]->name},
+                           {"class", plan::EnumNameBufferClass(plan.buffers[b]->class_)},
+                           {"bytes", plan.buffers[b]->bytes},
+                           {"offset", plan.buffers[b]->offset}});
+      for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+        const EntryProfile profile = profileEntry(plan, e, arena->space);
+        entries.push_back({{"entry", plan.entries[e]->name},
+                           {"peak", profile.peakBytes},
+                           {"instruction", profile.peakAt},
+                           {"live", profile.live}});
+      }
+      space["peak"] = {{"entry", plan.entries[peak.entry]->name},
+                       {"instruction", peak.instruction},
+                       {"bytes", peak.bytes},
+                       {"by_class", byClass},
+                       {"tensors", tensors}};
+      space["entries"] = entries;
+    }
+    spaces.push_back(space);
+  }
+  return {{"name", plan.name},
+          {"world", meshSize(plan)},
+          {"spaces", spaces},
+          {"rank", rankBytes(plan)},
+          {"predicted_process", predictedProcess(plan)}};
+}
+
+std::string memoryText(const plan::PlanT &plan, bool unicode) {
+  std::string out = "memory of one rank of plan '" + plan.name + "'\n";
+  for (const auto &arena : plan.arenas)
+    out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + "arena " + formatBytesExact(arena->bytes) +
+           ", persistent " + formatBytesExact(arena->persistent) + ", live at most " +
+           formatBytesExact(arena->peak_live) + ", workspace " + formatBytesExact(arena->workspace) + "\n";
+  out += "  process of all " + std::to_string(meshSize(plan)) + " ranks grows by " +
+         formatBytesExact(predictedProcess(plan)) + "\n";
+  if (plan.entries.empty())
+    return out;
+  for (const auto &arena : plan.arenas)
+    if (arena->bytes + arena->workspace != 0)
+      out += "\n" + peakText(plan, arena->space);
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    const EntryProfile profile = profileEntry(plan, e, plan::Space::device);
+    if (profile.live.empty())
+      continue;
+    const std::size_t columns = std::min(pictureWidth, profile.live.size());
+    out += "\nlive bytes of device over '" + plan.entries[e]->name + "', " + std::to_string(profile.live.size()) +
+           " instructions\n";
+    out += drawBars(profile.live, pictureWidth, pictureHeight, unicode, "  ");
+    out += "  " + padLeft("phase", 11) + "  " + phaseLine(*plan.entries[e], columns) + "\n";
+  }
+  return out;
+}
+
+} // namespace sluice

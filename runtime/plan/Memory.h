@@ -1,0 +1,31 @@
+//===- Memory.h - reports of memory ----------------------------------------------------===//
+//
+// Bytes by class and the largest tensors at the peak, and the course of live bytes over a step.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_MEMORY_H
+#define SLUICE_RUNTIME_PLAN_MEMORY_H
+
+#include "runtime/plan/Plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sluice {
+
+nlohmann::ordered_json memoryJson(const plan::PlanT &plan);
+
+/// With `unicode` the picture is drawn with block characters, otherwise with ASCII.
+std::string memoryText(const plan::PlanT &plan, bool unicode);
+
+/// Bars over time, `height` lines of `width` columns at most; each column is the largest of the values that fall to it.
+/// Every line begins with `indent`.
+std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, std::size_t height, bool unicode,
+                     const std::string &indent);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_MEMORY_H

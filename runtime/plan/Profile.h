@@ -1,0 +1,64 @@
+//===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
+//
+// What every report of memory is made of: for each instruction of an entry point the live bytes of a space by class,
+// by lifespans; the peak; what the whole process will grow by.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_PROFILE_H
+#define SLUICE_RUNTIME_PLAN_PROFILE_H
+
+#include "runtime/plan/Plan.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+inline constexpr std::size_t bufferClassCount = std::size_t(plan::BufferClass::MAX) + 1;
+using BytesByClass = std::array<std::uint64_t, bufferClassCount>;
+
+/// Live bytes of one space over one entry point. Where an instruction replaces a buffer in place, its bytes count once.
+struct EntryProfile {
+  /// For each instruction.
+  std::vector<std::uint64_t> live;
+  /// Instruction with most live bytes (the first of equals) and how many.
+  std::uint32_t peakAt = 0;
+  std::uint64_t peakBytes = 0;
+};
+EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
+
+/// Live bytes by class at an instruction of an entry point, workspace included where it is the device's.
+BytesByClass liveByClass(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space);
+
+/// Buffers that are live at an instruction, largest first, then by id.
+std::vector<std::uint32_t> liveBuffers(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction,
+                                       plan::Space space);
+
+struct PeakPlace {
+  std::uint32_t entry = 0;
+  std::uint32_t instruction = 0;
+  /// Live bytes and workspace.
+  std::uint64_t bytes = 0;
+};
+/// Where the plan holds most of a space, over all entry points.
+PeakPlace findPeak(const plan::PlanT &plan, plan::Space space);
+
+struct MemoryPoint {
+  /// "start", "after_forward", "after_loss", "after_backward", "after_update", "end".
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+/// Live bytes between instructions at the borders of phases; phases that an entry point does not have are left out.
+std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
+
+/// Bytes that one rank requests: all arenas and workspaces.
+std::uint64_t rankBytes(const plan::PlanT &plan);
+
+/// Bytes that a process holding all ranks grows by: world x what one rank requests.
+std::uint64_t predictedProcess(const plan::PlanT &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_PROFILE_H
