@@ -5,23 +5,52 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/Kernel.h"
+#include "runtime/kernel/cpu/Workspace.h"
 
 namespace sluice {
 namespace {
 
-std::uint64_t shapeElements(const Operand &operand) {
-  std::uint64_t count = 1;
+std::int64_t elementsOf(const Operand &operand) {
+  std::int64_t count = 1;
   for (int d = 0; d < operand.rank; ++d)
-    count *= static_cast<std::uint64_t>(operand.shape[d]);
+    count *= operand.shape[d];
   return count;
+}
+
+std::uint64_t matmulCap(std::span<const Operand> inputs, std::span<const Operand> outputs,
+                        const Attributes &attributes, int threads, std::string_view isa) {
+  const Operand &a = inputs[0], &c = outputs[0];
+  if (a.rank < 2 || c.rank < 2 || a.dtype == DType::f64)
+    return 0;
+  std::uint64_t cap = cpu::libraryWorkspace(threads, isa == "avx512");
+  if (a.dtype != DType::bf16)
+    return cap;
+  // Batches may fold into the rows.
+  std::int64_t n = c.shape[c.rank - 1], m = n ? elementsOf(c) / n : 0;
+  std::int64_t k = a.shape[attributes.integer("transpose_a") ? a.rank - 2 : a.rank - 1];
+  return cap + cpu::widenWorkspace(m, n, k);
 }
 
 } // namespace
 
 std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
                               const Attributes &attributes, int threads, std::string_view isa) {
+  auto perThread = static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
+  if (name == "matmul" && inputs.size() >= 2 && outputs.size() == 1)
+    return matmulCap(inputs, outputs, attributes, threads, isa);
   if ((name == "embedding_grad" || name == "scatter_add") && inputs.size() == 2)
-    return shapeElements(inputs[1]) * 8;
+    return static_cast<std::uint64_t>(elementsOf(inputs[1])) * 8;
+  if (name == "cross_entropy" && inputs.size() == 2)
+    return cpu::crossEntropyWorkspace(elementsOf(inputs[1]));
+  if (name == "layer_norm_grad" && inputs.size() == 5 && inputs[1].rank > 0)
+    return cpu::layerNormGradWorkspace(inputs[1].shape[inputs[1].rank - 1]);
+  if (name == "attention" && inputs.size() == 3 && inputs[1].rank == 4 && inputs[0].dtype != DType::f64)
+    return static_cast<std::uint64_t>(cpu::attentionFloats(inputs[1].shape[1], inputs[1].shape[3])) * 4 * perThread;
+  if (name == "attention_grad" && inputs.size() == 6 && inputs[1].rank == 4 && inputs[2].rank == 4 &&
+      inputs[1].dtype != DType::f64)
+    return static_cast<std::uint64_t>(
+               cpu::attentionGradFloats(inputs[1].shape[1], inputs[2].shape[1], inputs[2].shape[3])) *
+           4 * perThread;
   return 0;
 }
 

@@ -17,7 +17,16 @@ constexpr FastKernel references[] = {
 } // namespace cpu
 
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour) {
-  for (const cpu::FastKernel &kernel : cpu::references)
+  using namespace cpu;
+  if (flavour == KernelFlavour::fast)
+    for (FastKernels family :
+         {pointwiseKernels(), creationKernels(), movementKernels(), reductionKernels(), matmulKernels(),
+          softmaxKernels(), geluKernels(), layerNormKernels(), attentionKernels(), embeddingKernels(),
+          crossEntropyKernels(), stepKernels(), optimizerKernels()})
+      for (const FastKernel &kernel : family)
+        if (kernel.name == name)
+          return kernel.prepare;
+  for (const FastKernel &kernel : references)
     if (kernel.name == name)
       return kernel.prepare;
   return nullptr;

@@ -13,6 +13,20 @@ namespace sluice::cpu {
 
 using FastKernels = std::span<const FastKernel>;
 
+FastKernels pointwiseKernels();
+FastKernels creationKernels();
+FastKernels movementKernels();
+FastKernels reductionKernels();
+FastKernels matmulKernels();
+FastKernels softmaxKernels();
+FastKernels geluKernels();
+FastKernels layerNormKernels();
+FastKernels attentionKernels();
+FastKernels embeddingKernels();
+FastKernels crossEntropyKernels();
+FastKernels stepKernels();
+FastKernels optimizerKernels();
+
 } // namespace sluice::cpu
 
 #endif // SLUICE_RUNTIME_KERNEL_CPU_REGISTRY_H

@@ -40,6 +40,10 @@ public:
     return Status::ok();
   }
   std::int64_t row(std::int64_t i) const { return static_cast<std::int64_t>(words[i] >> 32); }
+  /// The first entry of `row`, or where it would stand.
+  std::int64_t firstOf(std::int64_t row) const {
+    return std::lower_bound(words, words + count, static_cast<std::uint64_t>(row) << 32) - words;
+  }
   std::int64_t position(std::int64_t i) const { return static_cast<std::int64_t>(words[i] & 0xffffffffu); }
 
   std::int64_t count = 0;

@@ -96,13 +96,34 @@ inline std::int64_t offsetOf(const Operand &operand, int begin, int end, std::in
 struct Rows {
   const Operand *operand;
   std::int64_t rows, columns, stride;
+  /// Distance of rows where it is the same everywhere; -1: it is not.
+  std::int64_t pitch = 0;
   explicit Rows(const Operand &o)
       : operand(&o), rows(o.rank ? extentOf(o, 0, o.rank - 1) : 1), columns(o.rank ? o.extent[o.rank - 1] : 1),
-        stride(o.rank ? o.strides[o.rank - 1] : 1) {}
-  std::int64_t offset(std::int64_t row) const {
-    return operand->rank ? offsetOf(*operand, 0, operand->rank - 1, row) : 0;
+        stride(o.rank ? o.strides[o.rank - 1] : 1) {
+    std::int64_t seen = 1;
+    for (int d = o.rank - 2; d >= 0; --d) {
+      if (o.extent[d] == 1)
+        continue;
+      if (seen == 1)
+        pitch = o.strides[d];
+      else if (o.strides[d] != pitch * seen)
+        pitch = -1;
+      if (pitch < 0)
+        break;
+      seen *= o.extent[d];
+    }
   }
+  std::int64_t offset(std::int64_t row) const {
+    return pitch >= 0 ? row * pitch : offsetOf(*operand, 0, operand->rank - 1, row);
+  }
+  template <typename T> T *at(std::int64_t row) const { return operand->as<T>() + offset(row); }
 };
+
+/// True where the elements of each row of the last dim are neighbours.
+inline bool contiguousRows(const Operand &o) {
+  return o.rank == 0 || o.extent[o.rank - 1] <= 1 || o.strides[o.rank - 1] == 1;
+}
 
 } // namespace sluice::cpu
 

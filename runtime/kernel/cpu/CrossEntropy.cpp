@@ -1,0 +1,107 @@
+//===- CrossEntropy.cpp - cross entropy by rows -------------------------------===//
+//
+// Losses of rows go to workspace in f64 and are added in order of rows: the sum does not depend on threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <cmath>
+
+namespace sluice::cpu {
+namespace {
+
+/// Ok where every target that counts is a class.
+Status checkTargets(const CrossEntropyShape &s, const Operand &targets) {
+  for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row) {
+    std::int64_t target = s.target(targets, row);
+    if (target != s.ignore && (target < 0 || target >= s.classes))
+      return s.targetError(row, target);
+  }
+  return Status::ok();
+}
+
+template <typename T> Bound forwardOf(const KernelRequest &request, const CrossEntropyShape &shape) {
+  return makeKernel(request, [&l = loops().of<T>(), s = shape](Call &call) {
+    Rows x(call.inputs[0]);
+    const Operand &targets = call.inputs[1], &lse = call.outputs[1];
+    SLUICE_RETURN_IF_ERROR(checkTargets(s, targets));
+    double *losses = static_cast<double *>(call.workspace);
+    forEach(call.threads, x.rows, [&](std::int64_t row) {
+      const T *logits = x.at<T>(row);
+      double logSum = l.logSumRow(logits, s.classes);
+      store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
+      std::int64_t target = s.target(targets, row);
+      losses[row] = target == s.ignore ? 0 : logSum - static_cast<double>(static_cast<float>(logits[target]));
+    });
+    double loss = 0;
+    for (std::int64_t row = 0; row < x.rows; ++row)
+      loss += losses[row];
+    store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(s.counted(targets)) : loss);
+    return Status::ok();
+  });
+}
+
+template <typename T> Bound backwardOf(const KernelRequest &request, const CrossEntropyShape &shape) {
+  return makeKernel(request, [&l = loops().of<T>(), s = shape](Call &call) {
+    Rows x(call.inputs[1]), dx(call.outputs[0]);
+    const Operand &targets = call.inputs[2], &lse = call.inputs[3];
+    SLUICE_RETURN_IF_ERROR(checkTargets(s, targets));
+    double scale = load(call.inputs[0], 0);
+    if (s.mean)
+      scale /= static_cast<double>(s.counted(targets));
+    float factor = static_cast<float>(scale);
+    forEach(call.threads, x.rows, [&](std::int64_t row) {
+      std::int64_t target = s.target(targets, row);
+      T *out = dx.at<T>(row);
+      if (target == s.ignore) {
+        std::fill(out, out + s.classes, T(0.f));
+        return;
+      }
+      const T *logits = x.at<T>(row);
+      double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
+      // Before the row is overwritten, where dlogits stand in the logits' place.
+      double atTarget = std::expm1(static_cast<double>(static_cast<float>(logits[target])) - logSum);
+      l.softmaxScaledRow(logits, out, s.classes, logSum, factor);
+      out[target] = T(static_cast<float>(atTarget * scale));
+    });
+    return Status::ok();
+  });
+}
+
+Bound forward(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
+  const Operand &logits = request.inputs[0];
+  if (!contiguousRows(logits) || logits.dtype == DType::f64)
+    return plain;
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
+                          CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1],
+                                                request.outputs[1], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(
+      Check("cross_entropy", request).workspace(crossEntropyWorkspace(request.inputs[1].elements())));
+  return logits.dtype == DType::f32 ? forwardOf<float>(request, shape) : forwardOf<Bf16>(request, shape);
+}
+
+Bound backward(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
+  const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
+  if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
+      logits.dtype == DType::f64)
+    return plain;
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
+                          CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],
+                                                request.inputs[3], request.inputs[0]));
+  return logits.dtype == DType::f32 ? backwardOf<float>(request, shape) : backwardOf<Bf16>(request, shape);
+}
+
+constexpr FastKernel kernels[] = {{"cross_entropy", forward}, {"cross_entropy_grad", backward}};
+
+} // namespace
+
+FastKernels crossEntropyKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,93 @@
+//===- Embedding.cpp - whole rows by index ------------------------------------===//
+//
+// Reading copies rows; adding goes over the rows of the table, each with the list of positions that name it, in order,
+// a block of columns at a time in f32.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/SortedIndices.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <cstring>
+
+namespace sluice::cpu {
+namespace {
+
+constexpr std::int64_t columnBlock = 512;
+
+Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+  const Operand &table = request.inputs[0], &y = request.outputs[0];
+  if (table.rank != 2 || !contiguousRows(table) || !contiguousRows(y))
+    return slow;
+  return makeKernel(request, [name](Call &call) {
+    const Operand &table = call.inputs[0], &indices = call.inputs[1];
+    Rows out(call.outputs[0]);
+    auto bytes = static_cast<std::int64_t>(dtypeBytes(table.dtype));
+    auto indexAt = [&](std::int64_t i) {
+      return loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
+    };
+    for (std::int64_t i = 0; i < out.rows; ++i)
+      if (std::int64_t index = indexAt(i); index < 0 || index >= table.extent[0])
+        return indexError(name, i, index, table.extent[0]);
+    forEach(call.threads, out.rows, [&](std::int64_t i) {
+      std::memcpy(out.operand->as<char>() + out.offset(i) * bytes,
+                  table.as<char>() + indexAt(i) * table.strides[0] * bytes,
+                  static_cast<std::size_t>(out.columns * bytes));
+    });
+    return Status::ok();
+  });
+}
+
+template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest &request) {
+  return makeKernel(request, [&l = loops(), name](Call &call) {
+    const Operand &y = call.outputs[0];
+    Rows updates(call.inputs[0]);
+    SortedIndices sorted(call.workspace);
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], y.extent[0]));
+    forEach(call.threads, y.extent[0], [&](std::int64_t row) {
+      std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
+      for (std::int64_t c = 0; c < updates.columns; c += columnBlock) {
+        std::int64_t count = std::min(columnBlock, updates.columns - c), at = row * y.strides[0] + c;
+        float sums[columnBlock];
+        std::memset(sums, 0, static_cast<std::size_t>(count) * sizeof(float));
+        for (std::int64_t i = begin; i < end; ++i)
+          l.of<T>().addTo(updates.at<T>(sorted.position(i)) + c, sums, count);
+        if (y.dtype == DType::f32)
+          l.f32.narrow(sums, y.as<float>() + at, count);
+        else
+          l.bf16.narrow(sums, y.as<Bf16>() + at, count);
+      }
+    });
+    return Status::ok();
+  });
+}
+
+Bound addRows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+  const Operand &updates = request.inputs[0], &y = request.outputs[0];
+  if (y.rank != 2 || !contiguousRows(updates) || !contiguousRows(y) || y.dtype == DType::f64)
+    return slow;
+  if (updates.dtype == DType::f32)
+    return addRowsOf<float>(name, request);
+  if (updates.dtype == DType::bf16)
+    return addRowsOf<Bf16>(name, request);
+  return slow;
+}
+
+constexpr FastKernel kernels[] = {
+    {"gather", [](const KernelRequest &request) { return rows("gather", reference::gather, request); }},
+    {"embedding", [](const KernelRequest &request) { return rows("embedding", reference::embedding, request); }},
+    {"scatter_add",
+     [](const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }},
+    {"embedding_grad",
+     [](const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }},
+};
+
+} // namespace
+
+FastKernels embeddingKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,229 @@
+//===- Matmul.cpp - matrix products by oneDNN ---------------------------------===//
+//
+// Batches whose rows follow one another are one product. A residual is copied to c and the product added to it. Where
+// the library has no bf16 product (no AVX-512), operands are widened to f32 in panels that fit a cache, each panel's
+// product is the library's f32 product, and the sum is rounded once. f64 and strides that no library layout has go to
+// the reference.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/MatmulShape.h"
+#include "runtime/kernel/cpu/Onednn.h"
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <cstring>
+
+namespace sluice::cpu {
+namespace {
+
+/// Makes one product of batches where b is the same for all and the rows of a, c and the residual go on.
+void fold(MatmulShape &s) {
+  std::int64_t rows = s.m;
+  for (int d = s.batchRank - 1; d >= 0; --d) {
+    if (s.batchExtent[d] == 1)
+      continue;
+    if (s.bBatch[d] != 0 || s.aBatch[d] != rows * s.aM || s.cBatch[d] != rows * s.cM ||
+        (s.residual >= 0 && s.rBatch[d] != rows * s.rM))
+      return;
+    rows *= s.batchExtent[d];
+  }
+  s.m = rows;
+  s.batchRank = 0;
+}
+
+bool hasLayout(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+  bool byRows = (columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns);
+  bool byColumns = (rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows);
+  return byRows || byColumns;
+}
+
+const char *bytesAt(const Operand &o, std::int64_t offset) {
+  return o.as<char>() + offset * static_cast<std::int64_t>(dtypeBytes(o.dtype));
+}
+
+/// c = residual where there is one.
+void placeResidual(const MatmulShape &s, Call &call, std::int64_t residualAt, std::int64_t cAt) {
+  if (s.residual < 0)
+    return;
+  const Operand &residual = call.inputs[s.residual], &c = call.outputs[0];
+  if (bytesAt(residual, residualAt) == bytesAt(c, cAt) && s.rM == s.cM)
+    return;
+  auto bytes = static_cast<std::int64_t>(dtypeBytes(c.dtype));
+  forEach(call.threads, s.m, [&](std::int64_t row) {
+    std::memcpy(const_cast<char *>(bytesAt(c, cAt + row * s.cM)), bytesAt(residual, residualAt + row * s.rM),
+                static_cast<std::size_t>(s.n * bytes));
+  });
+}
+
+/// The library's product, batch by batch.
+Bound direct(const KernelRequest &request, const MatmulShape &s, std::unique_ptr<LibraryProduct> product) {
+  std::shared_ptr<LibraryProduct> shared = std::move(product);
+  return makeKernel(request, [s, shared](Call &call) {
+    const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
+    const void *bias = s.bias < 0 ? nullptr : call.inputs[s.bias].data;
+    Status status;
+    walk<4>(s.batchRank, s.batchExtent, {s.aBatch, s.bBatch, s.cBatch, s.rBatch}, [&](auto &at) {
+      if (!status.isOk())
+        return;
+      placeResidual(s, call, at[3], at[2]);
+      status = shared->run(bytesAt(a, at[0]), bytesAt(b, at[1]), bias, const_cast<char *>(bytesAt(c, at[2])),
+                           call.workspace);
+    });
+    return status;
+  });
+}
+
+/// The f32 products of whole and last panels, by (last m, last n, last k) and whether it is the first along k.
+struct PanelProducts {
+  std::unique_ptr<LibraryProduct> of[2][2][2][2];
+};
+
+/// Widens rows of bf16 to dense rows of f32.
+void widenPanel(const Bf16 *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to,
+                int threads) {
+  forEach(threads, outer,
+          [&](std::int64_t i) { loops().bf16.widen(from + i * stride, to + i * inner, inner); });
+}
+
+struct Widened {
+  MatmulShape s;
+  std::shared_ptr<PanelProducts> products;
+
+  /// A panel keeps the layout of its operand: by rows where the inner stride is 1, else by columns.
+  static bool byRows(std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+    return columnStride == 1 || (columns == 1 && rowStride != 1);
+  }
+
+  Status panel(Call &call, const Bf16 *a, const Bf16 *b, std::int64_t cAt, std::int64_t rAt, std::int64_t m0,
+               std::int64_t n0) const {
+    std::int64_t m = std::min(widenM, s.m - m0), n = std::min(widenN, s.n - n0);
+    float *panelA = static_cast<float *>(call.workspace);
+    float *panelB = panelA + roundUp(std::min(s.m, widenM) * std::min(s.k, widenK), 16);
+    float *panelC = panelB + roundUp(std::min(s.k, widenK) * std::min(s.n, widenN), 16);
+    void *scratchpad = panelC + roundUp(std::min(s.m, widenM) * std::min(s.n, widenN), 16);
+    for (std::int64_t k0 = 0; k0 < s.k; k0 += widenK) {
+      std::int64_t k = std::min(widenK, s.k - k0);
+      const Bf16 *fromA = a + m0 * s.aM + k0 * s.aK, *fromB = b + k0 * s.bK + n0 * s.bN;
+      if (byRows(s.k, s.aM, s.aK))
+        widenPanel(fromA, m, k, s.aM, panelA, call.threads);
+      else
+        widenPanel(fromA, k, m, s.aK, panelA, call.threads);
+      if (byRows(s.n, s.bK, s.bN))
+        widenPanel(fromB, k, n, s.bK, panelB, call.threads);
+      else
+        widenPanel(fromB, n, k, s.bN, panelB, call.threads);
+      auto &product = products->of[m < widenM][n < widenN][k < widenK][k0 > 0];
+      SLUICE_RETURN_IF_ERROR(product->run(panelA, panelB, nullptr, panelC, scratchpad));
+    }
+    finish(call, panelC, m, n, cAt + m0 * s.cM + n0, rAt + m0 * s.rM + n0, n0);
+    return Status::ok();
+  }
+
+  /// Adds bias and residual and rounds once.
+  void finish(Call &call, float *panelC, std::int64_t m, std::int64_t n, std::int64_t cAt, std::int64_t rAt,
+              std::int64_t n0) const {
+    const Operand &c = call.outputs[0];
+    auto add = [](const Operand &o, std::int64_t offset, float *to, std::int64_t count) {
+      if (o.dtype == DType::f32)
+        loops().f32.addTo(o.as<float>() + offset, to, count);
+      else
+        loops().bf16.addTo(o.as<Bf16>() + offset, to, count);
+    };
+    forEach(call.threads, m, [&](std::int64_t row) {
+      float *sums = panelC + row * n;
+      if (s.bias >= 0)
+        add(call.inputs[s.bias], n0, sums, n);
+      if (s.residual >= 0)
+        add(call.inputs[s.residual], rAt + row * s.rM, sums, n);
+      if (c.dtype == DType::f32)
+        loops().f32.narrow(sums, c.as<float>() + cAt + row * s.cM, n);
+      else
+        loops().bf16.narrow(sums, c.as<Bf16>() + cAt + row * s.cM, n);
+    });
+  }
+
+  Status operator()(Call &call) const {
+    Status status;
+    walk<4>(s.batchRank, s.batchExtent, {s.aBatch, s.bBatch, s.cBatch, s.rBatch}, [&](auto &at) {
+      const Bf16 *a = call.inputs[0].as<Bf16>() + at[0], *b = call.inputs[1].as<Bf16>() + at[1];
+      for (std::int64_t n0 = 0; n0 < s.n; n0 += widenN)
+        for (std::int64_t m0 = 0; m0 < s.m; m0 += widenM)
+          if (status.isOk())
+            status = panel(call, a, b, at[2], at[3], m0, n0);
+    });
+    return status;
+  }
+};
+
+Bound widened(const KernelRequest &request, const MatmulShape &s) {
+  Check check("matmul", request);
+  std::uint64_t panels = widenWorkspace(s.m, s.n, s.k);
+  SLUICE_RETURN_IF_ERROR(check.workspace(panels));
+  auto products = std::make_shared<PanelProducts>();
+  for (int lastM = 0; lastM < 2; ++lastM)
+    for (int lastN = 0; lastN < 2; ++lastN)
+      for (int lastK = 0; lastK < 2; ++lastK)
+        for (int later = 0; later < 2; ++later) {
+          LibraryProduct::Problem p{};
+          p.m = lastM ? s.m % widenM : widenM;
+          p.n = lastN ? s.n % widenN : widenN;
+          p.k = lastK ? s.k % widenK : widenK;
+          bool occurs = p.m && p.n && p.k && p.m <= s.m && p.n <= s.n && p.k <= s.k &&
+                        (later ? s.k > widenK : !lastK || s.k < widenK);
+          if (!occurs)
+            continue;
+          bool aRows = Widened::byRows(s.k, s.aM, s.aK), bRows = Widened::byRows(s.n, s.bK, s.bN);
+          p.aM = aRows ? p.k : 1, p.aK = aRows ? 1 : p.m;
+          p.bK = bRows ? p.n : 1, p.bN = bRows ? 1 : p.k;
+          p.cM = p.n;
+          p.input = p.output = DType::f32;
+          p.accumulate = later;
+          p.threads = std::max(1, request.threads);
+          p.scratchpad = request.workspace - panels;
+          SLUICE_ASSIGN_OR_RETURN(products->of[lastM][lastN][lastK][later], LibraryProduct::make(p));
+        }
+  return makeKernel(request, Widened{s, products});
+}
+
+Bound matmul(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::matmul(request));
+  SLUICE_ASSIGN_OR_RETURN(MatmulShape s, MatmulShape::of(request));
+  const Operand &a = request.inputs[0], &c = request.outputs[0];
+  fold(s);
+  bool fits = s.m && s.n && s.k && s.batches() && hasLayout(s.m, s.k, s.aM, s.aK) && hasLayout(s.k, s.n, s.bK, s.bN) &&
+              (s.cN == 1 || s.n == 1) && (s.m == 1 || s.cM >= s.n) && a.dtype != DType::f64 && c.dtype != DType::f64;
+  for (int i : {s.bias, s.residual})
+    fits = fits && (i < 0 || (contiguousRows(request.inputs[i]) && request.inputs[i].dtype != DType::f64));
+  if (!fits)
+    return plain;
+  bool sameTypes = s.residual < 0 || request.inputs[s.residual].dtype == c.dtype;
+  bool f32 = a.dtype == DType::f32 && c.dtype == DType::f32 && (s.bias < 0 || request.inputs[s.bias].dtype == DType::f32);
+  if (sameTypes && (f32 || (a.dtype == DType::bf16 && loops().isa == "avx512"))) {
+    LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
+    p.accumulate = s.residual >= 0;
+    p.bias = s.bias >= 0;
+    if (p.bias)
+      p.biasType = request.inputs[s.bias].dtype;
+    p.threads = std::max(1, request.threads);
+    p.scratchpad = request.workspace;
+    auto product = LibraryProduct::make(p);
+    if (product.isOk())
+      return direct(request, s, std::move(*product));
+    if (f32)
+      return Check("matmul", request).refuse(product.status().message());
+  }
+  if (a.dtype == DType::bf16)
+    return widened(request, s);
+  return plain;
+}
+
+constexpr FastKernel kernels[] = {{"matmul", matmul}};
+
+} // namespace
+
+FastKernels matmulKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,113 @@
+//===- Onednn.cpp - one matrix product of oneDNN, made once -------------------===//
+#include "runtime/kernel/cpu/Onednn.h"
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <vector>
+
+namespace sluice::cpu {
+namespace {
+
+/// One engine for all: it has no state of its own.
+const dnnl::engine &sharedEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// The library takes the number of threads from the calling thread's OpenMP setting.
+struct Threads {
+  explicit Threads(int count) : before(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~Threads() { omp_set_num_threads(before); }
+  int before;
+};
+
+dnnl::memory::data_type typeOf(DType dtype) {
+  return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+/// A matrix with one stride of 1; where a dim is 1 its stride is made up so that the library sees a plain layout.
+dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride,
+                          DType dtype) {
+  if (columns == 1 && rowStride != 1)
+    columnStride = 1;
+  if (rows == 1 && columnStride == 1)
+    rowStride = columns;
+  if (rows == 1 && columnStride != 1)
+    rowStride = 1;
+  return {{rows, columns}, typeOf(dtype), dnnl::memory::dims{rowStride, columnStride}};
+}
+
+} // namespace
+
+struct LibraryProduct::State {
+  dnnl::stream stream;
+  dnnl::matmul primitive;
+  dnnl::memory a, b, bias, c, scratchpad;
+  std::vector<dnnl_exec_arg_t> arguments;
+  int threads;
+};
+
+LibraryProduct::LibraryProduct(std::unique_ptr<State> state) : state(std::move(state)) {}
+LibraryProduct::~LibraryProduct() = default;
+
+Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
+  Threads threads(p.threads);
+  try {
+    const dnnl::engine &engine = sharedEngine();
+    auto a = matrix(p.m, p.k, p.aM, p.aK, p.input), b = matrix(p.k, p.n, p.bK, p.bN, p.input);
+    auto c = matrix(p.m, p.n, p.cM, 1, p.output);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (p.accumulate) {
+      dnnl::post_ops operations;
+      operations.append_sum(1.f);
+      attributes.set_post_ops(operations);
+    }
+    dnnl::memory::desc bias;
+    if (p.bias)
+      bias = dnnl::memory::desc({1, p.n}, typeOf(p.biasType), dnnl::memory::format_tag::ab);
+    dnnl::matmul::desc description = p.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+    dnnl::matmul::primitive_desc chosen(description, attributes, engine);
+    while (chosen.scratchpad_desc().get_size() > p.scratchpad)
+      if (!chosen.next_impl())
+        return refusedError("oneDNN matrix product, expected an implementation with at most " +
+                            std::to_string(p.scratchpad) + " bytes of scratchpad but got none");
+    auto state = std::make_unique<State>();
+    state->stream = dnnl::stream(engine);
+    state->primitive = dnnl::matmul(chosen);
+    state->threads = p.threads;
+    state->a = dnnl::memory(a, engine, nullptr);
+    state->b = dnnl::memory(b, engine, nullptr);
+    state->c = dnnl::memory(c, engine, nullptr);
+    state->scratchpad = dnnl::memory(chosen.scratchpad_desc(), engine, nullptr);
+    state->arguments = {{DNNL_ARG_SRC, state->a.get()},
+                        {DNNL_ARG_WEIGHTS, state->b.get()},
+                        {DNNL_ARG_DST, state->c.get()},
+                        {DNNL_ARG_SCRATCHPAD, state->scratchpad.get()}};
+    if (p.bias) {
+      state->bias = dnnl::memory(bias, engine, nullptr);
+      state->arguments.push_back({DNNL_ARG_BIAS, state->bias.get()});
+    }
+    return std::unique_ptr<LibraryProduct>(new LibraryProduct(std::move(state)));
+  } catch (const dnnl::error &error) {
+    return refusedError(std::string("oneDNN matrix product: ") + error.what());
+  }
+}
+
+Status LibraryProduct::run(const void *a, const void *b, const void *bias, void *c, void *scratchpad) {
+  Threads threads(state->threads);
+  dnnl_memory_set_data_handle(state->a.get(), const_cast<void *>(a));
+  dnnl_memory_set_data_handle(state->b.get(), const_cast<void *>(b));
+  dnnl_memory_set_data_handle(state->c.get(), c);
+  dnnl_memory_set_data_handle(state->scratchpad.get(), scratchpad);
+  if (state->bias)
+    dnnl_memory_set_data_handle(state->bias.get(), const_cast<void *>(bias));
+  dnnl_status_t status = dnnl_primitive_execute(state->primitive.get(), state->stream.get(),
+                                                static_cast<int>(state->arguments.size()), state->arguments.data());
+  if (status != dnnl_success)
+    return failedError("oneDNN matrix product failed with status " + std::to_string(static_cast<int>(status)));
+  return Status::ok();
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,75 @@
+//===- Parallel.h - sharing work among the threads of a launch ----------------===//
+//
+// Work is cut in pieces whose bounds do not depend on the number of threads, and each piece writes its own outputs: the
+// bits are the same for any number.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_PARALLEL_H
+#define SLUICE_RUNTIME_KERNEL_CPU_PARALLEL_H
+
+#include "runtime/kernel/cpu/Bound.h"
+
+#include <algorithm>
+
+namespace sluice::cpu {
+
+/// body(i) for i in [0, count).
+template <typename Body> void forEach(int threads, std::int64_t count, Body body) {
+  if (threads <= 1 || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i)
+      body(i);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i)
+    body(i);
+}
+
+inline constexpr std::int64_t stretch = 16384;
+
+/// body(offsets, count) for the contiguous stretches of operands of equal extents with contiguous rows: pieces of
+/// `stretch` elements where all are dense, else rows.
+template <std::size_t N, typename Body>
+void forStretches(int threads, const std::array<const Operand *, N> &operands, Body body) {
+  bool dense = true;
+  for (const Operand *operand : operands)
+    dense = dense && operand->isDense();
+  std::int64_t elements = operands[0]->elements();
+  if (elements == 0)
+    return;
+  if (dense) {
+    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
+      std::array<std::int64_t, N> offsets;
+      offsets.fill(piece * stretch);
+      body(offsets, std::min(stretch, elements - piece * stretch));
+    });
+    return;
+  }
+  Rows first(*operands[0]);
+  forEach(threads, first.rows, [&](std::int64_t row) {
+    std::array<std::int64_t, N> offsets;
+    for (std::size_t n = 0; n < N; ++n)
+      offsets[n] = Rows(*operands[n]).offset(row);
+    body(offsets, first.columns);
+  });
+}
+
+/// True where all operands have contiguous rows.
+inline bool allContiguousRows(const KernelRequest &request) {
+  for (const Operand &operand : request.inputs)
+    if (!contiguousRows(operand))
+      return false;
+  for (const Operand &operand : request.outputs)
+    if (!contiguousRows(operand))
+      return false;
+  return true;
+}
+
+/// True where the named operands have the type.
+template <typename... Operands> bool allOf(DType dtype, const Operands &...operands) {
+  return ((operands.dtype == dtype) && ...);
+}
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_PARALLEL_H

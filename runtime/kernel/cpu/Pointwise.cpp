@@ -1,0 +1,133 @@
+//===- Pointwise.cpp - element by element, by rows of the last dim ------------===//
+//
+// An operand may repeat over any dim: over the last with step 0, over others with a stride of 0.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+namespace {
+
+/// `x` seen over the dims of `frame`: repeated dims have stride 0.
+Operand spread(const Operand &x, const Operand &frame) {
+  Operand seen = frame;
+  seen.data = x.data;
+  seen.dtype = x.dtype;
+  seen.strides = broadcastStrides(x, frame);
+  return seen;
+}
+
+bool stepsBy01(const Operand &x, const Operand &frame) {
+  Operand seen = spread(x, frame);
+  return frame.rank == 0 || frame.extent[frame.rank - 1] <= 1 || seen.strides[frame.rank - 1] <= 1;
+}
+
+int lastStep(const Operand &x) { return x.rank == 0 ? 0 : static_cast<int>(x.strides[x.rank - 1] != 0); }
+
+template <typename T> Bound binaryOf(const KernelRequest &request, int op) {
+  return makeKernel(request, [&l = loops().of<T>(), op](Call &call) {
+    const Operand &c = call.outputs[0];
+    const Operand &a = call.inputs[0], &b = call.inputs[1];
+    if (sameExtent(a, c) && sameExtent(b, c)) {
+      forStretches<3>(call.threads, {&c, &a, &b}, [&](auto &at, std::int64_t count) {
+        l.binary(op, a.as<T>() + at[1], 1, b.as<T>() + at[2], 1, c.as<T>() + at[0], count);
+      });
+      return Status::ok();
+    }
+    Operand wideA = spread(a, c), wideB = spread(b, c);
+    Rows rows(c), rowsA(wideA), rowsB(wideB);
+    int stepA = lastStep(wideA), stepB = lastStep(wideB);
+    forEach(call.threads, rows.rows, [&](std::int64_t row) {
+      l.binary(op, rowsA.at<T>(row), stepA, rowsB.at<T>(row), stepB, rows.at<T>(row), rows.columns);
+    });
+    return Status::ok();
+  });
+}
+
+Bound binary(const KernelRequest &request, PrepareFunction plain, int op) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+  const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
+  if (!contiguousRows(c) || !stepsBy01(a, c) || !stepsBy01(b, c))
+    return slow;
+  if (allOf(DType::f32, a, b, c))
+    return binaryOf<float>(request, op);
+  if (allOf(DType::bf16, a, b, c))
+    return binaryOf<Bf16>(request, op);
+  return slow;
+}
+
+template <typename T> Bound unaryOf(const KernelRequest &request, int op, float factor) {
+  return makeKernel(request, [&l = loops().of<T>(), op, factor](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+      l.unary(op, x.as<T>() + at[0], y.as<T>() + at[1], count, factor);
+    });
+    return Status::ok();
+  });
+}
+
+Bound unary(const KernelRequest &request, PrepareFunction plain, int op, float factor = 1) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (!sameExtent(x, y) || !allContiguousRows(request))
+    return slow;
+  if (allOf(DType::f32, x, y))
+    return unaryOf<float>(request, op, factor);
+  if (allOf(DType::bf16, x, y))
+    return unaryOf<Bf16>(request, op, factor);
+  return slow;
+}
+
+/// Between f32 and bf16; others by the reference.
+Bound cast(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::cast(request));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (!sameExtent(x, y) || !allContiguousRows(request))
+    return slow;
+  if (x.dtype == DType::bf16 && y.dtype == DType::f32)
+    return makeKernel(request, [&l = loops().bf16](Call &call) {
+      const Operand &x = call.inputs[0], &y = call.outputs[0];
+      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+        l.widen(x.as<Bf16>() + at[0], y.as<float>() + at[1], count);
+      });
+      return Status::ok();
+    });
+  if (x.dtype == DType::f32 && y.dtype == DType::bf16)
+    return makeKernel(request, [&l = loops().bf16](Call &call) {
+      const Operand &x = call.inputs[0], &y = call.outputs[0];
+      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+        l.narrow(x.as<float>() + at[0], y.as<Bf16>() + at[1], count);
+      });
+      return Status::ok();
+    });
+  return slow;
+}
+
+constexpr FastKernel kernels[] = {
+    {"add", [](const KernelRequest &request) { return binary(request, reference::add, 0); }},
+    {"subtract", [](const KernelRequest &request) { return binary(request, reference::subtract, 1); }},
+    {"multiply", [](const KernelRequest &request) { return binary(request, reference::multiply, 2); }},
+    {"divide", [](const KernelRequest &request) { return binary(request, reference::divide, 3); }},
+    {"maximum", [](const KernelRequest &request) { return binary(request, reference::maximum, 4); }},
+    {"negate", [](const KernelRequest &request) { return unary(request, reference::negate, 0); }},
+    {"exp", [](const KernelRequest &request) { return unary(request, reference::exp, 1); }},
+    {"relu", [](const KernelRequest &request) { return unary(request, reference::relu, 2); }},
+    {"scale",
+     [](const KernelRequest &request) {
+       return unary(request, reference::scale, 3, static_cast<float>(numberAttribute(request, "factor", 1)));
+     }},
+    {"sqrt", [](const KernelRequest &request) { return unary(request, reference::sqrt, 4); }},
+    {"rsqrt", [](const KernelRequest &request) { return unary(request, reference::rsqrt, 5); }},
+    {"tanh", [](const KernelRequest &request) { return unary(request, reference::tanh, 6); }},
+    {"erf", [](const KernelRequest &request) { return unary(request, reference::erf, 7); }},
+    {"cast", cast},
+};
+
+} // namespace
+
+FastKernels pointwiseKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,54 @@
+//===- Step.cpp - accumulation and norms at the speed of memory ---------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+namespace {
+
+template <typename T> Bound accumulateOf(const KernelRequest &request) {
+  bool first = integerAttribute(request, "first", 0) != 0;
+  return makeKernel(request, [&l = loops().of<T>(), first](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+      (first ? l.widen : l.addTo)(x.as<T>() + at[0], y.as<float>() + at[1], count);
+    });
+    return Status::ok();
+  });
+}
+
+Bound accumulate(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::accumulate(request));
+  if (!allContiguousRows(request) || request.outputs[0].dtype != DType::f32 || request.inputs[0].dtype == DType::f64)
+    return slow;
+  return request.inputs[0].dtype == DType::f32 ? accumulateOf<float>(request) : accumulateOf<Bf16>(request);
+}
+
+/// Squares, in f64, stretch after stretch of input after input.
+Bound powerSum(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power_sum(request));
+  bool fits = numberAttribute(request, "p", 2) == 2 && allContiguousRows(request);
+  for (const Operand &input : request.inputs)
+    fits = fits && input.dtype != DType::f64;
+  if (!fits)
+    return slow;
+  return makeKernel(request, [&l = loops()](Call &call) {
+    double sum = 0;
+    for (const Operand &x : call.inputs)
+      forStretches<1>(1, {&x}, [&](auto &at, std::int64_t count) {
+        sum += x.dtype == DType::f32 ? l.f32.squareSum(x.as<float>() + at[0], count)
+                                     : l.bf16.squareSum(x.as<Bf16>() + at[0], count);
+      });
+    store(call.outputs[0], 0, sum);
+    return Status::ok();
+  });
+}
+
+constexpr FastKernel kernels[] = {{"accumulate", accumulate}, {"power_sum", powerSum}};
+
+} // namespace
+
+FastKernels stepKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,58 @@
+//===- Workspace.h - how much scratch memory each kernel asks for -------------===//
+//
+// Pure arithmetic, shared by the kernels and by cpuWorkspaceCap: a cap is enough because it is the same formula, on
+// extents that are at least as large. Bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H
+#define SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sluice::cpu {
+
+/// Runs of rows whose sums are added in order.
+inline constexpr std::int64_t layerNormRuns = 16;
+
+constexpr std::uint64_t layerNormGradWorkspace(std::int64_t columns) {
+  return static_cast<std::uint64_t>(layerNormRuns * 2 * columns) * 4;
+}
+
+constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }
+
+/// The widest panel of any instruction set: sizes are rounded up to it.
+inline constexpr std::int64_t widestPanel = 32;
+constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
+
+/// Queries and keys of a tile of scores.
+inline constexpr std::int64_t queryTile = 48, keyTile = 64;
+
+/// Floats of one thread: packed keys and values, a tile of queries, of scores and of outputs, row statistics.
+constexpr std::int64_t attentionFloats(std::int64_t keys, std::int64_t size) {
+  std::int64_t paddedKeys = roundUp(keys, keyTile), paddedSize = roundUp(size, widestPanel);
+  return paddedKeys * paddedSize * 2 + queryTile * (2 * paddedSize + keyTile + 2) + 64;
+}
+/// Floats of one thread: keys packed twice, values; queries and output gradients as rows and packed; sums of the three
+/// gradients; two tiles of scores; deltas.
+constexpr std::int64_t attentionGradFloats(std::int64_t queries, std::int64_t keys, std::int64_t size) {
+  std::int64_t paddedKeys = roundUp(keys, keyTile), paddedSize = roundUp(size, widestPanel);
+  std::int64_t paddedQueries = roundUp(queries, queryTile);
+  return paddedKeys * paddedSize * 5 + paddedQueries * paddedSize * 5 + 2 * queryTile * keyTile + paddedQueries + 64;
+}
+
+/// Panels of a bf16 product that is widened to f32.
+inline constexpr std::int64_t widenM = 256, widenN = 512, widenK = 1024;
+constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int64_t k) {
+  m = std::min(m, widenM), n = std::min(n, widenN), k = std::min(k, widenK);
+  return static_cast<std::uint64_t>(roundUp(m * k, 16) + roundUp(k * n, 16) + roundUp(m * n, 16)) * 4;
+}
+
+/// What oneDNN may take as scratchpad; an implementation that wants more is passed over.
+constexpr std::uint64_t libraryWorkspace(int threads, bool avx512) {
+  return (avx512 ? std::uint64_t(2) << 20 : std::uint64_t(64) << 10) * static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
+}
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H

@@ -1,0 +1,40 @@
+//===- Avx2.cpp - the loops for AVX2 with fused multiply-add ---===//
+//
+// Includes stand before the target pragma: what they define inline keeps the common instruction set, so that the linker
+// may take any file's copy of it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <immintrin.h>
+
+#pragma GCC target("avx2,fma,f16c")
+#define SLUICE_LANES 8
+
+namespace sluice::cpu {
+namespace {
+namespace avx2 {
+#include "runtime/kernel/cpu/vector/Vector.inc"
+
+#include "runtime/kernel/cpu/vector/Elementwise.inc"
+#include "runtime/kernel/cpu/vector/Gelu.inc"
+#include "runtime/kernel/cpu/vector/LayerNorm.inc"
+#include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/Softmax.inc"
+
+#include "runtime/kernel/cpu/vector/Attention.inc"
+#include "runtime/kernel/cpu/vector/Table.inc"
+} // namespace avx2
+} // namespace
+
+extern const Loops avx2Loops;
+const Loops avx2Loops = {"avx2",
+                          avx2::typedLoops<float>,
+                          avx2::typedLoops<Bf16>,
+                          avx2::panelColumns,
+                          avx2::tileProduct,
+                          avx2::scoreRow,
+                          avx2::scaleRow,
+                          avx2::scoreGradRow};
+
+} // namespace sluice::cpu

@@ -1,0 +1,40 @@
+//===- Avx512.cpp - the loops for AVX-512 (F, BW, DQ, VL) ---===//
+//
+// Includes stand before the target pragma: what they define inline keeps the common instruction set, so that the linker
+// may take any file's copy of it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <immintrin.h>
+
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#define SLUICE_LANES 16
+
+namespace sluice::cpu {
+namespace {
+namespace avx512 {
+#include "runtime/kernel/cpu/vector/Vector.inc"
+
+#include "runtime/kernel/cpu/vector/Elementwise.inc"
+#include "runtime/kernel/cpu/vector/Gelu.inc"
+#include "runtime/kernel/cpu/vector/LayerNorm.inc"
+#include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/Softmax.inc"
+
+#include "runtime/kernel/cpu/vector/Attention.inc"
+#include "runtime/kernel/cpu/vector/Table.inc"
+} // namespace avx512
+} // namespace
+
+extern const Loops avx512Loops;
+const Loops avx512Loops = {"avx512",
+                          avx512::typedLoops<float>,
+                          avx512::typedLoops<Bf16>,
+                          avx512::panelColumns,
+                          avx512::tileProduct,
+                          avx512::scoreRow,
+                          avx512::scaleRow,
+                          avx512::scoreGradRow};
+
+} // namespace sluice::cpu

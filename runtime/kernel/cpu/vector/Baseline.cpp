@@ -1,0 +1,40 @@
+//===- Baseline.cpp - the loops for what every x86-64 machine has ---===//
+//
+// Includes stand before the target pragma: what they define inline keeps the common instruction set, so that the linker
+// may take any file's copy of it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <immintrin.h>
+
+
+#define SLUICE_LANES 4
+
+namespace sluice::cpu {
+namespace {
+namespace baseline {
+#include "runtime/kernel/cpu/vector/Vector.inc"
+
+#include "runtime/kernel/cpu/vector/Elementwise.inc"
+#include "runtime/kernel/cpu/vector/Gelu.inc"
+#include "runtime/kernel/cpu/vector/LayerNorm.inc"
+#include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/Softmax.inc"
+
+#include "runtime/kernel/cpu/vector/Attention.inc"
+#include "runtime/kernel/cpu/vector/Table.inc"
+} // namespace baseline
+} // namespace
+
+extern const Loops baselineLoops;
+const Loops baselineLoops = {"baseline",
+                          baseline::typedLoops<float>,
+                          baseline::typedLoops<Bf16>,
+                          baseline::panelColumns,
+                          baseline::tileProduct,
+                          baseline::scoreRow,
+                          baseline::scaleRow,
+                          baseline::scoreGradRow};
+
+} // namespace sluice::cpu

@@ -1,0 +1,29 @@
+//===- Loops.cpp - choosing the instruction set at run time -------------------===//
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+
+extern const Loops baselineLoops, avx2Loops, avx512Loops;
+
+const Loops *loopsFor(std::string_view isa) {
+  if (isa == "avx512")
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+               ? &avx512Loops
+               : nullptr;
+  if (isa == "avx2")
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2Loops : nullptr;
+  return isa == "baseline" ? &baselineLoops : nullptr;
+}
+
+const Loops &loops() {
+  static const Loops &best = *[] {
+    for (std::string_view isa : {"avx512", "avx2"})
+      if (const Loops *found = loopsFor(isa))
+        return found;
+    return &baselineLoops;
+  }();
+  return best;
+}
+
+} // namespace sluice::cpu

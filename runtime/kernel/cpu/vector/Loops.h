@@ -1,0 +1,100 @@
+//===- Loops.h - the vectorised inner loops, by instruction set ---------------===//
+//
+// The bodies in this folder are compiled once for each instruction set and chosen at run time; nothing is built with
+// -march=native. A loop works on contiguous memory and knows nothing of operands. Arithmetic is f32; T is float or
+// Bf16. Pointers need no alignment.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_VECTOR_LOOPS_H
+#define SLUICE_RUNTIME_KERNEL_CPU_VECTOR_LOOPS_H
+
+#include "runtime/kernel/cpu/Numbers.h"
+
+#include <string_view>
+
+namespace sluice::cpu {
+
+/// Coefficients of one Adam or AdamW update, in f32.
+struct AdamStep {
+  float clip, decay, oneMinusBeta1, beta2, oneMinusBeta2, inverseRootCorrection2, epsilon, stepSize;
+  /// Weight decay added to the gradient (Adam); `decay` multiplies the parameter (AdamW).
+  float gradientDecay;
+};
+
+struct SgdStep {
+  float clip, weightDecay, momentum, oneMinusDampening, learningRate;
+  bool first, nesterov;
+};
+
+/// One problem of a small dense product: c[m, n] (+)= a[m, k] b[k, n]. `a` has any strides; `b` is packed in panels of
+/// `panel` columns, `bPanel` floats apart, each k rows of `panel` floats; `c` has rows of `ldc` floats with room for whole panels.
+struct TileProduct {
+  std::int64_t m, n, k;
+  const float *a;
+  std::int64_t aM, aK;
+  const float *b;
+  std::int64_t bPanel;
+  float *c;
+  std::int64_t ldc;
+  bool accumulate;
+};
+
+/// Loops over elements of type T.
+template <typename T> struct TypedLoops {
+  void (*gelu)(const T *x, T *y, std::int64_t count, bool tanhForm);
+  void (*geluGrad)(const T *dy, const T *x, T *dx, std::int64_t count, bool tanhForm);
+  void (*softmaxRow)(const T *x, T *y, std::int64_t count);
+  void (*softmaxGradRow)(const T *dy, const T *y, T *dx, std::int64_t count);
+  /// Logarithm of the sum of exponentials.
+  double (*logSumRow)(const T *x, std::int64_t count);
+  /// dx = exp(x - logSum) * factor
+  void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor);
+  void (*layerNormRow)(const T *x, const T *weight, const T *bias, T *y, float *mean, float *rstd, std::int64_t count,
+                       double epsilon);
+  /// Adds to dweight and dbias.
+  void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, T *dx, float *dweight,
+                           float *dbias, std::int64_t count);
+  void (*adam)(const AdamStep &step, float *parameter, const T *gradient, float *average, float *square,
+               std::int64_t count);
+  void (*sgd)(const SgdStep &step, float *parameter, const T *gradient, float *buffer, std::int64_t count);
+  /// Sum of squares, in f64.
+  double (*squareSum)(const T *x, std::int64_t count);
+  void (*widen)(const T *x, float *y, std::int64_t count);
+  void (*narrow)(const float *x, T *y, std::int64_t count);
+  /// y += x
+  void (*addTo)(const T *x, float *y, std::int64_t count);
+  /// c[i] = op(a[i * aStep], b[i * bStep]); steps 0 or 1; op 0 add, 1 subtract, 2 multiply, 3 divide, 4 maximum.
+  void (*binary)(int op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
+  /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf.
+  void (*unary)(int op, const T *x, T *y, std::int64_t count, float factor);
+};
+
+struct Loops {
+  std::string_view isa;
+  TypedLoops<float> f32;
+  TypedLoops<Bf16> bf16;
+  /// Columns of a packed panel.
+  int panel;
+  void (*tileProduct)(const TileProduct &problem);
+  /// One row of scores against a running maximum: p = exp(scale x - maximum') with the larger maximum', which replaces
+  /// `maximum`. Returns the sum of p. Columns from `count` to `padded` become 0.
+  float (*scoreRow)(float *x, std::int64_t count, std::int64_t padded, float scale, float *maximum);
+  void (*scaleRow)(float *x, std::int64_t count, float factor);
+  /// p = exp(scale s - logSum) in place of s; ds = scale p (dp - delta) in place of dp.
+  void (*scoreGradRow)(float *s, float *dp, std::int64_t count, std::int64_t padded, float scale, float logSum,
+                       float delta);
+
+  template <typename T> const TypedLoops<T> &of() const;
+};
+
+template <> inline const TypedLoops<float> &Loops::of<float>() const { return f32; }
+template <> inline const TypedLoops<Bf16> &Loops::of<Bf16>() const { return bf16; }
+
+/// The best that this machine runs.
+const Loops &loops();
+/// "baseline", "avx2" or "avx512"; null where this machine does not run it.
+const Loops *loopsFor(std::string_view isa);
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_VECTOR_LOOPS_H
