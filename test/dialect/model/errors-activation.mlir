@@ -1,0 +1,27 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong activations. Labels are those of docs/spec/model.md.
+
+// gelu_c1: an approximation that is not known
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'model.gelu' op unknown approximation, expected 'none' or 'tanh' but got 'sigmoid'}}
+  %0 = model.gelu %x {approximate = "sigmoid"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// gelu_grad_c1: a cotangent of another element type
+func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
+  // expected-error @below {{'model.gelu_grad' op dy has the wrong element type, expected 'f32' but got 'f64'}}
+  %0 = model.gelu_grad %dy, %x {approximate = "tanh"} : (tensor<2xf64>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// gelu_grad_c2: an approximation that is not known
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'model.gelu_grad' op unknown approximation, expected 'none' or 'tanh' but got 'erf'}}
+  %0 = model.gelu_grad %x, %x {approximate = "erf"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}

@@ -1,0 +1,90 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong attention. Labels are those of docs/spec/model.md.
+
+// attention_c1: three dims
+func.func @f(%q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{'model.attention' op q has the wrong rank, expected 4 but got 3}}
+  %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c1: two element types
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf64>, %v: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{'model.attention' op k has the wrong element type, expected 'f32' but got 'f64'}}
+  %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf64>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c2: heads of another size
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x6xf32>, %v: tensor<1x2x4x6xf32>) {
+  // expected-error @below {{'model.attention' op k has the wrong shape, expected 1x2x4x8 but got 1x2x4x6}}
+  %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x6xf32>, tensor<1x2x4x6xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c2: v unlike k
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x3x4x8xf32>) {
+  // expected-error @below {{'model.attention' op v has the wrong shape, expected 1x2x4x8 but got 1x3x4x8}}
+  %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x3x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c3: heads that cannot share
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x3x8xf32>, %v: tensor<1x2x3x8xf32>) {
+  // expected-error @below {{'model.attention' op heads do not divide, expected heads of q to be a multiple of 3 but got 4}}
+  %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c4: a causal row without columns
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>, %v: tensor<1x1x4x8xf32>) {
+  // expected-error @below {{'model.attention' op a causal row would see nothing, expected at least 2 columns but got 1}}
+  %0:2 = model.attention %q, %k, %v {causal, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c1: three dims
+func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
+  // expected-error @below {{'model.attention_grad' op q has the wrong rank, expected 4 but got 3}}
+  %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c2: a cotangent of another shape
+func.func @f(%d: tensor<1x2x4x7xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
+  // expected-error @below {{'model.attention_grad' op dout has the wrong shape, expected 1x2x4x8 but got 1x2x4x7}}
+  %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x7xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c3: rows before heads
+func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x2x4xf32>) {
+  // expected-error @below {{'model.attention_grad' op lse has the wrong shape, expected 1x4x2 but got 1x2x4}}
+  %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c3: another element type
+func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf64>) {
+  // expected-error @below {{'model.attention_grad' op lse has the wrong element type, expected 'f32' but got 'f64'}}
+  %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf64>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}

@@ -1,0 +1,72 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong the matrix product. Labels are those of docs/spec/model.md.
+
+// matmul_c1: a vector
+func.func @f(%a: tensor<3xf32>, %b: tensor<3x4xf32>) {
+  // expected-error @below {{'model.matmul' op operands have too few dims, expected rank 2 or more but got 1 and 2}}
+  %0 = model.matmul %a, %b : (tensor<3xf32>, tensor<3x4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// matmul_c2: contracted extents differ
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @below {{'model.matmul' op contracted extents differ, expected 3 (of lhs) but got 4 (of rhs)}}
+  %0 = model.matmul %a, %b : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+// matmul_c2: the transposed operand's extent counts
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{'model.matmul' op contracted extents differ, expected 3 (of lhs) but got 5 (of rhs)}}
+  %0 = model.matmul %a, %b {transpose_rhs} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// matmul_c3: leading dims do not broadcast
+func.func @f(%a: tensor<2x3x4xf32>, %b: tensor<5x4x6xf32>) {
+  // expected-error @below {{'model.matmul' op leading dims do not broadcast, expected equal extents or 1 but got 2 and 5}}
+  %0 = model.matmul %a, %b : (tensor<2x3x4xf32>, tensor<5x4x6xf32>) -> tensor<2x3x6xf32>
+  return
+}
+
+// -----
+
+// matmul_c4: two element types
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xbf16>) {
+  // expected-error @below {{'model.matmul' op rhs has the wrong element type, expected 'f32' but got 'bf16'}}
+  %0 = model.matmul %a, %b : (tensor<2x3xf32>, tensor<3x4xbf16>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// matmul_c4: an output that is not a float
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
+  // expected-error @below {{'model.matmul' op output is not a float type, expected an element type but got 'i32'}}
+  %0 = model.matmul %a, %b {output = i32} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// matmul_c5: a bias of the wrong length
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<3xf32>) {
+  // expected-error @below {{'model.matmul' op bias has the wrong shape, expected 4 but got 3}}
+  %0 = model.matmul %a, %b bias(%c) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<3xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// matmul_c6: a residual of another shape
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) {
+  // expected-error @below {{'model.matmul' op residual has the wrong shape, expected 2x4 but got 4}}
+  %0 = model.matmul %a, %b residual(%c) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return
+}

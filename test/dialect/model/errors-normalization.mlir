@@ -1,0 +1,73 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong norms. Labels are those of docs/spec/model.md.
+
+// layer_norm_c1: a scalar
+func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'model.layer_norm' op x has too few dims, expected rank 1 or more but got 0}}
+  %0:3 = model.layer_norm %x, %w, %w {epsilon = 1.0e-5 : f64} : (tensor<f32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// layer_norm_c2: a weight of the wrong length
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{'model.layer_norm' op weight has the wrong shape, expected 4 but got 3}}
+  %0:3 = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_c2: a bias of another element type
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf64>) {
+  // expected-error @below {{'model.layer_norm' op bias has the wrong element type, expected 'f32' but got 'f64'}}
+  %0:3 = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf64>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+// layer_norm: the statistics of bf16 are f32
+func.func @f(%x: tensor<2x4xbf16>, %w: tensor<4xbf16>) {
+  // expected-error @below {{'model.layer_norm' op inferred type(s) 'tensor<2x4xbf16>', 'tensor<2xf32>', 'tensor<2xf32>' are incompatible with return type(s) of operation 'tensor<2x4xbf16>', 'tensor<2xbf16>', 'tensor<2xbf16>'}}
+  // expected-error @below {{'model.layer_norm' op failed to infer returned types}}
+  %0:3 = model.layer_norm %x, %w, %w {epsilon = 1.0e-5 : f64} : (tensor<2x4xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> (tensor<2x4xbf16>, tensor<2xbf16>, tensor<2xbf16>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c1: a cotangent of another shape
+func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op dy has the wrong shape, expected 2x4 but got 2x3}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c1: a scalar
+func.func @f(%dy: tensor<f32>, %x: tensor<f32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op x has too few dims, expected rank 1 or more but got 0}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<f32>, tensor<f32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c2: a weight of the wrong length
+func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op weight has the wrong shape, expected 4 but got 3}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c3: a mean of another shape
+func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<3xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op mean has the wrong shape, expected 2 but got 3}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}

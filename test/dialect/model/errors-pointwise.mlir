@@ -1,0 +1,76 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong elementwise ops. Labels are those of docs/spec/model.md.
+
+// binary_c1: shapes that do not broadcast
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
+  // expected-error @below {{add: operands do not broadcast, expected equal extents or 1 but got 2x3 and 2}}
+  // expected-error @below {{'model.add' op failed to infer returned types}}
+  %0 = model.add %a, %b : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// binary_c2: two element types
+func.func @f(%a: tensor<2xf32>, %b: tensor<2xf64>) {
+  // expected-error @below {{multiply: operands differ in element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.multiply' op failed to infer returned types}}
+  %0 = model.multiply %a, %b : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// the result type follows from the operands
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @below {{'model.exp' op inferred type(s) 'tensor<2xf32>' are incompatible with return type(s) of operation 'tensor<2xf64>'}}
+  // expected-error @below {{'model.exp' op failed to infer returned types}}
+  %0 = model.exp %a : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+// compare_c1: a predicate that is not known
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @below {{'model.compare' op unknown predicate, expected eq, ne, lt, le, gt or ge but got 'near'}}
+  %0 = model.compare %a, %a {predicate = "near"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+// compare_c2: two element types
+func.func @f(%a: tensor<2xf32>, %b: tensor<2xi64>) {
+  // expected-error @below {{'model.compare' op rhs has the wrong element type, expected 'f32' but got 'i64'}}
+  %0 = model.compare %a, %b {predicate = "lt"} : (tensor<2xf32>, tensor<2xi64>) -> tensor<2xui8>
+  return
+}
+
+// -----
+
+// select_c1: two element types
+func.func @f(%c: tensor<2xui8>, %a: tensor<2xf32>, %b: tensor<2xf64>) {
+  // expected-error @below {{'model.select' op onFalse has the wrong element type, expected 'f32' but got 'f64'}}
+  %0 = model.select %c, %a, %b : (tensor<2xui8>, tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// select_c2: shapes that do not broadcast
+func.func @f(%c: tensor<3xui8>, %a: tensor<2xf32>) {
+  // expected-error @below {{select: operands do not broadcast, expected equal extents or 1 but got 3 and 2 and 2}}
+  // expected-error @below {{'model.select' op failed to infer returned types}}
+  %0 = model.select %c, %a, %a : (tensor<3xui8>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// cast_c1: another shape
+func.func @f(%a: tensor<2xf32>) {
+  // expected-error @below {{'model.cast' op result has the wrong shape, expected 2 but got 3}}
+  %0 = model.cast %a : (tensor<2xf32>) -> tensor<3xf64>
+  return
+}

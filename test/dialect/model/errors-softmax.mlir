@@ -1,0 +1,27 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong softmax. Labels are those of docs/spec/model.md.
+
+// softmax_c1: a scalar
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{'model.softmax' op operand has too few dims, expected rank 1 or more but got 0}}
+  %0 = model.softmax %x : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// softmax_grad_c1: a scalar
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{'model.softmax_grad' op operand has too few dims, expected rank 1 or more but got 0}}
+  %0 = model.softmax_grad %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// softmax_grad_c2: a cotangent of another shape
+func.func @f(%x: tensor<2xf32>, %y: tensor<3xf32>) {
+  // expected-error @below {{'model.softmax_grad' op dy has the wrong shape, expected 3 but got 2}}
+  %0 = model.softmax_grad %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return
+}

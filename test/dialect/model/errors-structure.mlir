@@ -1,0 +1,87 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong parameters, modules and steps. Labels are those of docs/spec/model.md.
+
+// parameter_c1: an initializer that is not known, in the short form
+// expected-error @below {{expected zeros, ones, constant, normal or uniform but got 'xavier'}}
+model.parameter @w : tensor<2xf32> xavier
+
+// -----
+
+// parameter_c1: an initializer that is not known, in the generic form
+// expected-error @below {{'model.parameter' op unknown initializer, expected zeros, ones, constant, normal or uniform but got 'xavier'}}
+"model.parameter"() <{sym_name = "w", type = tensor<2xf32>, init = "xavier"}> : () -> ()
+
+// -----
+
+// parameter_c2: a negative standard deviation
+// expected-error @below {{'model.parameter' op standard deviation is out of range, expected at least 0 but got -1}}
+model.parameter @w : tensor<2xf32> normal(0.0, -1.0)
+
+// -----
+
+// parameter_c2: a range the wrong way round
+// expected-error @below {{'model.parameter' op range is empty, expected low at most high but got 1.000000e+00 and -1.000000e+00}}
+model.parameter @w : tensor<2xf32> uniform(1.0, -1.0)
+
+// -----
+
+// read_c1: no such parameter
+func.func @f() {
+  // expected-error @below {{'model.read' op unknown parameter, expected a model.parameter but got @w}}
+  %0 = model.read @w : tensor<2xf32>
+  return
+}
+
+// -----
+
+// read_c2: another shape than the parameter's
+// expected-note @below {{parameter declared here}}
+model.parameter @w : tensor<2xf32> zeros
+func.func @f() {
+  // expected-error @below {{'model.read' op value has the wrong type, expected a float tensor of shape 2 but got 'tensor<3xf32>'}}
+  %0 = model.read @w : tensor<3xf32>
+  return
+}
+
+// -----
+
+// write_c1: a symbol that is not a parameter
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'model.write' op unknown parameter, expected a model.parameter but got @f}}
+  model.write @f, %x : tensor<2xf32>
+  return
+}
+
+// -----
+
+// write_c2: an integer value
+// expected-note @below {{parameter declared here}}
+model.parameter @w : tensor<2xf32> zeros
+func.func @f(%x: tensor<2xi32>) {
+  // expected-error @below {{'model.write' op value has the wrong type, expected a float tensor of shape 2 but got 'tensor<2xi32>'}}
+  model.write @w, %x : tensor<2xi32>
+  return
+}
+
+// -----
+
+// gradient_c2: another shape than the parameter's
+// expected-note @below {{parameter declared here}}
+model.parameter @w : tensor<f32> zeros
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'model.gradient' op value has the wrong type, expected a float tensor of shape scalar but got 'tensor<2xf32>'}}
+  %0 = model.gradient @w, %x : tensor<2xf32>
+  return
+}
+
+// -----
+
+// yield_c1: a value that is not the region's result
+func.func @f(%x: tensor<2xf32>) {
+  // expected-note @below {{region of this op}}
+  %0 = model.block "h" -> tensor<3xf32> {
+    // expected-error @below {{'model.yield' op values do not fit the region's results, expected 'tensor<3xf32>' but got 'tensor<2xf32>'}}
+    model.yield %x : tensor<2xf32>
+  }
+  return
+}

@@ -1,0 +1,198 @@
+// RUN: sluice-opt %s | sluice-opt | FileCheck %s
+// Tests that every op of the dialect parses, prints, and parses again.
+
+// CHECK: module attributes {model.name = "all"}
+module attributes {model.name = "all"} {
+  // CHECK: model.parameter @wte.weight : tensor<8x4xf32> normal(0.000000e+00, 2.000000e-02)
+  model.parameter @wte.weight : tensor<8x4xf32> normal(0.0, 0.02)
+  // CHECK: model.parameter @ln.weight : tensor<4xf32> ones aliases ["ln.gamma"]
+  model.parameter @ln.weight : tensor<4xf32> ones aliases ["ln.gamma"]
+  // CHECK: model.parameter @ln.bias : tensor<4xf32> zeros frozen {unit = "root"}
+  model.parameter @ln.bias : tensor<4xf32> zeros frozen {unit = "root"}
+  // CHECK: model.parameter @scale : tensor<f32> constant(5.000000e-01)
+  model.parameter @scale : tensor<f32> constant(0.5)
+  // CHECK: model.parameter @w : tensor<4x4xf32> uniform(-1.000000e+00, 1.000000e+00)
+  model.parameter @w : tensor<4x4xf32> uniform(-1.0, 1.0)
+
+  // CHECK-LABEL: func.func @structure
+  func.func @structure(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    // CHECK: %[[WTE:.*]] = model.read @wte.weight : tensor<8x4xbf16>
+    %wte = model.read @wte.weight : tensor<8x4xbf16>
+    // CHECK: model.read @wte.weight state "exp_avg" : tensor<8x4xf32>
+    %state = model.read @wte.weight state "exp_avg" : tensor<8x4xf32>
+    // CHECK: %[[OUTER:.*]] = model.block "h.0" -> tensor<2x4xf32> {
+    %outer = model.block "h.0" -> tensor<2x4xf32> {
+      // CHECK: model.block "attn" -> tensor<2x4xf32> attributes {note = "inner"} {
+      %inner = model.block "attn" -> tensor<2x4xf32> attributes {note = "inner"} {
+        // CHECK: model.yield %{{.*}} : tensor<2x4xf32>
+        model.yield %x : tensor<2x4xf32>
+      }
+      // CHECK: model.checkpoint -> tensor<2x4xf32> {
+      %again = model.checkpoint -> tensor<2x4xf32> {
+        model.yield %inner : tensor<2x4xf32>
+      }
+      model.yield %again : tensor<2x4xf32>
+    }
+    // CHECK: model.block "empty" {
+    // CHECK-NEXT: }
+    model.block "empty" {
+    }
+    // CHECK: model.recompute "h.0" -> tensor<2x4xf32> {
+    %recomputed = model.recompute "h.0" -> tensor<2x4xf32> {
+      model.yield %outer : tensor<2x4xf32>
+    }
+    // CHECK: %[[G:.*]] = model.gradient @wte.weight, %{{.*}} : tensor<8x4xf32>
+    %g = model.gradient @wte.weight, %state : tensor<8x4xf32>
+    // CHECK: model.write @wte.weight, %[[G]] : tensor<8x4xf32>
+    model.write @wte.weight, %g : tensor<8x4xf32>
+    // CHECK: model.write @wte.weight state "exp_avg", %[[G]] : tensor<8x4xf32>
+    model.write @wte.weight state "exp_avg", %g : tensor<8x4xf32>
+    %one = model.constant 1.0 : tensor<f32>
+    // CHECK: model.step_mean %{{.*}} : tensor<f32>
+    %mean = model.step_mean %one : tensor<f32>
+    return %recomputed : tensor<2x4xf32>
+  }
+
+  // CHECK-LABEL: func.func @pointwise
+  func.func @pointwise(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %i: tensor<3xi64>) {
+    // CHECK: model.add %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %0 = model.add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.subtract
+    %1 = model.subtract %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.multiply
+    %2 = model.multiply %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.divide
+    %3 = model.divide %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.maximum
+    %4 = model.maximum %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.negate %{{.*}} : (tensor<3xf32>) -> tensor<3xf32>
+    %5 = model.negate %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.exp
+    %6 = model.exp %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.log
+    %7 = model.log %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.tanh
+    %8 = model.tanh %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.erf
+    %9 = model.erf %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.sqrt
+    %10 = model.sqrt %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.rsqrt
+    %11 = model.rsqrt %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.relu
+    %12 = model.relu %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.scale %{{.*}} {factor = 2.500000e-01 : f64} : (tensor<3xf32>) -> tensor<3xf32>
+    %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: %[[LESS:.*]] = model.compare %{{.*}}, %{{.*}} {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    %14 = model.compare %a, %b {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    // CHECK: model.select %[[LESS]], %{{.*}}, %{{.*}} : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %15 = model.select %14, %a, %b : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.cast %{{.*}} : (tensor<3xi64>) -> tensor<3xf64>
+    %16 = model.cast %i : (tensor<3xi64>) -> tensor<3xf64>
+    return
+  }
+
+  // CHECK-LABEL: func.func @creation
+  func.func @creation(%seed: tensor<i64>) {
+    // CHECK: model.constant 1.500000e+00 : tensor<2xbf16>
+    %0 = model.constant 1.5 : tensor<2xbf16>
+    // CHECK: model.iota 1 : tensor<2x3xi64>
+    %1 = model.iota 1 : tensor<2x3xi64>
+    // CHECK: model.random_normal %{{.*}} {key = 3 : i64, mean = 0.000000e+00 : f64, stddev = 1.000000e+00 : f64} : (tensor<i64>) -> tensor<4xf32>
+    %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    // CHECK: model.random_uniform %{{.*}} {high = 1.000000e+00 : f64, key = 3 : i64, low = 0.000000e+00 : f64} : (tensor<i64>) -> tensor<4xf32>
+    %3 = model.random_uniform %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    return
+  }
+
+  // CHECK-LABEL: func.func @movement
+  func.func @movement(%x: tensor<2x6xf32>, %row: tensor<6xf32>, %i: tensor<3xi32>) {
+    // CHECK: model.broadcast %{{.*}} : (tensor<6xf32>) -> tensor<2x6xf32>
+    %0 = model.broadcast %row : (tensor<6xf32>) -> tensor<2x6xf32>
+    // CHECK: model.reshape %{{.*}} : (tensor<2x6xf32>) -> tensor<4x3xf32>
+    %1 = model.reshape %x : (tensor<2x6xf32>) -> tensor<4x3xf32>
+    // CHECK: model.transpose %{{.*}} {permutation = array<i64: 1, 0>} : (tensor<2x6xf32>) -> tensor<6x2xf32>
+    %2 = model.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x6xf32>) -> tensor<6x2xf32>
+    // CHECK: model.slice
+    %3 = model.slice %x {start = array<i64: 0, 1>, limit = array<i64: 1, 6>, step = array<i64: 1, 2>} : (tensor<2x6xf32>) -> tensor<1x3xf32>
+    // CHECK: %[[PIECES:.*]]:2 = model.split %{{.*}} {dim = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
+    %4:2 = model.split %x {dim = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
+    // CHECK: model.concat %[[PIECES]]#0, %[[PIECES]]#1 {dim = 1 : i64}
+    %5 = model.concat %4#0, %4#1 {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
+    // CHECK: model.pad
+    %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
+    // CHECK: model.gather %{{.*}}, %{{.*}} : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
+    %7 = model.gather %x, %i : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
+    // CHECK: model.scatter_add %{{.*}}, %{{.*}} : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
+    %8 = model.scatter_add %7, %i : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
+    return
+  }
+
+  // CHECK-LABEL: func.func @reduction
+  func.func @reduction(%x: tensor<2x3x4xf32>) {
+    // CHECK: model.reduce_sum %{{.*}} {dims = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+    %0 = model.reduce_sum %x {dims = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+    // CHECK: model.reduce_mean %{{.*}} {dims = array<i64: 2>, keep} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+    %1 = model.reduce_mean %x {dims = array<i64: 2>, keep} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+    // CHECK: model.reduce_max
+    %2 = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
+    return
+  }
+
+  // CHECK-LABEL: func.func @composites
+  func.func @composites(%x: tensor<2x3x4xf32>, %w: tensor<4x8xf32>, %bias: tensor<8xf32>, %residual: tensor<2x3x8xf32>, %g: tensor<4xf32>,
+                        %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {
+    // CHECK: model.matmul %{{.*}}, %{{.*}} : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+    %0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+    // CHECK: model.matmul %{{.*}}, %{{.*}} bias(%{{.*}}) residual(%{{.*}}) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+    %1 = model.matmul %x, %w bias(%bias) residual(%residual) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+    // CHECK: model.matmul %{{.*}}, %{{.*}} {output = f64, transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
+    %2 = model.matmul %x, %table {transpose_rhs, output = f64} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
+    // CHECK: %{{.*}}, %[[MEAN:.*]], %[[RSTD:.*]] = model.layer_norm %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+    %3:3 = model.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+    // CHECK: model.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[MEAN]], %[[RSTD]]
+    %4:3 = model.layer_norm_grad %x, %x, %g, %3#1, %3#2 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.softmax
+    %5 = model.softmax %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.softmax_grad
+    %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu %{{.*}} {approximate = "tanh"}
+    %7 = model.gelu %x {approximate = "tanh"} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu_grad %{{.*}} {approximate = "none"}
+    %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: %[[OUT:.*]], %[[LSE:.*]] = model.attention %{{.*}} {causal, scale = 3.535000e-01 : f64}
+    %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.attention_grad %{{.*}}, %[[OUT]], %[[LSE]] {causal
+    %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
+    // CHECK: model.embedding %{{.*}}, %{{.*}} : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    // CHECK: model.embedding_grad %{{.*}}, %{{.*}} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
+    %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
+    // CHECK: %[[LOSS:.*]], %[[CELSE:.*]] = model.cross_entropy %{{.*}} {reduction = "mean"}
+    %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.cross_entropy_grad %[[LOSS]], %{{.*}}, %{{.*}}, %[[CELSE]] {ignore_index = 0 : i64, reduction = "sum"}
+    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    return
+  }
+
+  // CHECK-LABEL: func.func @update
+  func.func @update(%p: tensor<4xf32>, %lr: tensor<f32>, %step: tensor<i64>) {
+    // CHECK: model.power_sum %{{.*}}, %{{.*}} {p = 2.000000e+00 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    %sum = model.power_sum %p, %p {p = 2.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    // CHECK: model.norm_root
+    %norm = model.norm_root %sum {p = 2.0 : f64} : (tensor<f32>) -> tensor<f32>
+    // CHECK: model.clip_coefficient
+    %clip = model.clip_coefficient %norm {max_norm = 1.0 : f64} : (tensor<f32>) -> tensor<f32>
+    // CHECK: model.all_finite %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<ui8>
+    %guard = model.all_finite %norm, %lr : (tensor<f32>, tensor<f32>) -> tensor<ui8>
+    // CHECK: model.sgd
+    %0 = model.sgd %p, %p, %lr, %step, %clip, %guard {momentum = 0.0 : f64, weight_decay = 0.1 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> tensor<4xf32>
+    // CHECK: model.sgd
+    %1:2 = model.sgd %p, %p, %p, %lr, %step, %clip, %guard {momentum = 0.9 : f64, weight_decay = 0.1 : f64, nesterov = true} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.adam
+    %2:3 = model.adam %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.adamw
+    %3:3 = model.adamw %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    return
+  }
+}
