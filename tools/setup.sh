@@ -46,10 +46,10 @@ progress() {
       next
     }
     BEGIN { begin = systime() }
-    /^ninja: no work to do|^\[.*Re-checking/ { next }
+    /^ninja: (no work to do|Entering)/ { next }
     { print; fflush() }'
 }
 [[ -d $build/bin ]] || echo "setup: building $build; on 2 cores the first time takes about 10 minutes, later ones seconds"
 begin=$SECONDS
-NINJA_STATUS='[%f/%t] ' ninja -C "$build" "$@" 2>&1 | tee "$build/build.log" | grep -v '^ninja: Entering' | progress
+NINJA_STATUS='[%f/%t] ' ninja -C "$build" "$@" 2>&1 | tee "$build/build.log" | progress
 echo "setup: built in $((SECONDS - begin)) s"

@@ -73,9 +73,12 @@ public:
       std::printf("%sstopped after step %llu, as asked\n", bar ? "\n" : "", static_cast<unsigned long long>(step));
   }
 
-  void onSummary(const RunSummary &summary) override {
-    if (!quiet)
-      std::printf("%s\n", summaryLine(summary).c_str());
+  void onSummary(const RunSummary &summary) override { closing = summaryLine(summary); }
+
+  /// The last line of a run, behind the generated text.
+  void close() {
+    if (!quiet && !closing.empty())
+      std::printf("%s\n", closing.c_str());
   }
 
   std::vector<Span> spans;
@@ -91,6 +94,7 @@ private:
   bool trace;
   bool bar = false;
   double elapsed = 0;
+  std::string closing;
 };
 
 struct CommandLine {
@@ -165,14 +169,17 @@ static Status run(CommandLine &line) {
     SLUICE_RETURN_IF_ERROR(train(*ranks, line.train, console));
   if (!line.trace.empty())
     SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, console.spans));
-  if (line.generate.count == 0)
+  if (line.generate.count == 0) {
+    console.close();
     return Status::ok();
+  }
   std::fputs(line.generate.prompt.c_str(), stdout);
   Status status = generate(*ranks, line.generate, [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   });
   std::fputc('\n', stdout);
+  console.close();
   return status;
 }
 
@@ -185,7 +192,11 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    return fail({StatusCode::usage, error.what()});
+    std::string text = error.what();
+    // CLI11 begins sentences; our diagnostics are in lower case.
+    if (!text.empty())
+      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return fail({StatusCode::usage, text});
   }
   catchInterrupt();
   Status status = run(line);

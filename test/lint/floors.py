@@ -1,0 +1,89 @@
+"""Who may include whom: the floors of the house, read from the include lines of C++ and tablegen files."""
+
+import re
+
+import lint
+
+# Folders of the runtime from the ground up; those of one floor do not include each other.
+RUNTIME = {"base": 0, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "executor": 4, "train": 5}
+DIALECTS = ("model", "spmd", "plan")
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
+# Mains that link no LLVM, and what they may include of the house.
+PLAIN_TOOLS = {"tools/sluice-train.cpp": ("runtime/",), "tools/sluice-plan.cpp": ("runtime/", "passes/solver/")}
+
+
+def allowed(name, target):
+    """May the file `name` include `target`? Both are paths from the root."""
+    at, to = name.split("/"), target.split("/")
+    if at[0] == "test" or at[:2] == to[:2]:
+        return True
+    if name in PLAIN_TOOLS:
+        return target.startswith(PLAIN_TOOLS[name])
+    if at[0] == "tools":
+        return to[0] != "test"
+    if at[0] == "runtime":
+        if to[0] != "runtime" or to[1] not in RUNTIME:
+            return False
+        if target == "runtime/kernel/catalogue.def":
+            return True
+        # Kernels read nothing but the base: they know neither plans nor devices.
+        return to[1] == "base" if at[1] == "kernel" else RUNTIME[to[1]] < RUNTIME[at[1]]
+    if at[0] == "dialect":
+        if at[1] == "rules":
+            return to[0] == "runtime" and (to[1] == "base" or target == "runtime/kernel/catalogue.def")
+        return to[:2] == ["dialect", "rules"] or to[:2] == ["runtime", "base"] or target == "runtime/kernel/catalogue.def"
+    if at[0] == "passes":
+        if at[1] == "solver":
+            return to[0] == "runtime" and to[1] in ("base", "plan")
+        if len(at) == 2:
+            return to[0] in ("passes", "dialect", "runtime")
+        if to[0] == "dialect" or to[:2] in (["passes", "solver"], ["passes", "recipe"], ["runtime", "base"]):
+            return True
+        return at[1] == "emit" and to[0] == "runtime" and to[1] in ("plan", "kernel")
+    return True
+
+
+def plain(name):
+    """Must the file do without LLVM?"""
+    return name.startswith(("runtime/", "passes/solver/")) or name in PLAIN_TOOLS
+
+
+def check(root):
+    for name, path in lint.files(root, ("dialect", "passes", "runtime", "tools"), lint.SOURCES):
+        for number, line in enumerate(lint.lines(path), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = match[1]
+            top = target.split("/")[0]
+            if top in ("llvm", "mlir", "llvm-c", "mlir-c") and plain(name):
+                yield f"{name}:{number}: includes {target}, expected no LLVM in the runtime and the solver"
+            elif top in ("dialect", "passes", "runtime", "tools", "test") and "/" in target and not allowed(name, target):
+                yield f"{name}:{number}: includes {target}, which its floor does not allow"
+
+
+CLEAN = {
+    "runtime/train/A.cpp": '#include "runtime/executor/Executor.h"\n#include "runtime/base/Status.h"\n',
+    "runtime/kernel/cpu/A.cpp": '#include "runtime/kernel/Kernel.h"\n#include "runtime/base/DType.h"\n',
+    "dialect/model/ops/A.cpp": '#include "dialect/rules/Rules.h"\n#include "mlir/IR/Builders.h"\n',
+    "passes/emit/A.cpp": '#include "runtime/plan/Plan.h"\n#include "passes/solver/Problem.h"\n',
+    "passes/Pipeline.cpp": '#include "passes/memory/Passes.h"\n',
+    "tools/sluice-plan.cpp": '#include "passes/solver/Problem.h"\n#include "runtime/plan/Plan.h"\n',
+    "test/unit/a.cpp": '#include "passes/memory/Passes.h"\n',
+}
+PLANTED = [
+    ({"runtime/plan/A.cpp": '#include "runtime/device/Device.h"\n'}, "runtime/plan/A.cpp:1: includes runtime/device"),
+    ({"runtime/device/A.cpp": '\n#include "runtime/collective/Communicator.h"\n'}, "runtime/device/A.cpp:2"),
+    ({"runtime/kernel/A.cpp": '#include "runtime/plan/Plan.h"\n'}, "runtime/kernel/A.cpp:1"),
+    ({"runtime/train/B.h": '#include "passes/solver/Problem.h"\n'}, "runtime/train/B.h:1"),
+    ({"runtime/base/A.h": "#include <llvm/ADT/SmallVector.h>\n"}, "expected no LLVM"),
+    ({"passes/solver/A.h": '#include "mlir/IR/Value.h"\n'}, "expected no LLVM"),
+    ({"passes/memory/A.cpp": '#include "passes/schedule/Passes.h"\n'}, "passes/memory/A.cpp:1"),
+    ({"passes/memory/B.cpp": '#include "runtime/plan/Plan.h"\n'}, "passes/memory/B.cpp:1"),
+    ({"dialect/model/A.td": 'include "dialect/spmd/SpmdOps.td"\n'}, "dialect/model/A.td:1"),
+    ({"dialect/rules/A.h": '#include "dialect/model/Model.h"\n'}, "dialect/rules/A.h:1"),
+    ({"tools/sluice-train.cpp": '#include "passes/solver/Problem.h"\n'}, "tools/sluice-train.cpp:1"),
+]
+
+if __name__ == "__main__":
+    lint.main(check, CLEAN, PLANTED)

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The main job on this machine's CPU: build, import a small GPT-2, compile it for 4 ranks, show the plan, train it on
+# the licence texts that every Debian machine has, generate text. Everything lands in build/demo.
+#
+#   tools/demo.sh [STEPS]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+steps=${1:-300}
+[[ $steps =~ ^[1-9][0-9]*$ ]] || { echo "error: steps, expected a number of at least 1 but got '$steps'" >&2; exit 2; }
+export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
+
+bash "$root/tools/setup.sh" bin/sluice-import bin/sluice-compile bin/sluice-plan bin/sluice-train
+export PATH=$SLUICE_BUILD/bin:$PATH
+example=$root/docs/examples/gpt2-small-demo
+out=$SLUICE_BUILD/demo
+mkdir -p "$out"
+cd "$out"
+
+show() {
+  printf '\n$'
+  printf ' %s' "$@"
+  printf '\n'
+  "$@"
+}
+echo "demo: from here on about two minutes; the files are in $out"
+show sluice-import hf "$example/config.json" --batch 4 --sequence 64 -o gpt2.mlir
+show sluice-compile gpt2.mlir --recipe "$example/recipe.toml" -o gpt2.plan
+show sluice-plan memory gpt2.plan
+show sluice-plan schedule gpt2.plan
+show sluice-train gpt2.plan --data '/usr/share/common-licenses/*' --order shuffled --steps "$steps" \
+  --log run.jsonl --save weights --generate 300 --prompt 'The license ' --temperature 0.7 --top-k 20
