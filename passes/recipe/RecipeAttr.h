@@ -28,6 +28,7 @@ public:
   bool boolean(llvm::StringRef key) const;
   std::string string(llvm::StringRef key) const;
   std::vector<std::string> strings(llvm::StringRef key) const;
+  std::vector<double> numbers(llvm::StringRef key) const;
   /// True where the key is given or has a default.
   bool has(llvm::StringRef key) const;
   /// The attribute as it is (a string, bool, integer, or a dictionary for tables by glob); null if absent and without

@@ -1,0 +1,211 @@
+//===- Recipe.cpp - the resolved recipe ---------------------------------------------===//
+
+#include "passes/recipe/Recipe.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+using namespace sluice;
+
+std::string sluice::hostInstructionSet() {
+#if defined(__x86_64__) || defined(__i386__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    return "avx512";
+#endif
+  return "avx2";
+}
+
+bool sluice::parseByteCount(std::string_view text, std::int64_t &bytes) {
+  double count = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || !(count >= 0))
+    return false;
+  std::string_view unit = text.substr(end - text.data());
+  while (unit.starts_with(' '))
+    unit.remove_prefix(1);
+  static const std::pair<std::string_view, double> units[] = {
+      {"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024.0},
+      {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+  for (auto [name, factor] : units)
+    if (unit == name) {
+      double product = std::floor(count * factor);
+      if (product > 9e15)
+        return false;
+      bytes = static_cast<std::int64_t>(product);
+      return true;
+    }
+  return false;
+}
+
+/// The value as the rest of the compiler reads it, or false where the key does not take it in this version.
+static bool normalize(const RecipeKey &key, RecipeValue &value) {
+  auto inBounds = [&](double v) {
+    return (key.openBelow ? v > key.least : v >= key.least) && v <= key.most;
+  };
+  if (auto *text = std::get_if<std::string>(&value)) {
+    if (key.kinds & recipeChoice && std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end()) {
+      // "off" and "none" are the absence of what is absent by default.
+      if (*text == "off" || (*text == "none" && std::holds_alternative<std::monostate>(key.defaultValue)))
+        value = {};
+      return true;
+    }
+    if (key.kinds & recipeNumber && *text == "inf" && std::isinf(key.most)) {
+      value = key.most;
+      return true;
+    }
+    std::int64_t bytes = 0;
+    if (key.kinds & recipeBytes && parseByteCount(*text, bytes) && inBounds(static_cast<double>(bytes))) {
+      value = bytes;
+      return true;
+    }
+    return false;
+  }
+  if (std::holds_alternative<bool>(value))
+    return key.kinds & recipeBoolean;
+  if (auto *integer = std::get_if<std::int64_t>(&value)) {
+    if (!inBounds(static_cast<double>(*integer)))
+      return false;
+    if (key.kinds & (recipeInteger | recipeBytes))
+      return true;
+    if (!(key.kinds & recipeNumber))
+      return false;
+    value = static_cast<double>(*integer);
+    return true;
+  }
+  if (auto *number = std::get_if<double>(&value))
+    return key.kinds & recipeNumber && inBounds(*number);
+  if (auto *numbers = std::get_if<std::vector<double>>(&value)) {
+    if (numbers->empty() && key.kinds & recipeStrings) {
+      value = std::vector<std::string>();
+      return true;
+    }
+    return key.kinds & recipeNumbers && numbers->size() == key.length &&
+           std::all_of(numbers->begin(), numbers->end(), [](double v) { return v >= 0 && v < 1; });
+  }
+  return std::holds_alternative<std::vector<std::string>>(value) && key.kinds & recipeStrings;
+}
+
+/// True for what the format allows though this version does not do it.
+static bool isLater(const RecipeKey &key, const RecipeValue &value) {
+  if (auto *text = std::get_if<std::string>(&value)) {
+    if (key.laterKinds & recipeText)
+      return true;
+    return std::any_of(key.laterChoices.begin(), key.laterChoices.end(), [&](const std::string &choice) {
+      bool isPrefix = choice.ends_with(":") || choice.ends_with("_");
+      return isPrefix ? text->starts_with(choice) : *text == choice;
+    });
+  }
+  if (std::holds_alternative<bool>(value))
+    return key.laterKinds & recipeBoolean;
+  if (auto *integer = std::get_if<std::int64_t>(&value))
+    return *integer >= 1 && key.laterKinds & (recipeInteger | recipeNumber);
+  if (std::holds_alternative<double>(value))
+    return key.laterKinds & recipeNumber;
+  return key.laterKinds & recipeStrings;
+}
+
+Status Recipe::add(std::string_view name, RecipeValue value, const std::string &origin) {
+  const RecipeKey *key = findRecipeKey(name);
+  if (!key)
+    return inputError(origin + ": unknown recipe key, expected '" + nearestRecipeKey(name).name +
+                      "' or another of the recipe's keys but got '" + std::string(name) + "'");
+  RecipeValue normal = value;
+  bool taken = normalize(*key, normal);
+  if (taken ? key->onlyDefault && normal != key->defaultValue : isLater(*key, value))
+    return inputError(origin + ": value of '" + key->name + "' that this version does not support, expected " +
+                      describeRecipeValues(*key) + " but got " + printRecipeValue(value));
+  if (!taken)
+    return inputError(origin + ": value of '" + key->name + "', expected " + describeRecipeValues(*key) + " but got " +
+                      printRecipeValue(value));
+  entries[key->name] = {std::move(normal), origin};
+  return Status::ok();
+}
+
+const RecipeValue &Recipe::value(std::string_view key) const {
+  static const RecipeValue none;
+  if (auto it = entries.find(key); it != entries.end())
+    return it->second.value;
+  const RecipeKey *known = findRecipeKey(key);
+  return known ? known->defaultValue : none;
+}
+
+std::string Recipe::origin(std::string_view key) const {
+  auto it = entries.find(key);
+  return it == entries.end() ? "default" : it->second.origin;
+}
+
+std::map<std::string, RecipeValue> Recipe::given() const {
+  std::map<std::string, RecipeValue> out;
+  for (const auto &[name, entry] : entries)
+    if (entry.value != findRecipeKey(name)->defaultValue)
+      out[name] = entry.value;
+  return out;
+}
+
+std::string Recipe::print() const {
+  std::string out;
+  std::string table;
+  for (const RecipeKey &key : recipeKeys()) {
+    std::string line = key.name + " = " + printRecipeValue(value(key.name));
+    // What has no value is a comment, so that the printed recipe can be read again.
+    if (std::holds_alternative<std::monostate>(value(key.name)))
+      line = "# " + key.name + " is off";
+    line.resize(std::max<std::size_t>(line.size() + 1, 48), ' ');
+    out += line + "# " + origin(key.name) + "\n";
+  }
+  return out;
+}
+
+Status Recipe::resolve() {
+  auto text = [&](std::string_view key) { return std::get<std::string>(value(key)); };
+  auto integer = [&](std::string_view key) { return std::get<std::int64_t>(value(key)); };
+  auto number = [&](std::string_view key) { return std::get<double>(value(key)); };
+  auto isGiven = [&](std::string_view key) { return entries.find(key) != entries.end(); };
+  auto conflict = [&](std::string_view key, const std::string &what) {
+    return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + ", " + what);
+  };
+
+  if (integer("mesh.shard") * integer("mesh.replicate") > 1 << 20)
+    return conflict("mesh.shard", "expected at most 1048576 ranks in all but got " +
+                                      std::to_string(integer("mesh.shard") * integer("mesh.replicate")));
+  std::string strategy = text("sharding.strategy");
+  if (strategy.starts_with("hybrid_")) {
+    if (integer("mesh.replicate") == 1)
+      return conflict("sharding.strategy", "expected 'mesh.replicate' above 1 but got 1");
+    entries["sharding.strategy"].value = strategy == "hybrid_shard" ? "full_shard" : "shard_grad_op";
+  }
+  if (strategy == "no_shard" && value("sharding.reshard_after_forward") == RecipeValue(true))
+    return conflict("sharding.reshard_after_forward",
+                    "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"");
+
+  std::string optimizer = text("optimizer.name");
+  for (std::string_view key : {"optimizer.betas", "optimizer.eps"})
+    if (optimizer == "sgd" && isGiven(key))
+      return conflict(key, "expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
+  for (std::string_view key : {"optimizer.momentum", "optimizer.nesterov"})
+    if (optimizer != "sgd" && isGiven(key))
+      return conflict(key, "expected the optimizer \"sgd\" but got \"" + optimizer + "\"");
+  if (value("optimizer.nesterov") == RecipeValue(true) && number("optimizer.momentum") == 0)
+    return conflict("optimizer.nesterov", "expected 'optimizer.momentum' above 0 but got 0");
+  if (std::holds_alternative<std::monostate>(value("optimizer.weight_decay")))
+    entries["optimizer.weight_decay"] = {optimizer == "adamw" ? 0.01 : 0.0, "default of " + optimizer};
+
+  std::string course = text("schedule.lr");
+  if (course != "constant" && integer("schedule.total_steps") < 1)
+    return conflict("schedule.lr", "expected 'schedule.total_steps' of at least 1 but got " +
+                                       std::to_string(integer("schedule.total_steps")));
+  if (integer("schedule.total_steps") > 0 && integer("schedule.warmup_steps") > integer("schedule.total_steps"))
+    return conflict("schedule.warmup_steps", "expected at most 'schedule.total_steps' but that is " +
+                                                 std::to_string(integer("schedule.total_steps")));
+  if (number("schedule.min_lr") > number("optimizer.lr"))
+    return conflict("schedule.min_lr", "expected at most 'optimizer.lr' but that is " +
+                                           printRecipeValue(value("optimizer.lr")));
+
+  if (value("schedule.backward_prefetch") == RecipeValue(std::string("none")))
+    entries["schedule.backward_prefetch"].value = std::int64_t(0);
+  if (std::holds_alternative<std::monostate>(value("target.isa")))
+    entries["target.isa"] = {hostInstructionSet(), "this machine"};
+  return Status::ok();
+}

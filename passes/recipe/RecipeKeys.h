@@ -1,0 +1,80 @@
+//===- RecipeKeys.h - the one table of the recipe's keys --------------------------===//
+//
+// Every key that a recipe may hold: its name, the kinds of value it takes, its default, and what of it this version
+// does. The parser, `--print-recipe`, the view on the IR and docs/recipe.md all read this table.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_RECIPE_RECIPEKEYS_H
+#define SLUICE_PASSES_RECIPE_RECIPEKEYS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace sluice {
+
+/// A value of a recipe; monostate: none.
+using RecipeValue =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+
+/// Kinds of value, as bits: a key may take several.
+enum RecipeKind : unsigned {
+  recipeBoolean = 1,
+  recipeInteger = 2,
+  /// Integers are taken too.
+  recipeNumber = 4,
+  /// One of `choices`.
+  recipeChoice = 8,
+  /// A list of strings.
+  recipeStrings = 16,
+  recipeNumbers = 32,
+  /// A count of bytes: an integer, or a text such as "24MiB".
+  recipeBytes = 64,
+  /// A table, by glob or by name.
+  recipeTable = 128,
+  /// Any text (a name).
+  recipeText = 256,
+};
+
+struct RecipeKey {
+  std::string name;
+  /// Bits of RecipeKind that this version takes.
+  unsigned kinds = 0;
+  /// Monostate: off unless given, or decided from other keys (then `doc` says so).
+  RecipeValue defaultValue;
+  std::string doc;
+  /// Texts that recipeChoice takes.
+  std::vector<std::string> choices = {};
+  /// What the format also allows and this version does not do: kinds and texts ("bytes:" stands for all that start so).
+  unsigned laterKinds = 0;
+  std::vector<std::string> laterChoices = {};
+  /// Known, but this version does nothing else than the default.
+  bool onlyDefault = false;
+  /// Bounds of integers and numbers, each included unless `openBelow`.
+  double least = 0;
+  double most = 9e15;
+  bool openBelow = false;
+  /// Number of elements of a recipeNumbers list.
+  unsigned length = 0;
+};
+
+/// All keys, in the order in which they are printed and documented.
+const std::vector<RecipeKey> &recipeKeys();
+
+/// Null where there is no such key.
+const RecipeKey *findRecipeKey(std::string_view name);
+
+/// The known key with the least edit distance to `name`.
+const RecipeKey &nearestRecipeKey(std::string_view name);
+
+/// The value as TOML; `none` for monostate.
+std::string printRecipeValue(const RecipeValue &value);
+
+/// What this version takes for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
+std::string describeRecipeValues(const RecipeKey &key);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_RECIPE_RECIPEKEYS_H

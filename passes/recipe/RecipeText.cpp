@@ -1,0 +1,139 @@
+//===- RecipeText.cpp - keys and values of the recipe as text ---------------------===//
+
+#include "passes/recipe/RecipeKeys.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+using namespace sluice;
+
+const RecipeKey *sluice::findRecipeKey(std::string_view name) {
+  for (const RecipeKey &key : recipeKeys())
+    if (key.name == name)
+      return &key;
+  return nullptr;
+}
+
+static std::size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      std::size_t above = row[j + 1];
+      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+const RecipeKey &sluice::nearestRecipeKey(std::string_view name) {
+  // A key without its table, as `strategy`, is nearest to the key that ends so.
+  for (const RecipeKey &key : recipeKeys())
+    if (std::string_view(key.name).ends_with("." + std::string(name.substr(name.rfind('.') + 1))))
+      return key;
+  const RecipeKey *best = &recipeKeys().front();
+  std::size_t least = editDistance(name, best->name);
+  for (const RecipeKey &key : recipeKeys()) {
+    std::size_t distance = editDistance(name, key.name);
+    if (distance < least) {
+      least = distance;
+      best = &key;
+    }
+  }
+  return *best;
+}
+
+static std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", c);
+      out += escape;
+      continue;
+    }
+    out += c;
+  }
+  return out + "\"";
+}
+
+static std::string printNumber(double value) {
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value))
+    return "nan";
+  char buffer[64];
+  auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  std::string text(buffer, end);
+  // TOML tells a float from an integer by its point or exponent.
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return text;
+}
+
+std::string sluice::printRecipeValue(const RecipeValue &value) {
+  struct Printer {
+    std::string operator()(std::monostate) const { return "none"; }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return printNumber(v); }
+    std::string operator()(const std::string &v) const { return quote(v); }
+    std::string operator()(const std::vector<std::string> &v) const {
+      std::string out = "[";
+      for (std::size_t i = 0; i < v.size(); ++i)
+        out += (i ? ", " : "") + quote(v[i]);
+      return out + "]";
+    }
+    std::string operator()(const std::vector<double> &v) const {
+      std::string out = "[";
+      for (std::size_t i = 0; i < v.size(); ++i)
+        out += (i ? ", " : "") + printNumber(v[i]);
+      return out + "]";
+    }
+  };
+  return std::visit(Printer{}, value);
+}
+
+static std::string bounds(const RecipeKey &key) {
+  auto text = [](double bound) {
+    return bound == std::floor(bound) && std::abs(bound) < 1e15 ? std::to_string(static_cast<long long>(bound))
+                                                                : printNumber(bound);
+  };
+  std::string out = key.openBelow ? " above " + text(key.least) : " of at least " + text(key.least);
+  if (key.most < 1e15)
+    out += " and at most " + text(key.most);
+  return out;
+}
+
+std::string sluice::describeRecipeValues(const RecipeKey &key) {
+  if (key.onlyDefault)
+    return printRecipeValue(key.defaultValue);
+  std::vector<std::string> parts;
+  if (key.kinds & recipeChoice)
+    for (const std::string &choice : key.choices)
+      parts.push_back(quote(choice));
+  if (key.kinds & recipeBoolean)
+    parts.insert(parts.end(), {"true", "false"});
+  if (key.kinds & recipeInteger)
+    parts.push_back("an integer" + bounds(key));
+  if (key.kinds & recipeNumber)
+    parts.push_back("a number" + bounds(key));
+  if (key.kinds & recipeBytes)
+    parts.push_back("a number of bytes (as 1048576 or \"24MiB\")");
+  if (key.kinds & recipeStrings)
+    parts.push_back("a list of texts");
+  if (key.kinds & recipeNumbers)
+    parts.push_back("a list of " + std::to_string(key.length) + " numbers from 0 to 1 (below 1)");
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == parts.size() ? " or " : ", ") + parts[i];
+  return out;
+}

@@ -1,0 +1,131 @@
+//===- RecipeToml.cpp - reading recipes ---------------------------------------------===//
+
+#include "passes/recipe/Recipe.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+// The packaged library is built with exceptions; the header alone can do without.
+#undef TOML_HEADER_ONLY
+#undef TOML_SHARED_LIB
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+using namespace sluice;
+
+/// Nothing for what no key takes (tables, dates, lists of other things).
+static std::optional<RecipeValue> toValue(const toml::node &node) {
+  if (auto *value = node.as_boolean())
+    return RecipeValue(value->get());
+  if (auto *value = node.as_integer())
+    return RecipeValue(value->get());
+  if (auto *value = node.as_floating_point())
+    return RecipeValue(value->get());
+  if (auto *value = node.as_string())
+    return RecipeValue(value->get());
+  const toml::array *array = node.as_array();
+  if (!array)
+    return std::nullopt;
+  std::vector<std::string> texts;
+  std::vector<double> numbers;
+  for (const toml::node &element : *array) {
+    if (auto *text = element.as_string())
+      texts.push_back(text->get());
+    else if (auto *number = element.as_floating_point())
+      numbers.push_back(number->get());
+    else if (auto *integer = element.as_integer())
+      numbers.push_back(static_cast<double>(integer->get()));
+    else
+      return std::nullopt;
+  }
+  if (!texts.empty() && !numbers.empty())
+    return std::nullopt;
+  if (!numbers.empty())
+    return RecipeValue(numbers);
+  return RecipeValue(texts);
+}
+
+static std::string kindName(const toml::node &node) {
+  if (node.is_table())
+    return "a table";
+  if (node.is_array())
+    return "a list of several kinds";
+  return "a date or time";
+}
+
+/// One key's value; `origin` names where it stands.
+static Status addNode(Recipe &recipe, const std::string &name, const toml::node &node, const std::string &origin) {
+  if (std::optional<RecipeValue> value = toValue(node))
+    return recipe.add(name, std::move(*value), origin);
+  const RecipeKey *key = findRecipeKey(name);
+  if (!key)
+    return recipe.add(name, {}, origin);
+  bool later = (node.is_table() && key->laterKinds & recipeTable) ||
+               (node.is_array() && key->laterKinds & recipeStrings);
+  return inputError(origin + ": value of '" + name + "'" + (later ? " that this version does not support" : "") +
+                    ", expected " + describeRecipeValues(*key) + " but got " + kindName(node));
+}
+
+/// True where `name` is a table of the recipe: some key begins with it.
+static bool isTableName(const std::string &name) {
+  for (const RecipeKey &key : recipeKeys())
+    if (key.name.starts_with(name + "."))
+      return true;
+  return false;
+}
+
+static Status addTable(Recipe &recipe, const toml::table &table, const std::string &prefix, const std::string &file) {
+  for (auto &&[key, node] : table) {
+    std::string name = prefix + std::string(key.str());
+    std::string origin = file + ":" + std::to_string(node.source().begin.line);
+    if (const toml::table *inner = node.as_table(); inner && !findRecipeKey(name) && isTableName(name)) {
+      SLUICE_RETURN_IF_ERROR(addTable(recipe, *inner, name + ".", file));
+      continue;
+    }
+    SLUICE_RETURN_IF_ERROR(addNode(recipe, name, node, origin));
+  }
+  return Status::ok();
+}
+
+Status Recipe::addText(std::string_view text, const std::string &name) {
+  toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    const toml::source_region &where = parsed.error().source();
+    return inputError(name + ":" + std::to_string(where.begin.line) + ": recipe that is not TOML: " +
+                      std::string(parsed.error().description()));
+  }
+  return addTable(*this, parsed.table(), "", name);
+}
+
+Status Recipe::addFile(const std::string &path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return inputError(path + ": cannot read the recipe, expected a file but got a directory");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return inputError(path + ": cannot read the recipe: " + std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return addText(text.str(), path);
+}
+
+Status Recipe::addSetting(std::string_view setting) {
+  std::string origin = "--set " + std::string(setting);
+  std::size_t equals = setting.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return Status(StatusCode::usage, origin + ": setting, expected key=value but got '" + std::string(setting) + "'");
+  std::string name(setting.substr(0, equals));
+  std::string text(setting.substr(equals + 1));
+  while (!name.empty() && name.back() == ' ')
+    name.pop_back();
+  toml::parse_result parsed = toml::parse("value = " + text);
+  if (parsed && parsed.table().size() == 1)
+    return addNode(*this, name, *parsed.table().get("value"), origin);
+  return add(name, RecipeValue(text), origin);
+}
