@@ -9,6 +9,8 @@ Result<Operand> denseOperand(DType dtype, std::span<const std::int64_t> shape) {
   if (shape.size() > maxRank)
     return refusedError("rank of a view, expected at most " + std::to_string(maxRank) + " but got " +
                         std::to_string(shape.size()));
+  if (!elementCount(shape))
+    return refusedError("elements of a view, expected a number below 2^64");
   Operand operand;
   operand.dtype = dtype;
   operand.rank = static_cast<int>(shape.size());

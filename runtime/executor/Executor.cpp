@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <new>
 
 namespace sluice {
 namespace {
@@ -66,13 +67,20 @@ public:
   int rank() const override { return context.rank; }
 
   Status runEntry(std::string_view name) override {
+    if (!failure.isOk())
+      return failure;
     for (const IssueEntry &entry : entries)
       if (entry.name == name)
         return issue(entry);
     return unknown("entry point", name);
   }
 
-  Status synchronize() override { return device->synchronize(); }
+  Status synchronize() override {
+    Status status = device->synchronize();
+    if (failure.isOk())
+      failure = std::move(status);
+    return failure;
+  }
 
   Result<PortMemory> input(std::string_view entry, std::string_view name) const override {
     return findPort(entry, name, &IssueEntry::inputs, "input");
@@ -320,6 +328,8 @@ private:
   RankContext context;
   Binder binder;
   int threads = 1;
+  /// Once there is one, nothing runs any more.
+  Status failure;
   EventId firstEvent = 0;
   std::vector<void *> workspaces;
   std::vector<StreamTrace> traces;
@@ -337,7 +347,13 @@ private:
 Result<std::unique_ptr<Executor>> Executor::create(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
                                                    const ExecutorOptions &options) {
   auto executor = std::make_unique<PlanExecutor>(plan, std::move(world), rank, options);
-  if (Status status = executor->load(); !status.isOk()) {
+  Status status;
+  try {
+    status = executor->load();
+  } catch (const std::bad_alloc &) {
+    status = failedError("not enough memory to prepare the plan on rank " + std::to_string(rank));
+  }
+  if (!status.isOk()) {
     executor->rankContext().fail(status);
     return status;
   }

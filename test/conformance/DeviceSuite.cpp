@@ -214,8 +214,8 @@ TEST_P(DeviceSuite, PingPong) {
 // Tests that the first failure is kept, that later commands do not run on any stream, that waits do not hang on it, and
 // that the device works again after the failure was returned.
 TEST_P(DeviceSuite, FirstFailureStopsCommands) {
-  Gate failed;
-  ASSERT_TRUE(device->enqueue(0, command([&](std::uint32_t) { return failedError("first"); }), 0).isOk());
+  // enqueue may already know the failure.
+  (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("first"); }), 0);
   (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("second"); }), 0);
   (void)device->enqueue(0, note(1), 0);
   ASSERT_TRUE(device->record(0, 0).isOk());
@@ -233,7 +233,7 @@ TEST_P(DeviceSuite, FirstFailureStopsCommands) {
 
 // Tests that a failure that is known is told to the one who enqueues.
 TEST_P(DeviceSuite, EnqueueReturnsKnownFailure) {
-  ASSERT_TRUE(device->enqueue(0, command([&](std::uint32_t) { return failedError("broken"); }), 0).isOk());
+  (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("broken"); }), 0);
   Command &nothing = note(1);
   Status status;
   for (int i = 0; i < 10000 && status.isOk(); ++i) {

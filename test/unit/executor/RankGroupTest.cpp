@@ -252,6 +252,33 @@ TEST(RankGroup, FailureOfOneRankEndsAll) {
   EXPECT_EQ(told[0], status.message());
 }
 
+// Tests that an executor which failed runs nothing more, and goes on giving its failure.
+TEST(RankGroup, FailedExecutorStaysFailed) {
+  TestPlan made;
+  const auto s = made.stream("compute");
+  const auto x = made.buffer("x", {1}, f32, host);
+  plan::EntryT &entry = made.entry("step");
+  made.section();
+  made.launch(s, "broken", {}, {made.view(x)});
+  made.port(entry.outputs, "x", made.view(x));
+  ExecutorOptions options;
+  options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
+    return [](const KernelRequest &) -> Result<std::unique_ptr<BoundKernel>> {
+      return std::unique_ptr<BoundKernel>(std::make_unique<FailingKernel>());
+    };
+  };
+  auto executor = runAlone(made.plan, options);
+  ASSERT_TRUE(executor.isOk());
+  float *value = (*executor)->output("step", "x")->as<float>();
+  *value = 13;
+  (void)(*executor)->runEntry("step"); // may already know the failure
+  const std::string want = "rank 0, step, instruction 0 (launch broken): it broke";
+  EXPECT_EQ((*executor)->synchronize().message(), want);
+  *value = 0;
+  EXPECT_EQ((*executor)->runEntry("step").message(), want);
+  EXPECT_EQ((*executor)->synchronize().message(), want);
+}
+
 // Tests that a rank that never issues its step does not hold the others: its function fails, the world ends.
 TEST(RankGroup, FunctionThatFailsOnOneRankEndsAll) {
   TestPlan made = sharded(3);

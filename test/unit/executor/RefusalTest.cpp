@@ -129,6 +129,9 @@ TEST(Refusal, RangesOutsideOfMemory) {
   *firstOf(made).operation.AsLaunch()->inputs[0] = TestPlan::padded(made.view(0), 1, {0}, 4, 4);
   expectRefused(made.plan, at + "padded dim of a view, expected less than 1 but got 1");
   made = small();
+  firstOf(made).operation.AsLaunch()->inputs[0]->shape = {std::int64_t(1) << 40, std::int64_t(1) << 40};
+  expectRefused(made.plan, at + "elements of a view, expected a number below 2^64");
+  made = small();
   firstOf(made).stream = 1;
   expectRefused(made.plan, at + "stream, expected less than 1 but got 1");
   made = small();
@@ -174,6 +177,31 @@ TEST(Refusal, CollectivesThatDoNotFit) {
   other.dtype = plan::DType::f64;
   other.shape = {1};
   refuse(CollectiveKind::all_gather, {0}, half, other, "views of a collective, expected f32 but got f32 and f64");
+}
+
+// Tests that tables of the plan that name no buffer are refused, not read.
+TEST(Refusal, ParametersWithoutMemory) {
+  TestPlan made = small();
+  plan::ParameterT &parameter = made.parameter("w", {4}, {0}, 0);
+  parameter.buffer = 3;
+  expectRefused(made.plan, "buffer of parameter 'w', expected less than 1 but got 3");
+  parameter.buffer = 0;
+  parameter.dim = 1;
+  expectRefused(made.plan, "sharded dim of parameter 'w', expected less than 1 but got 1");
+  parameter.dim = 0;
+  parameter.chunk = 5;
+  expectRefused(made.plan, "end of a view in buffer 'x', expected at most 16 but got 20");
+}
+
+// Tests a kind of instruction that this version does not know.
+TEST(Refusal, UnknownOperation) {
+  TestPlan made = small();
+  firstOf(made).operation.Reset();
+  auto executor = runAlone(made.plan);
+  EXPECT_EQ(executor.status().code(), StatusCode::refused);
+  EXPECT_NE(executor.status().message().find("operation, expected one of this version but got kind 0"),
+            std::string::npos)
+      << executor.status().message();
 }
 
 TEST(Refusal, PortsOutsideOfHostSpace) {
