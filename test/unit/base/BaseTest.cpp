@@ -1,0 +1,96 @@
+//===- BaseTest.cpp - digest, text and status --------------------------------------------===//
+//
+// SHA-256 against the examples of FIPS 180-4 and its pieces against the whole.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/base/DType.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+std::string digestOf(const std::string &text) {
+  return toHex(sha256({reinterpret_cast<const std::uint8_t *>(text.data()), text.size()}));
+}
+
+TEST(Sha256, KnownDigests) {
+  EXPECT_EQ(digestOf(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(digestOf("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(digestOf("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(digestOf(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, PiecesGiveTheSame) {
+  std::vector<std::uint8_t> bytes(300);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = std::uint8_t(i * 7);
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    Sha256 hash;
+    hash.update(std::span<const std::uint8_t>(bytes).first(cut));
+    hash.update(std::span<const std::uint8_t>(bytes).subspan(cut));
+    ASSERT_EQ(hash.finish(), sha256(bytes)) << cut;
+  }
+}
+
+TEST(Text, Bytes) {
+  EXPECT_EQ(formatBytes(0), "0 B");
+  EXPECT_EQ(formatBytes(1023), "1023 B");
+  EXPECT_EQ(formatBytes(1536), "1.50 KiB");
+  EXPECT_EQ(formatBytes(std::uint64_t(24) << 20), "24.00 MiB");
+  EXPECT_EQ(formatBytesExact(300), "300 B");
+  EXPECT_EQ(formatBytesExact(1536), "1536 (1.50 KiB)");
+  EXPECT_EQ(formatBytes(~std::uint64_t(0)), "16.00 EiB");
+}
+
+TEST(Text, ShapesAndNumbers) {
+  EXPECT_EQ(formatShape(std::vector<std::int64_t>{}), "");
+  EXPECT_EQ(formatShape(std::vector<std::int64_t>{4, 64}), "4x64");
+  EXPECT_EQ(formatNumber(0.1), "0.1");
+  EXPECT_EQ(formatNumber(1), "1");
+  EXPECT_EQ(padRight("ab", 4), "ab  ");
+  EXPECT_EQ(padLeft("ab", 4), "  ab");
+  EXPECT_EQ(padLeft("abcdef", 4), "abcdef");
+}
+
+TEST(Status, CarriesCodeMessageAndNotes) {
+  EXPECT_TRUE(Status::ok().isOk());
+  const Status status = refusedError("no").withNote("why");
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_EQ(status.message(), "no");
+  EXPECT_EQ(status.notes(), std::vector<std::string>{"why"});
+}
+
+Result<int> half(int value) {
+  if (value % 2 != 0)
+    return inputError("odd");
+  return value / 2;
+}
+
+Status quarter(int value, int &out) {
+  SLUICE_ASSIGN_OR_RETURN(const int once, half(value));
+  SLUICE_ASSIGN_OR_RETURN(out, half(once));
+  return Status::ok();
+}
+
+TEST(Result, PassesErrorsOn) {
+  int out = 0;
+  EXPECT_TRUE(quarter(8, out).isOk());
+  EXPECT_EQ(out, 2);
+  EXPECT_EQ(quarter(6, out).message(), "odd");
+}
+
+TEST(DType, BytesAndNames) {
+  EXPECT_EQ(dtypeBytes(DType::f64), 8u);
+  EXPECT_EQ(dtypeBytes(DType::bf16), 2u);
+  EXPECT_EQ(dtypeName(DType::u8), "u8");
+  EXPECT_TRUE(isFloat(DType::f16));
+  EXPECT_FALSE(isFloat(DType::i32));
+}
+
+} // namespace
+} // namespace sluice

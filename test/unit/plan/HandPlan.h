@@ -1,0 +1,76 @@
+//===- HandPlan.h - a small good plan, made by hand, for tests to spoil ------------------===//
+//
+// Two ranks, two units of one parameter each ('a' of 3 rows, so padded; 'b' of 4), two micro-batches with gradients
+// accumulated and reduced at the last, streams for compute, gather and reduction, and an update. Instructions and
+// buffers are found by name. The numbers that its kernels would compute mean nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_UNIT_PLAN_HANDPLAN_H
+#define SLUICE_TEST_UNIT_PLAN_HANDPLAN_H
+
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+using Shape = std::vector<std::int64_t>;
+
+class HandPlan {
+public:
+  HandPlan();
+
+  plan::PlanT plan;
+
+  plan::InstructionT &at(const std::string &label);
+  std::uint32_t index(const std::string &label) const { return labels.at(label); }
+  plan::BufferT &buffer(const std::string &name) { return *plan.buffers[buffers.at(name)]; }
+  std::uint32_t bufferId(const std::string &name) const { return buffers.at(name); }
+  plan::LaunchT &launch(const std::string &label) { return *at(label).operation.AsLaunch(); }
+  plan::CollectiveT &collective(const std::string &label) { return *at(label).operation.AsCollective(); }
+  plan::EntryT &entry() { return *plan.entries[0]; }
+  plan::SectionT &section(std::size_t s) { return *entry().sections[s]; }
+  plan::ParameterT &parameter(const std::string &name);
+
+  /// Removes an instruction by making it one that does nothing: a record of an event that nothing waits for.
+  void drop(const std::string &label);
+  /// Exchanges two instructions of one section.
+  void exchange(const std::string &first, const std::string &second);
+  /// Sets digest and versions.
+  void seal();
+
+  std::unique_ptr<plan::ViewT> view(const std::string &name, Shape shape = {}) const;
+
+private:
+  void addBuffer(const std::string &name, plan::BufferClass bufferClass, Shape shape, std::uint64_t offset,
+                 plan::Space space = plan::Space::device);
+  void addParameter(const std::string &name, std::int64_t rows, std::uint32_t unit);
+  plan::InstructionT &add(const std::string &label, const std::string &stream, plan::Phase phase, int unit);
+  void addLaunch(const std::string &label, plan::Phase phase, int unit, const std::string &kernel,
+                 std::vector<std::unique_ptr<plan::ViewT>> inputs, std::vector<std::unique_ptr<plan::ViewT>> outputs);
+  void addCollective(const std::string &label, plan::Phase phase, int unit, plan::CollectiveKind kind,
+                     std::unique_ptr<plan::ViewT> source, std::unique_ptr<plan::ViewT> destination);
+  void addRecord(const std::string &label, const std::string &stream, plan::Phase phase);
+  void addWait(const std::string &record, const std::string &stream, plan::Phase phase);
+  void addRelease(const std::string &label, const std::string &name, int unit);
+  void addCopy(const std::string &label, plan::Phase phase, std::unique_ptr<plan::ViewT> source,
+               std::unique_ptr<plan::ViewT> destination);
+  std::unique_ptr<plan::ViewT> shard(const std::string &name, std::int64_t rows) const;
+  void lives(const std::string &name, const std::string &first, const std::string &last);
+  void addTables();
+  void addForward();
+  void addBackward();
+  void addUpdate();
+  void addLifespans();
+
+  std::map<std::string, std::uint32_t> labels;
+  std::map<std::string, std::uint32_t> buffers;
+  std::map<std::string, std::uint32_t> events;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_UNIT_PLAN_HANDPLAN_H

@@ -1,0 +1,277 @@
+//===- ReportTest.cpp - what reports say of the hand-made plan ------------------------------===//
+//
+// describe's JSON by its contract, the printed form against a golden file, memory, schedule, diff, and the commands.
+//
+//===----------------------------------------------------------------------===//
+#include "HandPlan.h"
+
+#include "runtime/plan/Commands.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Diff.h"
+#include "runtime/plan/Memory.h"
+#include "runtime/plan/Printer.h"
+#include "runtime/plan/Profile.h"
+#include "runtime/plan/Schedule.h"
+#include "runtime/plan/Serialize.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sluice::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string events(const Json &json, int microbatch, const std::string &phase) {
+  std::string text;
+  for (const Json &event : json["events"])
+    if (event["microbatch"] == microbatch && event["phase"] == phase)
+      text += (text.empty() ? "" : " ") + event["what"].get<std::string>() + "(" + event["unit"].get<std::string>() + ")";
+  return text;
+}
+
+TEST(Describe, Head) {
+  HandPlan hand;
+  const Json json = describePlan(hand.plan);
+  EXPECT_EQ(json["format"], 1);
+  EXPECT_EQ(json["digest"], digestText(hand.plan));
+  EXPECT_EQ(json["name"], "hand");
+  EXPECT_EQ(json["target"], "cpu");
+  EXPECT_EQ(json["world"], 2);
+  EXPECT_EQ(json["mesh"], Json::parse(R"([{"axis": "replicate", "size": 1}, {"axis": "shard", "size": 2}])"));
+  EXPECT_EQ(json["arenas"][0],
+            Json::parse(R"({"space": "device", "bytes": 1024, "persistent": 256, "peak_live": )" +
+                        std::to_string(hand.plan.arenas[0]->peak_live) + R"(, "workspace": 128})"));
+}
+
+TEST(Describe, Units) {
+  HandPlan hand;
+  const Json json = describePlan(hand.plan);
+  ASSERT_EQ(json["units"].size(), 2u);
+  EXPECT_EQ(json["units"][0]["name"], "a");
+  EXPECT_EQ(json["units"][0]["bytes"], 48);
+  const Json &parameter = json["units"][0]["parameters"][0];
+  EXPECT_EQ(parameter["name"], "a.weight");
+  EXPECT_EQ(parameter["shape"], Json({3, 4}));
+  EXPECT_EQ(parameter["dim"], 0);
+  EXPECT_EQ(parameter["local"], Json({2, 4}));
+  EXPECT_EQ(parameter["padding"], 4);
+}
+
+TEST(Describe, EventsOfEachMicrobatch) {
+  HandPlan hand;
+  hand.at("grad b").recompute = true;
+  hand.at("grad a").recompute = true;
+  const Json json = describePlan(hand.plan);
+  EXPECT_EQ(events(json, 0, "forward"), "unshard(a) unshard(b)");
+  EXPECT_EQ(events(json, 1, "forward"), "unshard(a) unshard(b)");
+  EXPECT_EQ(events(json, 0, "backward"), "recompute(b) reshard(b) recompute(a) reshard(a)");
+  EXPECT_EQ(events(json, 1, "backward"), "recompute(b) reshard(b) reduce(b) recompute(a) reshard(a) reduce(a)");
+  // Strictly in order of issue over the whole step.
+  std::int64_t last = -1;
+  for (const Json &event : json["events"]) {
+    EXPECT_GT(event["i"].get<std::int64_t>(), last);
+    last = event["i"];
+  }
+}
+
+TEST(Describe, AllReduceOfAWholeUnitIsItsReduction) {
+  HandPlan hand;
+  plan::CollectiveT &collective = hand.collective("reduce b");
+  collective.kind = plan::CollectiveKind::all_reduce;
+  EXPECT_EQ(unitEvent(hand.plan, hand.at("reduce b")), "all_reduce");
+  hand.parameter("b.weight").dim = -1;
+  EXPECT_EQ(unitEvent(hand.plan, hand.at("reduce b")), "reduce");
+}
+
+TEST(Describe, Collectives) {
+  HandPlan hand;
+  const Json json = describePlan(hand.plan);
+  // Two gathers in each micro-batch, two reductions in the last.
+  ASSERT_EQ(json["collectives"].size(), 6u);
+  const Json &first = json["collectives"][0];
+  EXPECT_EQ(first["kind"], "all_gather");
+  EXPECT_EQ(first["axis"], "shard");
+  EXPECT_EQ(first["unit"], "a");
+  EXPECT_EQ(first["dtype"], "f32");
+  EXPECT_EQ(first["op"], "none");
+  EXPECT_EQ(first["group"], 2);
+  EXPECT_EQ(first["bytes_in"], 32);
+  EXPECT_EQ(first["bytes_out"], 64);
+  EXPECT_EQ(first["stream"], "gather");
+  const Json &last = json["collectives"][5];
+  EXPECT_EQ(last["kind"], "reduce_scatter");
+  EXPECT_EQ(last["op"], "mean");
+  EXPECT_EQ(last["microbatch"], 1);
+  EXPECT_EQ(last["phase"], "backward");
+  hand.at("reduce b").unit = -1;
+  EXPECT_TRUE(describePlan(hand.plan)["collectives"][4]["unit"].is_null());
+}
+
+TEST(Describe, Memory) {
+  HandPlan hand;
+  const Json memory = describePlan(hand.plan)["memory"];
+  std::string names;
+  for (const Json &point : memory["points"])
+    names += point["name"].get<std::string>() + " ";
+  EXPECT_EQ(names, "start after_forward after_loss after_backward after_update end ");
+  EXPECT_EQ(memory["points"][0]["bytes"], 128) << "four shards of 32 bytes persist";
+  EXPECT_EQ(memory["peak"]["bytes"], hand.plan.arenas[0]->peak_live + 128);
+  std::uint64_t sum = 0;
+  for (const auto &[name, bytes] : memory["peak"]["by_class"].items())
+    sum += bytes.get<std::uint64_t>();
+  EXPECT_EQ(memory["peak"]["by_class"].size(), 11u);
+  EXPECT_EQ(sum, memory["peak"]["bytes"]);
+  EXPECT_EQ(memory["peak"]["by_class"]["workspace"], 128);
+  EXPECT_EQ(memory["peak"]["by_class"]["parameter"], 64);
+  EXPECT_EQ(memory["predicted_process"], 2 * (1024 + 128 + 192));
+}
+
+TEST(Describe, Text) {
+  const std::string text = describePlanText(HandPlan().plan);
+  EXPECT_NE(text.find("plan 'hand' for 2 ranks (replicate 1, shard 2) on cpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("micro-batches 2 of 2 rows of 4 tokens"), std::string::npos) << text;
+  EXPECT_NE(text.find("6 collectives"), std::string::npos) << text;
+}
+
+TEST(Printer, MatchesTheGoldenFile) {
+  std::ifstream file(std::string(SLUICE_PLAN_TEST_FOLDER) + "/hand.txt");
+  std::ostringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(printPlan(HandPlan().plan), golden.str());
+}
+
+TEST(Profile, CountsReplacedBytesOnce) {
+  HandPlan hand;
+  const EntryProfile profile = profileEntry(hand.plan, 0, plan::Space::device);
+  EXPECT_EQ(profile.peakBytes, hand.plan.arenas[0]->peak_live);
+  EXPECT_EQ(profile.live[hand.index("grad b")], profile.live[hand.index("loss")]);
+}
+
+TEST(Memory, TextHasClassesTensorsAndAPicture) {
+  HandPlan hand;
+  const std::string plain = memoryText(hand.plan, false);
+  EXPECT_NE(plain.find("gathered"), std::string::npos);
+  EXPECT_NE(plain.find("a.weight.momentum_buffer f32[2x4]"), std::string::npos) << plain;
+  EXPECT_NE(plain.find("#"), std::string::npos);
+  for (char c : plain)
+    EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  EXPECT_NE(memoryText(hand.plan, true).find("█"), std::string::npos);
+  const Json json = memoryJson(hand.plan);
+  EXPECT_EQ(json["predicted_process"], 2 * (1024 + 128 + 192));
+  EXPECT_EQ(json["spaces"][0]["peak"]["tensors"][0]["bytes"], 64);
+}
+
+TEST(Memory, Bars) {
+  const std::uint64_t values[] = {0, 4, 8};
+  EXPECT_EQ(drawBars(values, 3, 2, false, ""), "        8 B |  #\n        0 B | ##\n");
+}
+
+TEST(Schedule, WorkLastsUntilAnotherStreamWaits) {
+  HandPlan hand;
+  const std::vector<ScheduledWork> work = scheduleOf(hand.plan, hand.entry());
+  // gather a, copy x, h: the gather is waited for before h.
+  EXPECT_EQ(work[0].until, 2u);
+  EXPECT_EQ(work[1].until, 3u) << "the gather of b waits for h, and with it for what comes before";
+  const std::string plain = scheduleText(hand.plan, false);
+  EXPECT_NE(plain.find("units: 0=a 1=b"), std::string::npos) << plain;
+  for (const char *row : {"phase   |", "compute |", "gather  |", "reduce  |"})
+    EXPECT_NE(plain.find(row), std::string::npos) << plain;
+  for (char c : plain)
+    EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  EXPECT_EQ(scheduleJson(hand.plan)["entries"][0]["streams"][1]["work"].size(), 4u);
+}
+
+TEST(Diff, OfAPlanWithItself) {
+  HandPlan first, second;
+  second.plan.name = "other";
+  second.plan.recipe.clear();
+  EXPECT_TRUE(diffPlans(first.plan, second.plan).same());
+}
+
+TEST(Diff, ShowsFactsAndInstructions) {
+  HandPlan first, second;
+  second.plan.arenas[0]->bytes = 2048;
+  second.drop("reduce waits: step done");
+  second.plan.mesh[0]->size = 3;
+  const PlanDifference difference = diffPlans(first.plan, second.plan);
+  EXPECT_EQ(difference.facts,
+            (std::vector<std::string>{"! arena device bytes: 1024 -> 2048", "! mesh replicate: 1 -> 3"}));
+  ASSERT_EQ(difference.entries.size(), 1u);
+  EXPECT_EQ(difference.entries[0].removed, 1u);
+  EXPECT_EQ(difference.entries[0].added, 1u);
+  EXPECT_NE(difference.toText().find("+ 38 reduce all update: record 9"), std::string::npos) << difference.toText();
+}
+
+class Commands : public testing::Test {
+protected:
+  std::string write(HandPlan &hand, const std::string &name) {
+    const std::string path = testing::TempDir() + "sluice-command-" + name;
+    const std::vector<std::uint8_t> bytes = serializePlan(hand.plan);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+    written.push_back(path);
+    return path;
+  }
+  void TearDown() override {
+    for (const std::string &path : written)
+      std::filesystem::remove(path);
+  }
+  std::vector<std::string> written;
+};
+
+TEST_F(Commands, GoodPlan) {
+  HandPlan hand;
+  const std::string path = write(hand, "good.plan");
+  for (const char *name : {"describe", "print", "check", "memory", "schedule"})
+    for (bool json : {false, true}) {
+      const PlanAnswer answer = runPlanCommand({name, {path}, json, false});
+      EXPECT_TRUE(answer.status.isOk()) << name << " " << answer.status.message();
+      EXPECT_FALSE(answer.text.empty());
+      EXPECT_EQ(Json::accept(answer.text), json) << name;
+    }
+  EXPECT_NE(runPlanCommand({"check", {path}, false, false}).text.find("proved"), std::string::npos);
+}
+
+TEST_F(Commands, BadPlan) {
+  HandPlan hand;
+  hand.drop("compute waits: b gathered");
+  const std::string path = write(hand, "bad.plan");
+  const PlanAnswer check = runPlanCommand({"check", {path}, false, false});
+  EXPECT_EQ(int(check.status.code()), 4);
+  EXPECT_NE(check.text.find("refused"), std::string::npos);
+  const PlanAnswer json = runPlanCommand({"check", {path}, true, false});
+  EXPECT_FALSE(Json::parse(json.text)["sound"].get<bool>());
+  EXPECT_EQ(int(runPlanCommand({"describe", {path}, true, false}).status.code()), 4);
+  EXPECT_TRUE(runPlanCommand({"describe", {path}, true, false}).text.empty());
+  // A refused plan can be printed, to see why.
+  const PlanAnswer print = runPlanCommand({"print", {path}, false, false});
+  EXPECT_EQ(int(print.status.code()), 4);
+  EXPECT_NE(print.text.find("all_gather"), std::string::npos);
+}
+
+TEST_F(Commands, Diff) {
+  HandPlan first, second;
+  second.plan.sequence = 5;
+  second.drop("reduce waits: step done");
+  const std::string a = write(first, "a.plan"), b = write(second, "b.plan");
+  EXPECT_EQ(runPlanCommand({"diff", {a, a}, false, false}).exitCode, 0);
+  EXPECT_EQ(runPlanCommand({"diff", {a, b}, false, false}).exitCode, 1);
+  EXPECT_FALSE(Json::parse(runPlanCommand({"diff", {a, b}, true, false}).text)["same"].get<bool>());
+  EXPECT_EQ(int(runPlanCommand({"diff", {a, "/nowhere.plan"}, false, false}).status.code()), 1);
+}
+
+TEST_F(Commands, MissingOnes) {
+  for (auto [name, what] : {std::pair("explain", "log of the compiler's decisions"),
+                            std::pair("simulate", "description of a machine"), std::pair("pack", "placement problem")}) {
+    const PlanAnswer answer = runPlanCommand({name, {"x.plan"}, false, false});
+    EXPECT_EQ(answer.status.code(), StatusCode::usage);
+    EXPECT_NE(answer.status.message().find(what), std::string::npos) << answer.status.message();
+  }
+}
+
+} // namespace
+} // namespace sluice::test
