@@ -21,9 +21,7 @@ struct BoundView {
   /// Bytes from one repetition to the next.
   std::uint64_t stride = 0;
 
-  void *at(std::uint32_t repetition) const {
-    return static_cast<std::byte *>(operand.data) + repetition * stride;
-  }
+  void *at(std::uint32_t repetition) const { return static_cast<std::byte *>(operand.data) + repetition * stride; }
 };
 
 /// Binds views for one rank.

@@ -108,8 +108,8 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
     trace->records[trace->used++] = {place.entry, place.index, repetition, begin, now()};
   if (status.isOk())
     return status;
-  Status named(status.code(), "rank " + std::to_string(context.rank) + ", " + describe(context.plan, place) + ": " +
-                                  status.message());
+  Status named(status.code(),
+               "rank " + std::to_string(context.rank) + ", " + describe(context.plan, place) + ": " + status.message());
   for (const std::string &note : status.notes())
     named.addNote(note);
   context.fail(named);

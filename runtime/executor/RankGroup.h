@@ -28,9 +28,11 @@ public:
   /// Runs `Status function(Executor &)` for every rank on that rank's thread; returns when all have returned.
   /// Allocates nothing.
   template <typename Function> Status forEachRank(Function &&function) {
-    return runOnAll([](void *context, Executor &executor) -> Status {
-      return (*static_cast<std::remove_reference_t<Function> *>(context))(executor);
-    }, const_cast<void *>(static_cast<const void *>(&function)));
+    return runOnAll(
+        [](void *context, Executor &executor) -> Status {
+          return (*static_cast<std::remove_reference_t<Function> *>(context))(executor);
+        },
+        const_cast<void *>(static_cast<const void *>(&function)));
   }
 
   /// Runs an entry point on all ranks and waits for it.

@@ -16,7 +16,9 @@ using CollectiveSuite = CommunicatorTest;
 const CallLabel label{7, "unit"};
 
 /// A value of rank `r` at element `i` whose sums round.
-float rounding(int r, std::size_t i) { return std::ldexp(1.0f + 0.37f * static_cast<float>(i % 11), (r * 7) % 23 - 11); }
+float rounding(int r, std::size_t i) {
+  return std::ldexp(1.0f + 0.37f * static_cast<float>(i % 11), (r * 7) % 23 - 11);
+}
 
 // Tests that a gather lands the chunks in order of rank, for uneven counts, empty segments, and several segments.
 TEST_P(CollectiveSuite, AllGatherLandsChunksInOrder) {
@@ -171,8 +173,7 @@ TEST_P(CollectiveSuite, MaxKeepsNaN) {
 }
 
 /// Sums of each type; `encode` makes an element of a small integer.
-template <typename T, typename Encode>
-void sumsOf(const CommunicatorBackend &backend, DType dtype, Encode &&encode) {
+template <typename T, typename Encode> void sumsOf(const CommunicatorBackend &backend, DType dtype, Encode &&encode) {
   auto world = backend.create(3);
   forRanks(3, [&](int r) {
     auto communicator = world->create(r, everybody(3), "types");
@@ -301,7 +302,7 @@ TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
 TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
   constexpr int ranks = 128;
   SLUICE_NEEDS_RANKS(ranks);
-  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{17, 257}, {17, 1},  {64, 312}, {64, 1},
+  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{17, 257}, {17, 1},   {64, 312}, {64, 1},
                                                                    {64, 64},  {512, 64}, {256, 1},  {64, 297}};
   auto world = backend().create(ranks);
   forRanks(ranks, [&](int r) {

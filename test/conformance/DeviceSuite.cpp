@@ -161,11 +161,12 @@ TEST_P(DeviceSuite, WaitIsForTheRecordBeforeIt) {
   ASSERT_TRUE(device->enqueue(0, waitAt(first), 0).isOk());
   ASSERT_TRUE(device->record(0, 0).isOk());
   ASSERT_TRUE(device->wait(1, 0).isOk());
-  ASSERT_TRUE(device->enqueue(1, command([&](std::uint32_t) {
-                                ran.open();
-                                return Status();
-                              }),
-                              0)
+  ASSERT_TRUE(device
+                  ->enqueue(1, command([&](std::uint32_t) {
+                              ran.open();
+                              return Status();
+                            }),
+                            0)
                   .isOk());
   ASSERT_TRUE(device->enqueue(0, waitAt(second), 0).isOk());
   ASSERT_TRUE(device->record(0, 0).isOk());
@@ -264,9 +265,9 @@ TEST_P(DeviceSuite, MemoryIsZeroedAlignedAndCounted) {
 TEST_P(DeviceSuite, TooMuchMemoryIsAnError) {
   Result<void *> memory = device->allocate(MemorySpace::device, std::uint64_t(1) << 60, "the arena of rank 3");
   ASSERT_FALSE(memory.isOk());
-  EXPECT_NE(memory.status().message().find(
-                "cannot get 1152921504606846976 bytes of device memory for the arena of rank 3"),
-            std::string::npos)
+  EXPECT_NE(
+      memory.status().message().find("cannot get 1152921504606846976 bytes of device memory for the arena of rank 3"),
+      std::string::npos)
       << memory.status().message();
   EXPECT_EQ(device->allocatedBytes(MemorySpace::device), 0u);
 }

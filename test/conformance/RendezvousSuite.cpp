@@ -221,10 +221,12 @@ TEST_P(RendezvousSuite, ImpossibleCallsEndTheGroup) {
     });
     return outcomes;
   };
-  both([](Communicator &c) { return c.broadcast({}, DType::f32, 2, {0, "x"}, nullptr); })
-      .expectAll("root of a broadcast, expected less than 2 but got 2");
-  both([](Communicator &c) { return c.allReduce({}, DType::f32, Reduction::none, 1, {0, "x"}, nullptr); })
-      .expectAll("reduction of a collective, expected sum, mean, premul_sum or max but got none");
+  both([](Communicator &c) {
+    return c.broadcast({}, DType::f32, 2, {0, "x"}, nullptr);
+  }).expectAll("root of a broadcast, expected less than 2 but got 2");
+  both([](Communicator &c) {
+    return c.allReduce({}, DType::f32, Reduction::none, 1, {0, "x"}, nullptr);
+  }).expectAll("reduction of a collective, expected sum, mean, premul_sum or max but got none");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RendezvousSuite, testing::ValuesIn(communicatorBackends()),

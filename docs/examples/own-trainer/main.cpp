@@ -1,4 +1,5 @@
-// A trainer of one's own: loads a plan, feeds batches, sets the learning rate, reads losses. README.md says how to build.
+// A trainer of one's own: loads a plan, feeds batches, sets the learning rate, reads losses. README.md says how to
+// build.
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Reader.h"
 

@@ -18,7 +18,7 @@ TEST(Half, EveryF16ComesBack) {
       ASSERT_TRUE(std::isnan(f16ToFloat(floatToF16(value))));
       continue;
     }
-    float want = exponent == 31   ? INFINITY
+    float want = exponent == 31  ? INFINITY
                  : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
                                  : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
     if (half & 0x8000)

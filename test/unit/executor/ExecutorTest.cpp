@@ -56,8 +56,8 @@ TEST(Executor, RunsSectionsAndRepetitions) {
 // Tests each predicate over the repetitions: which of five repetitions add their power of ten.
 TEST(Executor, HonoursPredicates) {
   const std::vector<std::pair<plan::When, double>> cases = {
-      {plan::When::all, 11111},    {plan::When::first, 1},        {plan::When::not_first, 11110},
-      {plan::When::last, 10000},   {plan::When::not_last, 1111},  {plan::When::list, 1010},
+      {plan::When::all, 11111},  {plan::When::first, 1},       {plan::When::not_first, 11110},
+      {plan::When::last, 10000}, {plan::When::not_last, 1111}, {plan::When::list, 1010},
   };
   for (const auto &[when, want] : cases) {
     TestPlan made;
@@ -81,8 +81,7 @@ TEST(Executor, HonoursPredicates) {
       *x.as<float>(r) = power;
     ASSERT_TRUE((*executor)->runEntry("step").isOk());
     ASSERT_TRUE((*executor)->synchronize().isOk());
-    EXPECT_EQ(*(*executor)->output("step", "sum")->as<float>(), static_cast<float>(want))
-        << plan::EnumNameWhen(when);
+    EXPECT_EQ(*(*executor)->output("step", "sum")->as<float>(), static_cast<float>(want)) << plan::EnumNameWhen(when);
   }
 }
 
@@ -191,10 +190,13 @@ TEST(Executor, CopiesAndFillsWindows) {
   made.copy(s, made.view(from, {3, 2}, 7 * sizeof(float), {6, 3}), made.view(to, {3, 2}, 0, {1, 3}));
   made.port(entry.inputs, "from", made.view(from));
   made.port(entry.outputs, "to", made.view(to));
-  const std::vector<std::pair<plan::DType, std::uint64_t>> bits = {
-      {plan::DType::f32, 0x3fc00000}, {plan::DType::f64, 0x3ff8000000000000}, {plan::DType::bf16, 0x3fc0},
-      {plan::DType::f16, 0x3e00},     {plan::DType::i32, 1},                  {plan::DType::i64, 1},
-      {plan::DType::u8, 1}};
+  const std::vector<std::pair<plan::DType, std::uint64_t>> bits = {{plan::DType::f32, 0x3fc00000},
+                                                                   {plan::DType::f64, 0x3ff8000000000000},
+                                                                   {plan::DType::bf16, 0x3fc0},
+                                                                   {plan::DType::f16, 0x3e00},
+                                                                   {plan::DType::i32, 1},
+                                                                   {plan::DType::i64, 1},
+                                                                   {plan::DType::u8, 1}};
   for (const auto &[dtype, _] : bits) {
     const std::string name = plan::EnumNameDType(dtype);
     const auto filled = made.buffer(name, {2, 3}, dtype, host);
@@ -211,8 +213,7 @@ TEST(Executor, CopiesAndFillsWindows) {
   const float *got = (*executor)->output("step", "to")->as<float>();
   EXPECT_EQ(std::vector<float>(got, got + 6), std::vector<float>({7, 13, 19, 10, 16, 22}));
   for (const auto &[dtype, want] : bits) {
-    const auto *bytes =
-        static_cast<const std::byte *>((*executor)->output("step", plan::EnumNameDType(dtype))->at());
+    const auto *bytes = static_cast<const std::byte *>((*executor)->output("step", plan::EnumNameDType(dtype))->at());
     const std::size_t size = dtypeBytes(baseType(dtype));
     for (std::size_t i = 0; i < 6; ++i) {
       std::uint64_t value = 0;

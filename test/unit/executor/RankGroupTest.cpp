@@ -20,8 +20,22 @@ constexpr std::int64_t rows = 10, columns = 3;
 enum : std::uint32_t { compute, gather, reduce };
 
 /// Instructions of the sharded step, in order of issue.
-enum : std::uint32_t { waitUpdate, gatherIt, recordGather, waitGather, setGradient, addGradient, recordGradient,
-                       waitGradient, reduceIt, recordReduce, waitReduce, update, recordUpdate, giveOut };
+enum : std::uint32_t {
+  waitUpdate,
+  gatherIt,
+  recordGather,
+  waitGather,
+  setGradient,
+  addGradient,
+  recordGradient,
+  waitGradient,
+  reduceIt,
+  recordReduce,
+  waitReduce,
+  update,
+  recordUpdate,
+  giveOut
+};
 
 /// A parameter of 10 rows over W ranks, padded. For each of two micro-batches: gather, gradient = parameter + x summed
 /// over the micro-batches; then the mean over ranks comes into the shard, which it is subtracted from.
@@ -298,9 +312,8 @@ TEST(RankGroup, DestructionEndsWaitingRanks) {
   TestPlan made = sharded(2);
   auto group = RankGroup::create(made.plan);
   ASSERT_TRUE(group.isOk());
-  Status status = (*group)->forEachRank([](Executor &executor) {
-    return executor.rank() == 0 ? executor.runEntry("train_step") : Status();
-  });
+  Status status = (*group)->forEachRank(
+      [](Executor &executor) { return executor.rank() == 0 ? executor.runEntry("train_step") : Status(); });
   EXPECT_TRUE(status.isOk());
 }
 
@@ -313,8 +326,7 @@ TEST(RankGroup, DifferentDigestsAreRefused) {
   std::vector<std::thread> threads;
   for (int r = 0; r < 3; ++r)
     threads.emplace_back([&, r] {
-      statuses[static_cast<std::size_t>(r)] =
-          Executor::create(r == 2 ? b.plan : a.plan, world, r).status();
+      statuses[static_cast<std::size_t>(r)] = Executor::create(r == 2 ? b.plan : a.plan, world, r).status();
     });
   for (std::thread &thread : threads)
     thread.join();
