@@ -120,6 +120,7 @@ static void declare(CLI::App &app, CommandLine &line) {
   app.add_option("--order", line.order, "order of the data")
       ->check(CLI::IsMember({"sequential", "shuffled"}))
       ->capture_default_str();
+  app.add_flag("--overfit-one-batch", line.train.overfit, "every step takes the rows of the first");
   app.add_option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
       ->check(CLI::PositiveNumber);
   app.add_option("--log", line.train.log, "write run.jsonl here, one object a step");

@@ -1,9 +1,7 @@
 //===- TokenData.cpp - tokens to train on ------------------------------------------===//
 #include "runtime/train/TokenData.h"
-#include "runtime/train/DataOrder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <glob.h>
@@ -72,24 +70,6 @@ Result<TokenData> TokenData::open(const std::vector<std::string> &sources, const
   data.shape = shape;
   data.row.resize(shape.sequence + 1);
   data.raw.resize(std::max(checkedAtOnce, shape.sequence + 1) * 4);
-
-  constexpr std::string_view prefix = "random:";
-  for (const std::string &source : sources) {
-    if (!source.starts_with(prefix))
-      continue;
-    const char *begin = source.data() + prefix.size(), *end = source.data() + source.size();
-    auto [rest, error] = std::from_chars(begin, end, data.seed);
-    if (error != std::errc() || rest != end)
-      return inputError(fmt::format("data '{}', expected random:SEED with a whole number", source));
-    if (sources.size() != 1)
-      return inputError(fmt::format("data '{}', expected it to stand alone but got {} sources", source, sources.size()));
-    if (shape.vocabulary == 0)
-      return inputError(fmt::format("data '{}', expected a plan that bounds its tokens", source));
-    data.random = true;
-    data.sequenceCount = UINT64_MAX / 2;
-    return data;
-  }
-
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> paths, expand(sources));
   std::uint64_t total = 0;
   for (const std::string &path : paths) {
@@ -145,21 +125,14 @@ Status TokenData::read(std::uint64_t sequence, std::span<std::int32_t> tokens, s
   std::uint64_t length = shape.sequence;
   if (tokens.size() != length || targets.size() != length || sequence >= sequenceCount)
     return internalError(fmt::format("sequence {} of {} read with rows of {}", sequence, sequenceCount, tokens.size()));
-  if (random) {
-    for (std::uint64_t j = 0; j <= length; ++j)
-      row[j] = static_cast<std::int32_t>(mixBits(mixBits(mixBits(seed) ^ sequence) ^ j) % shape.vocabulary);
-  } else {
-    std::uint64_t first = sequence * length, have = 0;
-    for (const Source &source : files) {
-      if (have > length)
-        break;
-      std::uint64_t at = first + have;
-      if (at < source.before || at >= source.before + source.count)
-        continue;
-      std::uint64_t count = std::min(length + 1 - have, source.before + source.count - at);
-      SLUICE_RETURN_IF_ERROR(readTokens(source, at - source.before, std::span(row).subspan(have, count)));
-      have += count;
-    }
+  std::uint64_t first = sequence * length, have = 0;
+  for (const Source &source : files) {
+    std::uint64_t at = first + have;
+    if (have > length || at < source.before || at >= source.before + source.count)
+      continue;
+    std::uint64_t count = std::min(length + 1 - have, source.before + source.count - at);
+    SLUICE_RETURN_IF_ERROR(readTokens(source, at - source.before, std::span(row).subspan(have, count)));
+    have += count;
   }
   std::copy_n(row.begin(), length, tokens.begin());
   std::copy_n(row.begin() + 1, length, targets.begin());

@@ -1,6 +1,6 @@
 //===- TokenData.h - tokens to train on ------------------------------------------===//
 //
-// A stream of tokens out of files or out of a counter, read by the sequence. Sequence i of length T has the tokens
+// A stream of tokens out of files, read by the sequence. Sequence i of length T has the tokens
 // [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. Files are llm.c's .bin or plain bytes (one byte, one token);
 // several are read one after another. Everything that can be wrong with a file is found by open().
 //
@@ -26,10 +26,10 @@ struct TokenShape {
 
 class TokenData {
 public:
-  /// `sources`: paths, quoted globs, or the one source `random:SEED`.
+  /// `sources`: paths and quoted globs.
   static Result<TokenData> open(const std::vector<std::string> &sources, const TokenShape &shape);
 
-  /// Whole sequences: (tokens - 1) / T rounded down. Random data have no end.
+  /// Whole sequences: (tokens - 1) / T rounded down.
   std::uint64_t sequences() const { return sequenceCount; }
   /// Fills both rows, each `sequence` long.
   Status read(std::uint64_t sequence, std::span<std::int32_t> tokens, std::span<std::int32_t> targets);
@@ -50,8 +50,6 @@ private:
   Status checkVocabulary(const Source &source);
 
   TokenShape shape;
-  bool random = false;
-  std::uint64_t seed = 0;
   std::vector<Source> files;
   std::uint64_t sequenceCount = 0;
   /// Raw bytes of one read, and a row with its last target: kept, so that steps do not allocate.

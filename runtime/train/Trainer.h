@@ -1,8 +1,8 @@
 //===- Trainer.h - the loop over steps --------------------------------------------===//
 //
 // Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It
-// knows ports by their names and nothing of the model: inputs "tokens" and "targets" (a slice for each repetition),
-// "lr", "step" (from 1), "seed"; outputs "loss", "grad_norm", "guard".
+// knows ports by their names and nothing of the model: inputs "lr", "step" (from 1), "seed", every other one filled from the
+// data; outputs "loss", "grad_norm", "guard".
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
@@ -25,6 +25,8 @@ struct TrainOptions {
   std::vector<std::string> entries = {"train_step"};
   std::uint64_t seed = 0;
   bool shuffled = false;
+  /// Every step takes the rows of the first.
+  bool overfit = false;
   /// Safetensors file or folder; empty: the plan's initializers.
   std::string init;
   /// run.jsonl; empty: none.

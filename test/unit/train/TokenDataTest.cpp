@@ -65,28 +65,11 @@ TEST_F(TokenDataTest, TextIsBytesAndFilesFollowOneAnother) {
   EXPECT_EQ(read(*globbed, 1, 4), read(*data, 1, 4));
 }
 
-TEST_F(TokenDataTest, RandomDependsOnSeedAndSequenceAlone) {
-  Result<TokenData> a = TokenData::open({"random:7"}, {64, 4, 50}), b = TokenData::open({"random:7"}, {64, 4, 50});
-  Result<TokenData> c = TokenData::open({"random:8"}, {64, 4, 50});
-  ASSERT_TRUE(a.isOk() && b.isOk() && c.isOk());
-  Tokens five = read(*a, 5, 64);
-  read(*b, 1, 64);
-  EXPECT_EQ(five, read(*b, 5, 64));
-  EXPECT_NE(five, read(*b, 6, 64));
-  EXPECT_NE(five, read(*c, 5, 64));
-  for (std::int32_t token : five)
-    EXPECT_TRUE(token >= 0 && token < 50);
-  EXPECT_GT(std::set<std::int32_t>(five.begin(), five.end()).size(), 20u);
-}
-
 TEST_F(TokenDataTest, BadSources) {
   refuses({folder.path("none")}, {4, 1, 256}, "cannot read '" + folder.path("none") + "': No such file");
   refuses({folder.path("")}, {4, 1, 256}, "expected a regular file but got a directory");
   refuses({folder.path("*.none")}, {4, 1, 256}, "cannot read");
   refuses({folder.write("empty", "")}, {4, 1, 256}, "is empty, expected a token file or text");
-  refuses({"random:x"}, {4, 1, 256}, "expected random:SEED with a whole number");
-  refuses({"random:1", "random:2"}, {4, 1, 256}, "expected it to stand alone but got 2 sources");
-  refuses({"random:1"}, {4, 1, 0}, "expected a plan that bounds its tokens");
   refuses({}, {4, 1, 256}, "shorter than one batch");
 }
 

@@ -185,11 +185,14 @@ TEST_F(TrainerTest, FullDiskIsAnError) {
   expectError(train(fake, given, observer), StatusCode::input, "cannot write '/dev/full': No space left on device");
 }
 
-TEST_F(TrainerTest, UnknownInputIsAnError) {
-  PlanBuilder builder({{"shard", 1}});
-  builder.entry("train_step").inputs.push_back(builder.port("image", plan::DType::f32, {2}));
-  FakeRanks fake(std::move(builder.plan));
-  expectError(train(fake, options(), observer), StatusCode::input, "has an input 'image'");
+TEST_F(TrainerTest, OverfitRepeatsTheFirstBatch) {
+  FakeRanks fake = ranks();
+  TrainOptions given = options(3);
+  given.overfit = true;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(fed[1], fed[0]);
+  EXPECT_EQ(fed[2], fed[0]);
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 TEST_F(TrainerTest, InitRunsWithTheSeedAndWeightsComeOnTop) {

@@ -1,0 +1,96 @@
+//===- InputData.cpp - what an entry point's inputs are filled from -------------===//
+#include "runtime/train/InputData.h"
+#include "runtime/train/RandomData.h"
+#include "runtime/train/TokenData.h"
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace sluice {
+
+std::uint64_t rowElements(const plan::PortT &port) {
+  std::uint64_t elements = 1;
+  for (std::size_t d = 1; d < port.view->shape.size(); ++d)
+    elements *= static_cast<std::uint64_t>(port.view->shape[d]);
+  return elements;
+}
+
+namespace {
+
+/// Tokens for a port "tokens", and for "targets" the same one token later.
+class TokenInput : public InputData {
+public:
+  TokenInput(TokenData data, std::size_t tokens, std::size_t targets, std::uint64_t length)
+      : data(std::move(data)), tokens(tokens), targets(targets), unused(length) {}
+
+  std::uint64_t samples() const override { return data.sequences(); }
+  Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {
+    return data.read(sample, row(rows, tokens), row(rows, targets));
+  }
+
+  static constexpr std::size_t none = SIZE_MAX;
+
+private:
+  std::span<std::int32_t> row(std::span<const std::span<std::byte>> rows, std::size_t port) {
+    if (port == none)
+      return unused;
+    return {reinterpret_cast<std::int32_t *>(rows[port].data()), rows[port].size() / sizeof(std::int32_t)};
+  }
+
+  TokenData data;
+  std::size_t tokens, targets;
+  /// Takes what the model has no port for.
+  std::vector<std::int32_t> unused;
+};
+
+} // namespace
+
+static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::string> &sources,
+                                                     const std::vector<const plan::PortT *> &ports) {
+  std::size_t tokens = TokenInput::none, targets = TokenInput::none;
+  TokenShape shape;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const plan::PortT &port = *ports[i];
+    if (port.name != "tokens" && port.name != "targets")
+      return inputError(fmt::format("the model has an input '{}', expected only tokens and targets with these data",
+                                    port.name))
+          .withNote("random:SEED fills inputs of any name");
+    (port.name == "tokens" ? tokens : targets) = i;
+    if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
+        port.view->shape != ports[0]->view->shape)
+      return refusedError(fmt::format("input '{}' of the plan, expected i32 rows of one length but got {} of {} dims",
+                                      port.name, dtypeName(baseType(port.view->dtype)), port.view->shape.size()));
+    if (port.limit && (!shape.vocabulary || port.limit < shape.vocabulary))
+      shape.vocabulary = port.limit;
+  }
+  shape.rows = static_cast<std::uint64_t>(ports[0]->view->shape[0]);
+  shape.sequence = rowElements(*ports[0]);
+  SLUICE_ASSIGN_OR_RETURN(TokenData data, TokenData::open(sources, shape));
+  return std::unique_ptr<InputData>(std::make_unique<TokenInput>(std::move(data), tokens, targets, shape.sequence));
+}
+
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
+                                                 const std::vector<const plan::PortT *> &ports) {
+  for (const plan::PortT *port : ports)
+    if (port->view->shape.empty() || port->view->shape[0] != ports[0]->view->shape[0])
+      return inputError(fmt::format("input '{}' of the plan, expected {} rows like input '{}' but got another first dim",
+                                    port->name, ports[0]->view->shape.empty() ? 1 : ports[0]->view->shape[0],
+                                    ports[0]->name));
+  constexpr std::string_view prefix = "random:";
+  for (const std::string &source : sources) {
+    if (!source.starts_with(prefix))
+      continue;
+    std::uint64_t seed = 0;
+    const char *begin = source.data() + prefix.size(), *end = source.data() + source.size();
+    auto [rest, error] = std::from_chars(begin, end, seed);
+    if (error != std::errc() || rest != end)
+      return inputError(fmt::format("data '{}', expected random:SEED with a whole number", source));
+    if (sources.size() != 1)
+      return inputError(
+          fmt::format("data '{}', expected it to stand alone but got {} sources", source, sources.size()));
+    return openRandomData(seed, ports);
+  }
+  return openTokens(sources, ports);
+}
+
+} // namespace sluice

@@ -1,0 +1,34 @@
+//===- InputData.h - what an entry point's inputs are filled from ---------------===//
+//
+// Data are a sequence of samples; sample i gives one row to each input port. Token files give tokens and targets,
+// random:SEED gives any input its numbers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_INPUTDATA_H
+#define SLUICE_RUNTIME_TRAIN_INPUTDATA_H
+
+#include "runtime/train/Ranks.h"
+
+#include <memory>
+
+namespace sluice {
+
+class InputData {
+public:
+  virtual ~InputData() = default;
+  /// Number of samples.
+  virtual std::uint64_t samples() const = 0;
+  /// Fills one row of each port, in the order of the ports given to openInputData().
+  virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
+};
+
+/// Opens data for these ports, whose first dims are rows of one sample each. Everything that can be wrong is found here.
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
+                                                 const std::vector<const plan::PortT *> &ports);
+
+/// Elements of one row of a port.
+std::uint64_t rowElements(const plan::PortT &port);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_INPUTDATA_H
