@@ -108,7 +108,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
   Value losses = SubtractOp::create(builder, location, lse, picked);
 
-  Value ignored = makeConstant(builder, location, getIgnoreIndex(), tensorOf({}, index));
+  Value ignored = makeConstant(builder, location, static_cast<int64_t>(getIgnoreIndex()), tensorOf({}, index));
   Value counts = compare(getTargets(), ignored, "ne");
   auto all = builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(rows.size())));
   Value loss = SelectOp::create(builder, location, counts, losses, zero);

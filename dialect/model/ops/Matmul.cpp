@@ -217,6 +217,17 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
+/// True where both ops stand in the same outermost module and checkpoint: what a fused op reads must be there when it
+/// runs, and a module's parameters are there only for the module's ops.
+bool sharesScope(Operation *a, Operation *b) {
+  auto outermost = [](Operation *op) {
+    auto path = op->getAttrOfType<StringAttr>("model.block");
+    return path ? path.getValue().split('/').first : StringRef();
+  };
+  return a->getBlock() == b->getBlock() && outermost(a) == outermost(b) &&
+         a->getAttr("model.checkpoint") == b->getAttr("model.checkpoint");
+}
+
 /// Both patterns look at an add of a product and another value, in either order.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -227,7 +238,7 @@ struct FuseIntoProduct : OpRewritePattern<AddOp> {
     for (unsigned side = 0; side < 2; ++side) {
       MatmulOp product = soleProduct(add.getOperand(side));
       Value other = add.getOperand(1 - side);
-      if (!product || product->getBlock() != add->getBlock() || !typeAgrees(product.getType(), add.getType()) ||
+      if (!product || !sharesScope(product, add) || !typeAgrees(product.getType(), add.getType()) ||
           !fits(product, other))
         continue;
       Value bias = product.getBias(), residual = product.getResidual();

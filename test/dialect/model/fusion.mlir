@@ -1,0 +1,59 @@
+// RUN: sluice-opt %s -model-fuse | FileCheck %s
+// RUN: sluice-opt %s -model-fuse > %t.once
+// RUN: sluice-opt %t.once -model-fuse | diff %t.once -
+// Tests the fusions that op families contribute, and where they must not apply.
+
+// CHECK-LABEL: func.func @bias_and_residual
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[R:.*]]: tensor<2x3x5xf32>)
+// CHECK-NEXT: %[[Y:.*]] = model.matmul %[[X]], %[[W]] bias(%[[B]]) residual(%[[R]]) {model.block = "h.0"}
+// CHECK-NEXT: return %[[Y]]
+func.func @bias_and_residual(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %r: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> attributes {model.entry = "forward"} {
+  %0 = model.matmul %x, %w {model.block = "h.0/mlp/proj"} : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
+  %1 = model.add %0, %b {model.block = "h.0/mlp/proj"} : (tensor<2x3x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+  %2 = model.add %r, %1 {model.block = "h.0"} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// A transposed product keeps its attributes; the bias may stand first.
+// CHECK-LABEL: func.func @transposed
+// CHECK-NEXT: model.matmul %{{.*}}, %{{.*}} bias(%{{.*}}) {transpose_rhs}
+// CHECK-NEXT: return
+func.func @transposed(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<5xf32>) -> tensor<3x5xf32> attributes {model.entry = "forward"} {
+  %0 = model.matmul %x, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
+  %1 = model.add %b, %0 : (tensor<5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
+// The product is read by another op as well.
+// CHECK-LABEL: func.func @two_uses
+// CHECK-NEXT: model.matmul %{{[^ ]*}}, %{{[^ ]*}} :
+// CHECK-NEXT: model.add
+func.func @two_uses(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "forward"} {
+  %0 = model.matmul %x, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.add %0, %b : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+  return %0, %1 : tensor<3x5xf32>, tensor<3x5xf32>
+}
+
+// The weight of block h.0 is not there for ops of block h.1.
+// CHECK-LABEL: func.func @two_blocks
+// CHECK-NEXT: model.matmul %{{[^ ]*}}, %{{[^ ]*}} {model.block = "h.0"}
+// CHECK-NEXT: model.add
+func.func @two_blocks(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> tensor<3x5xf32> attributes {model.entry = "forward"} {
+  %0 = model.matmul %x, %w {model.block = "h.0"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.add %0, %r {model.block = "h.1"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
+// A sum that is larger than the product, and a column, are no bias and no residual.
+// CHECK-LABEL: func.func @broadcast
+// CHECK-NEXT: model.matmul %{{[^ ]*}}, %{{[^ ]*}} :
+// CHECK-NEXT: model.add
+// CHECK-NEXT: model.matmul %{{[^ ]*}}, %{{[^ ]*}} :
+// CHECK-NEXT: model.add
+func.func @broadcast(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<2x3x5xf32>, %c: tensor<3x1xf32>) -> (tensor<2x3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "forward"} {
+  %0 = model.matmul %x, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.add %0, %r : (tensor<3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %2 = model.matmul %x, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = model.add %2, %c : (tensor<3x5xf32>, tensor<3x1xf32>) -> tensor<3x5xf32>
+  return %1, %3 : tensor<2x3x5xf32>, tensor<3x5xf32>
+}

@@ -1,0 +1,211 @@
+// RUN: sluice-opt %s -model-show-sharding-rules | FileCheck %s
+// Tests the sharding rule of every op.
+
+module attributes {model.name = "all"} {
+  model.parameter @wte.weight : tensor<8x4xf32> normal(0.0, 0.02)
+  model.parameter @ln.weight : tensor<4xf32> ones aliases ["ln.gamma"]
+  model.parameter @ln.bias : tensor<4xf32> zeros frozen {unit = "root"}
+  model.parameter @scale : tensor<f32> constant(0.5)
+  model.parameter @w : tensor<4x4xf32> uniform(-1.0, 1.0)
+
+  func.func @structure(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %wte = model.read @wte.weight : tensor<8x4xbf16>
+    %state = model.read @wte.weight state "exp_avg" : tensor<8x4xf32>
+    %outer = model.block "h.0" -> tensor<2x4xf32> {
+      %inner = model.block "attn" -> tensor<2x4xf32> attributes {note = "inner"} {
+        model.yield %x : tensor<2x4xf32>
+      }
+      %again = model.checkpoint -> tensor<2x4xf32> {
+        model.yield %inner : tensor<2x4xf32>
+      }
+      model.yield %again : tensor<2x4xf32>
+    }
+    model.block "empty" {
+    }
+    %recomputed = model.recompute "h.0" -> tensor<2x4xf32> {
+      model.yield %outer : tensor<2x4xf32>
+    }
+    %g = model.gradient @wte.weight, %state : tensor<8x4xf32>
+    model.write @wte.weight, %g : tensor<8x4xf32>
+    model.write @wte.weight state "exp_avg", %g : tensor<8x4xf32>
+    // CHECK: model.constant {{.*}}model.sharding_rule = "() -> ([]) {}"
+    %one = model.constant 1.0 : tensor<f32>
+    %mean = model.step_mean %one : tensor<f32>
+    return %recomputed : tensor<2x4xf32>
+  }
+
+  func.func @pointwise(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %i: tensor<3xi64>) {
+    // CHECK: model.add {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %0 = model.add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.subtract {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %1 = model.subtract %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.multiply {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %2 = model.multiply %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.divide {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %3 = model.divide %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.maximum {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %4 = model.maximum %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.negate {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %5 = model.negate %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.exp {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %6 = model.exp %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.log {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %7 = model.log %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.tanh {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %8 = model.tanh %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.erf {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %9 = model.erf %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.sqrt {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %10 = model.sqrt %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.rsqrt {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %11 = model.rsqrt %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.relu {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %12 = model.relu %b : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.scale {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.compare {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %14 = model.compare %a, %b {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    // CHECK: model.select {{.*}}model.sharding_rule = "([i, j], [i, j], [j]) -> ([i, j]) {i=2, j=3}"
+    %15 = model.select %14, %a, %b : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.cast {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
+    %16 = model.cast %i : (tensor<3xi64>) -> tensor<3xf64>
+    return
+  }
+
+  func.func @creation(%seed: tensor<i64>) {
+    // CHECK: model.constant {{.*}}model.sharding_rule = "() -> ([i]) {i=2}"
+    %0 = model.constant 1.5 : tensor<2xbf16>
+    // CHECK: model.iota {{.*}}model.sharding_rule = "() -> ([i, j]) {i=2, j=3}"
+    %1 = model.iota 1 : tensor<2x3xi64>
+    // CHECK: model.random_normal {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4}"
+    %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    // CHECK: model.random_uniform {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4}"
+    %3 = model.random_uniform %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    return
+  }
+
+  func.func @movement(%x: tensor<2x6xf32>, %row: tensor<6xf32>, %i: tensor<3xi32>) {
+    // CHECK: model.broadcast {{.*}}model.sharding_rule = "([j]) -> ([i, j]) {i=2, j=6}"
+    %0 = model.broadcast %row : (tensor<6xf32>) -> tensor<2x6xf32>
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, jk]) -> ([ij, k]) {i=2, j=2, k=3}"
+    %1 = model.reshape %x : (tensor<2x6xf32>) -> tensor<4x3xf32>
+    // CHECK: model.transpose {{.*}}model.sharding_rule = "([i, j]) -> ([j, i]) {i=2, j=6}"
+    %2 = model.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x6xf32>) -> tensor<6x2xf32>
+    // CHECK: model.slice {{.*}}model.sharding_rule = "([i, j]) -> ([k, l]) {i=2 whole, j=6 whole, k=1 whole, l=3 whole}"
+    %3 = model.slice %x {start = array<i64: 0, 1>, limit = array<i64: 1, 6>, step = array<i64: 1, 2>} : (tensor<2x6xf32>) -> tensor<1x3xf32>
+    // CHECK: model.split {{.*}}model.sharding_rule = "([i, j]) -> ([i, k], [i, l]) {i=2, j=6 whole, k=2 whole, l=4 whole}"
+    %4:2 = model.split %x {dim = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
+    // CHECK: model.concat {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, l]) {i=2, j=2 whole, k=4 whole, l=6 whole}"
+    %5 = model.concat %4#0, %4#1 {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
+    // CHECK: model.pad {{.*}}model.sharding_rule = "([i]) -> ([j]) {i=6 whole, j=14 whole}"
+    %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
+    // CHECK: model.gather {{.*}}model.sharding_rule = "([k, j], [i]) -> ([i, j]) {i=3, j=6, k=2 whole}"
+    %7 = model.gather %x, %i : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
+    // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, j], [i]) -> ([k, j]) {i=3, j=6, k=2 whole} reduce=sum"
+    %8 = model.scatter_add %7, %i : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
+    return
+  }
+
+  func.func @reduction(%x: tensor<2x3x4xf32>) {
+    // CHECK: model.reduce_sum {{.*}}model.sharding_rule = "([i, j, k]) -> ([j]) {i=2, j=3, k=4} reduce=sum"
+    %0 = model.reduce_sum %x {dims = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+    // CHECK: model.reduce_mean {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, 1]) {i=2, j=3, k=4 whole}"
+    %1 = model.reduce_mean %x {dims = array<i64: 2>, keep} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+    // CHECK: model.reduce_max {{.*}}model.sharding_rule = "([i, j, k]) -> ([]) {i=2, j=3, k=4} reduce=max"
+    %2 = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
+    return
+  }
+
+  func.func @composites(%x: tensor<2x3x4xf32>, %w: tensor<4x8xf32>, %bias: tensor<8xf32>, %residual: tensor<2x3x8xf32>, %g: tensor<4xf32>,
+                        %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4} reduce=sum"
+    %0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4 whole} reduce=sum"
+    %1 = model.matmul %x, %w bias(%bias) residual(%residual) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [k, l]) -> ([i, j, k]) {i=2, j=3, k=9, l=4} reduce=sum"
+    %2 = model.matmul %x, %table {transpose_rhs, output = f64} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
+    // CHECK: model.layer_norm {{.*}}model.sharding_rule = "([i, j, k], [k], [k]) -> ([i, j, k], [i, j], [i, j]) {i=2, j=3, k=4 whole}"
+    %3:3 = model.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+    // CHECK: model.layer_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j], [i, j]) -> ([i, j, k], [k], [k]) {i=2, j=3, k=4 whole} reduce=sum"
+    %4:3 = model.layer_norm_grad %x, %x, %g, %3#1, %3#2 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.softmax {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    %5 = model.softmax %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.softmax_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %7 = model.gelu %x {approximate = "tanh"} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
+    %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2 whole, m=8 whole, n=5 whole}"
+    %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
+    // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 whole}"
+    %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 whole} reduce=sum"
+    %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 whole, j=3 whole, k=4 whole} reduce=sum"
+    %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [i, j], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    return
+  }
+
+  func.func @update(%p: tensor<4xf32>, %lr: tensor<f32>, %step: tensor<i64>) {
+    // CHECK: model.power_sum {{.*}}model.sharding_rule = "([i], [j]) -> ([]) {i=4, j=4} reduce=sum"
+    %sum = model.power_sum %p, %p {p = 2.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    // CHECK: model.norm_root {{.*}}model.sharding_rule = "([]) -> ([]) {}"
+    %norm = model.norm_root %sum {p = 2.0 : f64} : (tensor<f32>) -> tensor<f32>
+    // CHECK: model.clip_coefficient {{.*}}model.sharding_rule = "([]) -> ([]) {}"
+    %clip = model.clip_coefficient %norm {max_norm = 1.0 : f64} : (tensor<f32>) -> tensor<f32>
+    // CHECK: model.all_finite {{.*}}model.sharding_rule = "([], []) -> ([]) {}"
+    %guard = model.all_finite %norm, %lr : (tensor<f32>, tensor<f32>) -> tensor<ui8>
+    // CHECK: model.sgd {{.*}}model.sharding_rule = "([i], [i], [], [], [], []) -> ([i]) {i=4}"
+    %0 = model.sgd %p, %p, %lr, %step, %clip, %guard {momentum = 0.0 : f64, weight_decay = 0.1 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> tensor<4xf32>
+    // CHECK: model.sgd {{.*}}model.sharding_rule = "([i], [i], [i], [], [], [], []) -> ([i], [i]) {i=4}"
+    %1:2 = model.sgd %p, %p, %p, %lr, %step, %clip, %guard {momentum = 0.9 : f64, weight_decay = 0.1 : f64, nesterov = true} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.adam {{.*}}model.sharding_rule = "([i], [i], [i], [i], [], [], [], []) -> ([i], [i], [i]) {i=4}"
+    %2:3 = model.adam %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.adamw {{.*}}model.sharding_rule = "([i], [i], [i], [i], [], [], [], []) -> ([i], [i], [i]) {i=4}"
+    %3:3 = model.adamw %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    return
+  }
+
+  // Tests that a reshape cuts dims into common factors, and keeps whole what has no common cut.
+  // CHECK-LABEL: func.func @reshapes
+  func.func @reshapes(%x: tensor<2x8x12xf32>, %y: tensor<4x6xf32>, %z: tensor<2x1x3xf32>, %e: tensor<0x3xf32>) {
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j, kl]) -> ([i, j, k, l]) {i=2, j=8, k=4, l=3}"
+    %0 = model.reshape %x : (tensor<2x8x12xf32>) -> tensor<2x8x4x3xf32>
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j, k]) -> ([ij, k]) {i=2, j=8, k=12}"
+    %1 = model.reshape %x : (tensor<2x8x12xf32>) -> tensor<16x12xf32>
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, l]) -> ([j, k]) {i=4 whole, j=3 whole, k=8 whole, l=6 whole}"
+    %2 = model.reshape %y : (tensor<4x6xf32>) -> tensor<3x8xf32>
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, 1, j]) -> ([i, j]) {i=2, j=3}"
+    %3 = model.reshape %z : (tensor<2x1x3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j]) -> ([k]) {i=0 whole, j=3 whole, k=0 whole}"
+    %4 = model.reshape %e : (tensor<0x3xf32>) -> tensor<0xf32>
+    return
+  }
+
+  // Tests the batch of a product, and a product of a transposed operand.
+  // CHECK-LABEL: func.func @products
+  func.func @products(%a: tensor<2x1x3x4xf32>, %b: tensor<5x6x4xf32>, %c: tensor<4x3xf32>, %d: tensor<4x6xf32>) {
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, 1, k, m], [j, l, m]) -> ([i, j, k, l]) {i=2, j=5, k=3, l=6, m=4} reduce=sum"
+    %0 = model.matmul %a, %b {transpose_rhs} : (tensor<2x1x3x4xf32>, tensor<5x6x4xf32>) -> tensor<2x5x3x6xf32>
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([k, i], [k, j]) -> ([i, j]) {i=3, j=6, k=4} reduce=sum"
+    %1 = model.matmul %c, %d {transpose_lhs} : (tensor<4x3xf32>, tensor<4x6xf32>) -> tensor<3x6xf32>
+    return
+  }
+
+  // Tests that a sum over rows may be split, where a mean may not, and that a maximum combines by maximum.
+  // CHECK-LABEL: func.func @partial
+  func.func @partial(%l: tensor<6x5xf32>, %t: tensor<6xi32>, %g: tensor<4xf32>) {
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6, j=5 whole} reduce=sum"
+    %0:2 = model.cross_entropy %l, %t {reduction = "sum"} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6 whole, j=5 whole} reduce=sum"
+    %1:2 = model.cross_entropy %l, %t {reduction = "mean"} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    // CHECK: model.power_sum {{.*}}model.sharding_rule = "([i]) -> ([]) {i=4} reduce=max"
+    %2 = model.power_sum %g {p = 0x7FF0000000000000 : f64} : (tensor<4xf32>) -> tensor<f32>
+    return
+  }
+}

@@ -1,0 +1,140 @@
+//===- RulesTest.cpp - the answers of every op hold together -------------------------===//
+//
+// The program under test is test/dialect/model/round-trip.mlir, which has every op of the dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/dialect/model/Programs.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace sluice::model::test {
+namespace {
+
+struct CatalogueLine {
+  int inputs, outputs;
+};
+
+const std::map<std::string, CatalogueLine> &catalogueLines() {
+  static const std::map<std::string, CatalogueLine> lines = {
+#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, {inputs, outputs}},
+#include "runtime/kernel/catalogue.def"
+#undef SLUICE_KERNEL
+  };
+  return lines;
+}
+
+std::string describe(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *op;
+  return text;
+}
+
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+TEST(ModelRules, EveryOpIsInTheRoundTripTest) {
+  Programs programs;
+  auto module = programs.parseAll();
+  std::set<StringRef> seen;
+  module->walk([&](Operation *op) { seen.insert(op->getName().getStringRef()); });
+  for (RegisteredOperationName name : programs.context.getRegisteredOperationsByDialect("model"))
+    EXPECT_TRUE(seen.count(name.getStringRef())) << name.getStringRef().str() << " is missing";
+}
+
+TEST(ModelRules, EveryComputingOpAnswersEveryRule) {
+  Programs programs;
+  auto module = programs.parseAll();
+  module->walk([&](Operation *op) {
+    if (!isa<KernelOpInterface>(op))
+      return;
+    EXPECT_TRUE(isa<VjpOpInterface>(op)) << describe(op);
+    EXPECT_TRUE(isa<ShardingRuleOpInterface>(op)) << describe(op);
+    EXPECT_TRUE(isa<CostOpInterface>(op)) << describe(op);
+    EXPECT_TRUE(isa<PrecisionOpInterface>(op)) << describe(op);
+  });
+}
+
+TEST(ModelRules, KernelCallsFitTheCatalogue) {
+  Programs programs;
+  auto module = programs.parseAll();
+  module->walk([&](KernelOpInterface op) {
+    KernelCall call = op.getKernelCall();
+    auto line = catalogueLines().find(call.kernel.str());
+    ASSERT_TRUE(line != catalogueLines().end()) << call.kernel.str();
+    if (line->second.inputs >= 0) {
+      EXPECT_EQ(line->second.inputs, static_cast<int>(call.inputs.size())) << describe(op);
+    }
+    // A split is a view; where it is not, each piece is a copy of its own.
+    if (line->second.outputs >= 0 && !isa<ViewOpInterface>(op.getOperation())) {
+      EXPECT_EQ(line->second.outputs, static_cast<int>(op->getNumResults())) << describe(op);
+    }
+    for (NamedAttribute attribute : call.attributes)
+      EXPECT_TRUE((isa<IntegerAttr, FloatAttr, DenseI64ArrayAttr>(attribute.getValue()))) << describe(op);
+    for (auto pairs : {call.mayAlias, call.mustAlias})
+      for (auto [input, output] : pairs) {
+        ASSERT_LT(input, call.inputs.size()) << describe(op);
+        ASSERT_LT(output, op->getNumResults()) << describe(op);
+        EXPECT_EQ(call.inputs[input].getType(), op->getResult(output).getType()) << describe(op);
+      }
+  });
+}
+
+TEST(ModelRules, UpdatesTakeOverTheMemoryOfParameterAndStates) {
+  Programs programs;
+  auto module = programs.parseAll();
+  using Pairs = SmallVector<std::pair<unsigned, unsigned>>;
+  EXPECT_EQ((Pairs{{0, 0}, {2, 1}, {3, 2}}), programs.first<AdamwOp>(*module).getKernelCall().mustAlias);
+  EXPECT_EQ((Pairs{{0, 0}}), programs.first<SgdOp>(*module).getKernelCall().mustAlias);
+}
+
+// The extents of a dim's factors multiply to the dim's extent; only a repeated dim has no factor.
+TEST(ModelRules, FactorsMultiplyToExtents) {
+  Programs programs;
+  auto module = programs.parseAll();
+  module->walk([&](ShardingRuleOpInterface op) {
+    ShardingRule rule = op.getShardingRule();
+    ASSERT_EQ(op->getNumOperands(), rule.operands.size()) << describe(op);
+    ASSERT_EQ(op->getNumResults(), rule.results.size()) << describe(op);
+    auto check = [&](Value value, const TensorFactors &factors) {
+      ASSERT_EQ(shapeOf(value).size(), factors.size()) << describe(op) << rule.str();
+      for (size_t d = 0; d < factors.size(); ++d) {
+        int64_t product = 1;
+        for (unsigned factor : factors[d])
+          product *= rule.factors[factor].size;
+        EXPECT_EQ(shapeOf(value)[d], product) << describe(op) << rule.str();
+      }
+    };
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      check(op->getOperand(i), rule.operands[i]);
+    for (size_t i = 0; i < rule.results.size(); ++i)
+      check(op->getResult(i), rule.results[i]);
+  });
+}
+
+// A factor that may be split and that no result has needs a way to combine.
+TEST(ModelRules, ReducedFactorsCombine) {
+  Programs programs;
+  auto module = programs.parseAll();
+  module->walk([&](ShardingRuleOpInterface op) {
+    ShardingRule rule = op.getShardingRule();
+    std::set<unsigned> kept;
+    for (const TensorFactors &result : rule.results)
+      for (const auto &dim : result)
+        kept.insert(dim.begin(), dim.end());
+    for (unsigned f = 0; f < rule.factors.size(); ++f)
+      if (!kept.count(f) && !rule.factors[f].whole) {
+        EXPECT_NE(PartialReduction::none, rule.reduction) << describe(op) << rule.str();
+      }
+  });
+}
+
+TEST(ModelRules, ElementwiseRuleRepeatsWhatBroadcasts) {
+  EXPECT_EQ("([1, j], [i, j], []) -> ([i, j]) {i=3, j=4}",
+            elementwiseRule({{1, 4}, {3, 4}, {}}, {{3, 4}}).str());
+}
+
+} // namespace
+} // namespace sluice::model::test

@@ -1,0 +1,97 @@
+//===- VjpRuleTest.cpp - what every derivative must hold, and which ones do not exist --------===//
+
+#include "test/unit/dialect/model/Programs.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace sluice::model::test {
+namespace {
+
+/// Builds the derivative of `op` with ones for the results that `through` names.
+LogicalResult build(VjpOpInterface op, ArrayRef<unsigned> through, SmallVectorImpl<Value> &gradients) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  SmallVector<Value> cotangents(op->getNumResults());
+  for (unsigned result : through)
+    cotangents[result] = ConstantOp::create(builder, op->getLoc(), op->getResult(result).getType(),
+                                            builder.getF64FloatAttr(1));
+  SmallVector<bool> needed(op->getNumOperands(), true);
+  return op.buildVjp(builder, cotangents, needed, gradients);
+}
+
+// One gradient per operand, of the operand's type, in a program that verifies.
+TEST(ModelVjp, GradientsHaveTheTypesOfTheirOperands) {
+  Programs programs;
+  auto module = programs.parseAll();
+  SmallVector<VjpOpInterface> ops;
+  module->walk([&](VjpOpInterface op) {
+    if (op.isDifferentiable())
+      ops.push_back(op);
+  });
+  ASSERT_GT(ops.size(), 30u);
+  for (VjpOpInterface op : ops) {
+    std::string name = op->getName().getStringRef().str();
+    SmallVector<Value> gradients;
+    ASSERT_TRUE(succeeded(build(op, {0}, gradients))) << name << programs.diagnostics;
+    ASSERT_EQ(op->getNumOperands(), gradients.size()) << name;
+    for (auto [operand, gradient] : llvm::zip(op->getOperands(), gradients)) {
+      bool isFloat = isa<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
+      EXPECT_EQ(isFloat, gradient != nullptr) << name;
+      if (gradient) {
+        EXPECT_EQ(operand.getType(), gradient.getType()) << name;
+      }
+    }
+  }
+  EXPECT_TRUE(succeeded(verify(*module))) << programs.diagnostics;
+}
+
+TEST(ModelVjp, AskingAnInactiveOpIsAnErrorThatNamesIt) {
+  Programs programs;
+  auto module = programs.parseAll();
+  SmallVector<VjpOpInterface> ops;
+  module->walk([&](VjpOpInterface op) {
+    if (!op.isDifferentiable())
+      ops.push_back(op);
+  });
+  ASSERT_GT(ops.size(), 10u);
+  for (VjpOpInterface op : ops) {
+    programs.diagnostics.clear();
+    SmallVector<Value> gradients;
+    OpBuilder builder(op);
+    EXPECT_TRUE(failed(op.buildVjp(builder, {}, {}, gradients)));
+    EXPECT_EQ("'" + op->getName().getStringRef().str() + "' op has no derivative\n", programs.diagnostics);
+  }
+}
+
+// Statistics are saved for the derivative alone.
+TEST(ModelVjp, StatisticsRefuseACotangent) {
+  Programs programs;
+  auto module = programs.parseAll();
+  SmallVector<Value> gradients;
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<LayerNormOp>(*module)), {1}, gradients)));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<AttentionOp>(*module)), {1}, gradients)));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<CrossEntropyOp>(*module)), {1}, gradients)));
+  EXPECT_EQ("'model.layer_norm' op has no derivative through its mean and rstd, expected a use of y only\n"
+            "'model.attention' op has no derivative through its lse, expected a use of out only\n"
+            "'model.cross_entropy' op has no derivative through its lse, expected a use of the loss only\n",
+            programs.diagnostics);
+}
+
+// The gradient of a weight that the whole batch shares is one product over all rows.
+TEST(ModelVjp, ASharedWeightTakesOneProduct) {
+  Programs programs;
+  auto module = programs.parse("func.func @f(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) {\n"
+                               "%0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>\n"
+                               "return }");
+  SmallVector<Value> gradients;
+  ASSERT_TRUE(succeeded(build(cast<VjpOpInterface>(*programs.first<MatmulOp>(*module)), {0}, gradients)));
+  auto product = gradients[1].getDefiningOp<MatmulOp>();
+  ASSERT_TRUE(product);
+  EXPECT_EQ((ArrayRef<int64_t>{6, 4}), cast<RankedTensorType>(product.getLhs().getType()).getShape());
+  EXPECT_TRUE(product.getTransposeLhs());
+}
+
+} // namespace
+} // namespace sluice::model::test
