@@ -1,0 +1,69 @@
+//===- SinkWaits.cpp - reductions are waited for late -----------------------------------------===//
+//
+// A wait frees the memory of a reduction's input, and makes the compute stream stand still until the reduction is done.
+// So it goes where the next input would be one too many, and no earlier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/Passes.h"
+
+#include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spmd.h"
+#include "passes/recipe/RecipeAttr.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_SINKWAITS
+#include "passes/schedule/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// The collectives that reduce one unit's gradients, and the waits in which the compute stream takes part.
+struct Reduction {
+  StringRef unit;
+  Operation *start = nullptr;
+  SmallVector<spmd::WaitOp> waits;
+};
+
+std::vector<Reduction> findReductions(Block &block) {
+  std::vector<Reduction> reductions;
+  for (Operation &op : block) {
+    if (!isa<spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op) || spmd::unitOf(&op).empty())
+      continue;
+    if (reductions.empty() || reductions.back().unit != spmd::unitOf(&op))
+      reductions.push_back({spmd::unitOf(&op), &op, {}});
+    for (Operation *user : op.getUsers())
+      if (auto wait = dyn_cast<spmd::WaitOp>(user); wait && !wait.getChained())
+        reductions.back().waits.push_back(wait);
+  }
+  return reductions;
+}
+
+void sink(Block &block, std::size_t buffers) {
+  std::vector<Reduction> reductions = findReductions(block);
+  for (std::size_t i = 0; i < reductions.size(); ++i)
+    for (spmd::WaitOp wait : reductions[i].waits) {
+      Operation *place = i + buffers < reductions.size() ? reductions[i + buffers].start : block.getTerminator();
+      for (Operation *user : wait->getUsers())
+        if (user->getBlock() == &block && user->isBeforeInBlock(place))
+          place = user;
+      wait->moveBefore(place);
+    }
+}
+
+struct SinkWaits : sluice::impl::SinkWaitsBase<SinkWaits> {
+  void runOnOperation() override {
+    auto buffers = static_cast<std::size_t>(
+        std::max<std::int64_t>(1, RecipeView(getOperation()).integer("schedule.reduce_buffers")));
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (auto section : function.getOps<spmd::SectionOp>())
+        sink(section.getBody().front(), buffers);
+  }
+};
+
+} // namespace

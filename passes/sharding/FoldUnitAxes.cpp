@@ -1,0 +1,75 @@
+//===- FoldUnitAxes.cpp - no communication along axes of one rank ------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_FOLDUNITAXES
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// The axes that have more than one rank.
+ArrayAttr livingAxes(spmd::MeshOp mesh, ArrayAttr axes) {
+  SmallVector<Attribute> living;
+  for (Attribute axis : axes)
+    if (spmd::axisSize(mesh, cast<StringAttr>(axis).getValue()) != 1)
+      living.push_back(axis);
+  return ArrayAttr::get(mesh.getContext(), living);
+}
+
+struct FoldUnitAxes : sluice::impl::FoldUnitAxesBase<FoldUnitAxes> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void FoldUnitAxes::runOnOperation() {
+  spmd::MeshOp mesh = spmd::meshOf(getOperation());
+  if (!mesh)
+    return;
+  SmallVector<spmd::WaitOp> waits;
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    function.walk([&](spmd::WaitOp wait) { waits.push_back(wait); });
+
+  for (spmd::WaitOp wait : waits) {
+    Operation *start = wait.getToken().getDefiningOp();
+    ArrayAttr axes = livingAxes(mesh, start->getAttrOfType<ArrayAttr>("axes"));
+    start->setAttr("axes", axes);
+    if (!axes.empty())
+      continue;
+    for (auto [value, operand] : llvm::zip(wait.getValues(), start->getOperands())) {
+      // What is not gathered is not released.
+      for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+        auto release = dyn_cast<spmd::ReleaseOp>(user);
+        if (!release)
+          continue;
+        if (release.getValues().size() == 1)
+          release.erase();
+        else
+          for (unsigned i = release->getNumOperands(); i-- > 0;)
+            if (release->getOperand(i) == value)
+              release->eraseOperand(i);
+      }
+      value.replaceAllUsesWith(operand);
+    }
+    wait.erase();
+    start->erase();
+  }
+  // A chain whose second collective is gone is not one any more.
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    function.walk([](spmd::WaitOp wait) {
+      bool chained = wait.getChained() && llvm::all_of(wait->getUsers(), [](Operation *user) {
+                       return isa<spmd::AllReduceStartOp, spmd::ReduceScatterStartOp, spmd::AllGatherStartOp>(user);
+                     });
+      wait.setChained(chained);
+    });
+}

@@ -1,0 +1,70 @@
+//===- InitEntry.cpp - the entry point that makes the initial weights ------------------------===//
+
+#include "passes/sharding/InitEntry.h"
+
+#include "dialect/spmd/Names.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// The initial value of a parameter. `key` keys its random numbers, with the seed and each element's global index.
+Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, Value seed, std::int64_t key) {
+  Location loc = parameter.getLoc();
+  StringRef init = parameter.getInit();
+  auto constant = [&](const APFloat &value) -> Value { return model::ConstantOp::create(builder, loc, type, value); };
+  if (init == "normal")
+    return model::RandomNormalOp::create(builder, loc, type, seed, key, parameter.getA(), parameter.getB());
+  if (init == "uniform")
+    return model::RandomUniformOp::create(builder, loc, type, seed, key, parameter.getA(), parameter.getB());
+  if (init == "constant")
+    return constant(parameter.getA());
+  return constant(APFloat(init == "ones" ? 1.0 : 0.0));
+}
+
+} // namespace
+
+void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<Persistent> persistent) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto seedType = RankedTensorType::get({}, builder.getI64Type());
+  SmallVector<Type> types;
+  for (const Persistent &piece : persistent)
+    types.push_back(piece.type);
+  SmallVector<Type> inputs(types);
+  inputs.push_back(seedType);
+
+  auto function = func::FuncOp::create(builder, module.getLoc(), "init", builder.getFunctionType(inputs, types));
+  function->setAttr(spmd::entryName, builder.getStringAttr("init"));
+  Block *entry = function.addEntryBlock();
+  for (auto [index, piece] : llvm::enumerate(persistent)) {
+    model::ParameterOp parameter = piece.parameter;
+    function.setArgAttr(index, spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    if (!piece.state.empty())
+      function.setArgAttr(index, spmd::stateName, builder.getStringAttr(piece.state));
+    function.setResultAttr(index, spmd::donatesName, builder.getI64IntegerAttr(index));
+  }
+  function.setArgAttr(persistent.size(), spmd::inputName, builder.getStringAttr("seed"));
+
+  builder.setInsertionPointToEnd(entry);
+  auto section = spmd::SectionOp::create(builder, module.getLoc(), types, "init", 1);
+  func::ReturnOp::create(builder, module.getLoc(), section.getResults());
+  Block *body = builder.createBlock(&section.getBody());
+  SmallVector<Value> values;
+  llvm::StringMap<std::int64_t> keys;
+  for (model::ParameterOp parameter : placement.parameters())
+    keys.insert({parameter.getSymName(), static_cast<std::int64_t>(keys.size())});
+  Value seed = entry->getArgument(persistent.size());
+  for (const Persistent &piece : persistent) {
+    model::ParameterOp parameter = piece.parameter;
+    // States start at zero.
+    values.push_back(piece.state.empty()
+                         ? initialValue(builder, parameter, piece.type, seed, keys[parameter.getSymName()])
+                         : Value(model::ConstantOp::create(builder, parameter.getLoc(), piece.type, APFloat(0.0))));
+    values.back().getDefiningOp()->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+  }
+  builder.setInsertionPointToEnd(body);
+  spmd::YieldOp::create(builder, module.getLoc(), values);
+}

@@ -1,0 +1,316 @@
+//===- Partition.cpp - entries over shards, cut in sections ----------------------------------===//
+//
+// The frame of the spmd program: arguments and donated results in the place of reads and writes, sections in the place of
+// phases, local types in the update. Between a gradient's whole mean and the shard that the update reads stands a
+// conversion cast; spmd-insert-reductions puts the reduction there. Whole parameters are still read: those reads become
+// gathers in spmd-insert-gathers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/spmd/Names.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/InitEntry.h"
+#include "passes/sharding/LocalTypes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <map>
+
+namespace sluice {
+#define GEN_PASS_DEF_PARTITION
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+bool isUpdate(Operation *op) { return spmd::phaseOf(op) == "update"; }
+
+/// Parameters and states of all entries, in the order of arguments: parameters as in the module, then states by name.
+SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placement) {
+  std::map<std::string, std::map<std::string, RankedTensorType>> states;
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](model::ReadOp read) {
+      if (read.getState())
+        states[read.getParameter().str()][read.getState()->str()] = cast<RankedTensorType>(read.getType());
+    });
+  SmallVector<Persistent> persistent;
+  for (model::ParameterOp parameter : placement.parameters()) {
+    StringRef name = parameter.getSymName();
+    persistent.push_back({parameter, "", placement.local(name, parameter.getType())});
+    for (auto &[state, type] : states[name.str()])
+      persistent.push_back({parameter, state, placement.local(name, type)});
+  }
+  return persistent;
+}
+
+/// One entry function on its way.
+class Entry {
+public:
+  Entry(func::FuncOp function, const Placement &placement, ArrayRef<Persistent> all, std::int64_t microbatches)
+      : function(function), placement(placement), microbatches(microbatches),
+        train(function->getAttrOfType<StringAttr>(spmd::entryName).getValue() == "train"), block(function.front()) {
+    // States are read by entries that update.
+    for (const Persistent &piece : all)
+      if (train || piece.state.empty())
+        persistent.push_back(piece);
+  }
+
+  LogicalResult run() {
+    inlineRecompute();
+    tightenGradients();
+    addArguments();
+    if (failed(shardUpdate()))
+      return failure();
+    takeWrites();
+    cutSections();
+    return success();
+  }
+
+private:
+  void inlineRecompute();
+  void tightenGradients();
+  void addArguments();
+  LogicalResult shardUpdate();
+  void takeWrites();
+  void cutSections();
+  spmd::SectionOp makeSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops, Operation *before);
+  std::optional<unsigned> argumentOf(StringRef parameter, StringRef state) const;
+
+  func::FuncOp function;
+  const Placement &placement;
+  std::int64_t microbatches;
+  bool train;
+  Block &block;
+  SmallVector<Persistent> persistent;
+};
+
+} // namespace
+
+/// The ops of recompute regions join the backward.
+void Entry::inlineRecompute() {
+  for (auto region : llvm::make_early_inc_range(block.getOps<model::RecomputeOp>())) {
+    Block &body = region.getBody().front();
+    auto yield = cast<model::YieldOp>(body.getTerminator());
+    Builder builder(region.getContext());
+    for (Operation &op : body.without_terminator()) {
+      op.setAttr(spmd::phaseName, builder.getStringAttr("backward"));
+      op.setAttr(spmd::recomputeName, builder.getUnitAttr());
+    }
+    region.replaceAllUsesWith(yield.getValues());
+    yield.erase();
+    block.getOperations().splice(Block::iterator(region), body.getOperations());
+    region.erase();
+  }
+}
+
+/// A gradient stands right behind what makes it, its cast to the type of reduction included, so that it can be reduced
+/// when its unit's backward ends.
+void Entry::tightenGradients() {
+  for (auto gradient : llvm::make_early_inc_range(block.getOps<model::GradientOp>())) {
+    Operation *maker = gradient.getLocal().getDefiningOp();
+    if (!maker || maker->getBlock() != &block)
+      continue;
+    if (isa<model::CastOp>(maker) && maker->hasOneUse())
+      if (Operation *source = maker->getOperand(0).getDefiningOp(); source && source->getBlock() == &block)
+        maker->moveAfter(source);
+    gradient->moveAfter(maker);
+  }
+}
+
+void Entry::addArguments() {
+  Builder builder(function.getContext());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, "model.input");
+    if (!name)
+      continue;
+    function.removeArgAttr(i, builder.getStringAttr("model.input"));
+    function.setArgAttr(i, spmd::inputName, name);
+    BlockArgument argument = function.getArgument(i);
+    // Tensors of a micro-batch come once for each; scalars of the step once.
+    bool ofMicrobatch = train && cast<RankedTensorType>(argument.getType()).getRank() > 0 &&
+                        llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); });
+    if (ofMicrobatch)
+      function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
+  }
+  SmallVector<unsigned> places(persistent.size(), 0);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locations;
+  for (const Persistent &piece : persistent) {
+    types.push_back(piece.type);
+    model::ParameterOp parameter = piece.parameter;
+    NamedAttrList list;
+    list.set(spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    if (!piece.state.empty())
+      list.set(spmd::stateName, builder.getStringAttr(piece.state));
+    attributes.push_back(list.getDictionary(builder.getContext()));
+    locations.push_back(parameter.getLoc());
+  }
+  (void)function.insertArguments(places, types, attributes, locations);
+}
+
+std::optional<unsigned> Entry::argumentOf(StringRef parameter, StringRef state) const {
+  for (auto [index, piece] : llvm::enumerate(persistent))
+    if (model::ParameterOp(piece.parameter).getSymName() == parameter && piece.state == state)
+      return index;
+  return std::nullopt;
+}
+
+/// The update on shards: its reads are arguments, its gradients are cut, its ops are typed as their rules say.
+LogicalResult Entry::shardUpdate() {
+  LocalTypes types(placement.mesh());
+  SmallVector<Operation *> update;
+  for (Operation &op : block)
+    if (isUpdate(&op)) {
+      types.remember(&op);
+      update.push_back(&op);
+    }
+
+  for (auto gradient : block.getOps<model::GradientOp>()) {
+    auto whole = cast<RankedTensorType>(gradient.getType());
+    RankedTensorType local = placement.local(gradient.getParameter(), whole);
+    if (local == whole)
+      continue;
+    OpBuilder builder(gradient);
+    builder.setInsertionPointAfter(gradient);
+    auto cut = UnrealizedConversionCastOp::create(builder, gradient.getLoc(), local, gradient.getMean());
+    cut->setAttr(spmd::phaseName, builder.getStringAttr("backward"));
+    gradient.getMean().replaceAllUsesExcept(cut.getResult(0), cut);
+  }
+
+  for (Operation *op : update) {
+    auto read = dyn_cast<model::ReadOp>(op);
+    if (!read) {
+      if (!isa<model::WriteOp>(op) && failed(types.retype(op)))
+        return failure();
+      continue;
+    }
+    Value value = function.getArgument(*argumentOf(read.getParameter(), read.getState().value_or("")));
+    auto local = cast<RankedTensorType>(value.getType());
+    Type element = cast<RankedTensorType>(read.getType()).getElementType();
+    if (local.getElementType() != element) {
+      OpBuilder builder(read);
+      auto cast = model::CastOp::create(builder, read.getLoc(), spmd::withElementType(local, element), value);
+      cast->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+      value = cast.getResult();
+    }
+    read.replaceAllUsesWith(value);
+    read.erase();
+  }
+  return success();
+}
+
+/// Writes become results, before the outputs, that take over their arguments' memory.
+void Entry::takeWrites() {
+  Builder builder(function.getContext());
+  llvm::DenseMap<unsigned, Value> written;
+  for (auto write : llvm::make_early_inc_range(block.getOps<model::WriteOp>())) {
+    written[*argumentOf(write.getParameter(), write.getState().value_or(""))] = write.getValue();
+    write.erase();
+  }
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (unsigned i = 0; i < persistent.size(); ++i)
+    if (Value value = written.lookup(i)) {
+      values.push_back(value);
+      attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(i))));
+    }
+  Operation *end = block.getTerminator();
+  for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+    values.push_back(value);
+    NamedAttrList list(function.getResultAttrs(index));
+    if (Attribute name = list.erase("model.output"))
+      list.set(spmd::outputName, name);
+    attributes.push_back(list.getDictionary(builder.getContext()));
+  }
+  end->setOperands(values);
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), end->getOperandTypes()));
+  function.setAllResultAttrs(attributes);
+}
+
+spmd::SectionOp Entry::makeSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops, Operation *before) {
+  llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
+  SmallVector<Value> escaping;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+        escaping.push_back(result);
+  OpBuilder builder(before);
+  auto section = spmd::SectionOp::create(builder, function.getLoc(), ValueRange(escaping).getTypes(), name, repeat);
+  Block *body = builder.createBlock(&section.getBody());
+  for (Operation *op : ops)
+    op->moveBefore(body, body->end());
+  for (auto [value, result] : llvm::zip(escaping, section.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+  builder.setInsertionPointToEnd(body);
+  spmd::YieldOp::create(builder, function.getLoc(), escaping);
+  return section;
+}
+
+void Entry::cutSections() {
+  SmallVector<Operation *> first, update;
+  for (Operation &op : block.without_terminator())
+    (isUpdate(&op) ? update : first).push_back(&op);
+  Operation *end = block.getTerminator();
+  if (!train) {
+    first.append(update);
+    makeSection("forward", 1, first, end);
+    return;
+  }
+  // Constants that both read are made in both.
+  llvm::SmallPtrSet<Operation *, 32> inUpdate(update.begin(), update.end());
+  OpBuilder builder(end);
+  for (Operation *op : first) {
+    if (op->getNumOperands() != 0 || isa<model::ReadOp>(op) || !isMemoryEffectFree(op) ||
+        llvm::none_of(op->getUsers(), [&](Operation *user) { return inUpdate.contains(user); }))
+      continue;
+    builder.setInsertionPoint(update.front());
+    Operation *copy = builder.clone(*op);
+    copy->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+    op->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) { return inUpdate.contains(use.getOwner()); });
+    update.insert(update.begin(), copy);
+  }
+  makeSection("microbatch", microbatches, first, end);
+  makeSection("update", 1, update, end);
+}
+
+namespace {
+
+struct Partition : sluice::impl::PartitionBase<Partition> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Placement placement(module);
+    SmallVector<func::FuncOp> entries;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      // Partitioned before.
+      if (!function.getOps<spmd::SectionOp>().empty())
+        return;
+      if (function->hasAttr(spmd::entryName) && !function.isExternal())
+        entries.push_back(function);
+    }
+    if (entries.empty())
+      return;
+    if (!placement.mesh()) {
+      module.emitError("mesh, expected one of spmd-assign-units but got none");
+      return signalPassFailure();
+    }
+    if (SymbolTable::lookupSymbolIn(module, "init")) {
+      module.emitError("symbol 'init', expected it free for the entry point that makes the weights but got one");
+      return signalPassFailure();
+    }
+    SmallVector<Persistent> persistent = findPersistent(module, placement);
+    std::int64_t microbatches = RecipeView(module).integer("gradient.microbatches");
+    for (func::FuncOp function : entries)
+      if (failed(Entry(function, placement, persistent, microbatches).run()))
+        return signalPassFailure();
+    addInitEntry(module, placement, persistent);
+  }
+};
+
+} // namespace

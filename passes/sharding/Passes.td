@@ -1,0 +1,73 @@
+//===- Passes.td - the sharding stage: from whole parameters to shards ----------------===//
+#ifndef SLUICE_PASSES_SHARDING_PASSES_TD
+#define SLUICE_PASSES_SHARDING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
+  let summary = "makes the mesh, the units and each parameter's placement";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    Adds `spmd.mesh` and one `spmd.unit` for each unit, in order of first use with `root` first. A parameter belongs to
+    the outermost block that holds all its uses in all entries, else to `root`. Each `model.parameter` gets `unit` and,
+    where it is sharded, `dim`.
+    ```mlir
+    model.parameter @h.0.w : tensor<6x4xf32> zeros
+    ==>
+    spmd.mesh @mesh <replicate = 1, shard = 4, tensor = 1>
+    spmd.unit @root []
+    spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
+    model.parameter @h.0.w : tensor<6x4xf32> zeros {dim = 0 : i64, unit = "h.0"}
+    ```
+  }];
+}
+
+def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
+  let summary = "parameters and states become arguments and results; sections; the entry point init";
+  let description = [{
+    Each entry takes its shards as arguments and gives them back as donated results. The body of a train entry is cut in
+    the sections `microbatch` (repeated `gradient.microbatches` times) and `update`. Reads of shards in the update
+    become the arguments, and update ops are retyped to shards; `model.recompute` regions are inlined. What moves between
+    ranks is left as `model.read` (whole values) and `model.gradient`, `model.step_mean`, which the next two passes replace.
+    Adds the entry point `init`.
+  }];
+}
+
+def InsertGathers : Pass<"spmd-insert-gathers", "::mlir::ModuleOp"> {
+  let summary = "gathers units before their use and releases them after it";
+  let description = [{
+    Replaces each `model.read` of a whole parameter by the waited value of its unit's gather. A gather stands before the
+    first op of the unit's scope in a phase, its start directly before its wait; a release stands behind the last op of
+    the scope: in the forward where the unit reshards, and always in the backward.
+  }];
+}
+
+def InsertReductions : Pass<"spmd-insert-reductions", "::mlir::ModuleOp"> {
+  let summary = "reduces each unit's gradients behind its backward, and the scalars of a step";
+  let description = [{
+    Replaces `model.gradient` by one reduction for each unit, behind the release at the end of the unit's backward, and
+    `model.step_mean` by accumulation and an all_reduce. With micro-batches, gradients are accumulated and reductions are
+    issued in the last repetition only. Partial results of update ops on shards (`power_sum`) are all-reduced as their
+    sharding rule says.
+  }];
+}
+
+def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
+  let summary = "folds collectives over axes of size 1";
+  let description = [{
+    Axes of size 1 are dropped from collectives; a collective without axes is its operands, its wait and releases of its
+    values vanish. A chained wait whose collective has vanished is no longer chained. Encodings over axes of size 1 do
+    not occur, so at one rank no collective and no encoding is left.
+  }];
+}
+
+def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
+  let summary = "diagnoses what the sharding phase must not leave behind";
+  let description = [{
+    No `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or `recompute` in entry points; every token
+    waited once, in its section; nothing reads a gathered value behind its release; local extent times ranks covers the
+    global extent of each parameter; donated results have the donating argument's type. Collects all errors.
+  }];
+}
+
+#endif // SLUICE_PASSES_SHARDING_PASSES_TD

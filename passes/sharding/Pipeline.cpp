@@ -1,0 +1,16 @@
+//===- Pipeline.cpp - the phase of the sharding stage ----------------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+void sluice::buildPartition(mlir::OpPassManager &manager) {
+  // Placement first: all that follows reads units and dims off the IR.
+  manager.addPass(createAssignUnits());
+  // Local types, arguments and sections. Whole values are still read and gradients still named.
+  manager.addPass(createPartition());
+  // Gathers before reductions: a unit's gradients are reduced behind its release.
+  manager.addPass(createInsertGathers());
+  manager.addPass(createInsertReductions());
+  // Until here an axis of one rank is an axis like others.
+  manager.addPass(createFoldUnitAxes());
+  manager.addPass(createVerifySpmd());
+}

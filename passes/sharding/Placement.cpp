@@ -1,0 +1,36 @@
+//===- Placement.cpp - parameters as the sharding passes see them -----------------------===//
+
+#include "passes/sharding/Placement.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace sluice;
+
+Placement::Placement(ModuleOp module) : meshOp(spmd::meshOf(module)) {
+  for (auto parameter : module.getOps<model::ParameterOp>()) {
+    list.push_back(parameter);
+    byName[parameter.getSymName()] = parameter;
+  }
+  for (auto unit : module.getOps<spmd::UnitOp>()) {
+    for (Attribute parameter : unit.getParameters())
+      unitOfParameter[cast<FlatSymbolRefAttr>(parameter).getValue()] = unitList.size();
+    unitList.push_back(unit);
+  }
+}
+
+std::optional<std::int64_t> Placement::dim(StringRef parameter) const {
+  model::ParameterOp op = find(parameter);
+  auto dim = op ? op->getAttrOfType<IntegerAttr>("dim") : IntegerAttr();
+  return dim ? std::optional<std::int64_t>(dim.getInt()) : std::nullopt;
+}
+
+RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) const {
+  std::optional<std::int64_t> split = dim(parameter);
+  // A state of another shape than its parameter's is not laid out as it is.
+  if (!split || find(parameter).getType().getShape() != whole.getShape())
+    return whole;
+  return spmd::shardType(whole, *split, shardAxes(), spmd::groupSize(meshOp, shardAxes()));
+}
+
+ArrayAttr Placement::axes(ArrayRef<StringRef> names) const { return Builder(meshOp->getContext()).getStrArrayAttr(names); }

@@ -1,0 +1,47 @@
+//===- Placement.h - parameters as the sharding passes see them -------------------------===//
+#ifndef SLUICE_PASSES_SHARDING_PLACEMENT_H
+#define SLUICE_PASSES_SHARDING_PLACEMENT_H
+
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Mesh.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <optional>
+
+namespace sluice {
+
+/// Where parameters live, by what spmd-assign-units put on the IR.
+class Placement {
+public:
+  explicit Placement(mlir::ModuleOp module);
+
+  /// In the order of the module.
+  llvm::ArrayRef<model::ParameterOp> parameters() const { return list; }
+  model::ParameterOp find(llvm::StringRef name) const { return byName.lookup(name); }
+  llvm::ArrayRef<spmd::UnitOp> units() const { return unitList; }
+  /// The number of a parameter's unit in units().
+  std::size_t unitOf(llvm::StringRef parameter) const { return unitOfParameter.lookup(parameter); }
+  /// The dim that the parameter is split on; none for one that is whole on every rank.
+  std::optional<std::int64_t> dim(llvm::StringRef parameter) const;
+  /// The type that one rank holds of a tensor laid out as the parameter.
+  mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
+  spmd::MeshOp mesh() const { return meshOp; }
+  /// `["shard"]`, `["replicate"]`, `["replicate", "shard"]`.
+  mlir::ArrayAttr shardAxes() const { return axes({"shard"}); }
+  mlir::ArrayAttr replicateAxes() const { return axes({"replicate"}); }
+  mlir::ArrayAttr dataAxes() const { return axes({"replicate", "shard"}); }
+
+private:
+  mlir::ArrayAttr axes(llvm::ArrayRef<llvm::StringRef> names) const;
+
+  spmd::MeshOp meshOp;
+  llvm::SmallVector<model::ParameterOp> list;
+  llvm::StringMap<model::ParameterOp> byName;
+  llvm::SmallVector<spmd::UnitOp> unitList;
+  llvm::StringMap<std::size_t> unitOfParameter;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_SHARDING_PLACEMENT_H

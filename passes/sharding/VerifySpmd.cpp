@@ -1,0 +1,159 @@
+//===- VerifySpmd.cpp - what holds when the sharding phase ends ----------------------------------===//
+//
+// All errors are reported, not the first alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/spmd/Names.h"
+#include "passes/sharding/Placement.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_VERIFYSPMD
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(ModuleOp module) : module(module), placement(module) {}
+
+  bool run() {
+    if (!placement.mesh()) {
+      error(module) << "mesh, expected one but got none";
+      return false;
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr(spmd::entryName))
+        verify(function);
+    return good;
+  }
+
+private:
+  InFlightDiagnostic error(Operation *op) {
+    good = false;
+    return op->emitError();
+  }
+  void verify(func::FuncOp function);
+  void verifyArguments(func::FuncOp function);
+  void verifySection(spmd::SectionOp section);
+  void verifyReleases(spmd::SectionOp section);
+
+  ModuleOp module;
+  Placement placement;
+  bool good = true;
+};
+
+} // namespace
+
+void Verifier::verify(func::FuncOp function) {
+  verifyArguments(function);
+  for (Operation &op : function.front().without_terminator()) {
+    if (auto section = dyn_cast<spmd::SectionOp>(op))
+      verifySection(section);
+    else
+      error(&op) << "op of entry point @" << function.getSymName() << ", expected spmd.section but got " << op.getName();
+  }
+}
+
+/// Shards cover their parameters; a result that takes over an argument's memory has its type.
+void Verifier::verifyArguments(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(i, spmd::parameterName);
+    if (!name)
+      continue;
+    model::ParameterOp parameter = placement.find(name.getValue());
+    if (!parameter) {
+      error(function) << "argument " << i << ", expected a shard of a parameter of the module but got one of " << name;
+      continue;
+    }
+    auto type = cast<RankedTensorType>(function.getArgument(i).getType());
+    bool ofState = function.getArgAttr(i, spmd::stateName) != nullptr;
+    RankedTensorType expected = ofState ? placement.local(name.getValue(), spmd::wholeType(type))
+                                        : placement.local(name.getValue(), parameter.getType());
+    if (type != expected)
+      error(function) << "shard of @" << name.getValue() << ", expected " << expected << " but got " << type;
+  }
+  llvm::SmallDenseSet<std::int64_t> donated;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto from = function.getResultAttrOfType<IntegerAttr>(i, spmd::donatesName);
+    if (!from)
+      continue;
+    if (from.getInt() < 0 || from.getInt() >= function.getNumArguments() || !donated.insert(from.getInt()).second)
+      error(function) << "donated argument of result " << i << ", expected one that no other result takes but got "
+                      << from.getInt();
+    else if (function.getResultTypes()[i] != function.getArgumentTypes()[from.getInt()])
+      error(function) << "result " << i << ", expected the donated argument's type "
+                      << function.getArgumentTypes()[from.getInt()] << " but got " << function.getResultTypes()[i];
+  }
+}
+
+void Verifier::verifySection(spmd::SectionOp section) {
+  for (Operation &op : section.getBody().front()) {
+    if (isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp, model::BlockOp, model::CheckpointOp,
+            model::RecomputeOp, UnrealizedConversionCastOp>(op))
+      error(&op) << "op behind the sharding phase, expected none of whole parameters and gradients but got "
+                 << op.getName();
+    if (op.getNumResults() == 1 && isa<spmd::TokenType>(op.getResult(0).getType()) && !op.hasOneUse())
+      error(&op) << "waits for a collective, expected one but got "
+                 << std::distance(op.getUsers().begin(), op.getUsers().end());
+    if (!isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op))
+      continue;
+    for (Attribute axis : op.getAttrOfType<ArrayAttr>("axes"))
+      if (spmd::axisSize(placement.mesh(), cast<StringAttr>(axis).getValue()) == 1)
+        error(&op) << "axis of a collective, expected one of several ranks but got " << axis << " of one rank";
+  }
+  verifyReleases(section);
+}
+
+/// Nothing reads a gathered value behind its release, by a view either, and every gathered value is released.
+void Verifier::verifyReleases(spmd::SectionOp section) {
+  // The release of a value or of what it is a view of.
+  llvm::DenseMap<Value, spmd::ReleaseOp> released;
+  llvm::DenseMap<Value, Value> viewed;
+  auto source = [&](Value value) {
+    while (Value of = viewed.lookup(value))
+      value = of;
+    return value;
+  };
+  for (Operation &op : section.getBody().front()) {
+    for (Value operand : op.getOperands())
+      if (auto release = released.lookup(source(operand))) {
+        InFlightDiagnostic diagnostic = error(&op);
+        diagnostic << "operand, expected one that is not read behind its release but got " << operand.getType();
+        diagnostic.attachNote(release.getLoc()) << "released here";
+        break;
+      }
+    if (auto release = dyn_cast<spmd::ReleaseOp>(op))
+      for (Value value : release.getValues())
+        released[value] = release;
+    if (isa<ViewOpInterface>(op))
+      for (Value result : op.getResults())
+        viewed[result] = op.getOperand(0);
+  }
+  for (auto wait : section.getBody().front().getOps<spmd::WaitOp>())
+    if (wait.getToken().getDefiningOp<spmd::AllGatherStartOp>())
+      for (Value value : wait.getValues())
+        if (!released.contains(value)) {
+          error(wait) << "gathered value, expected a release before the section ends but got none";
+          break;
+        }
+}
+
+namespace {
+
+struct VerifySpmd : sluice::impl::VerifySpmdBase<VerifySpmd> {
+  void runOnOperation() override {
+    if (!Verifier(getOperation()).run())
+      signalPassFailure();
+  }
+};
+
+} // namespace
