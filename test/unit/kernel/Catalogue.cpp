@@ -1,0 +1,191 @@
+//===- Catalogue.cpp - names, caps and refusals -------------------------------===//
+#include "Harness.h"
+
+#include "runtime/kernel/cpu/Workspace.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+TEST(Catalogue, EveryEntryHasBothFlavours) {
+  EXPECT_GE(catalogue().size(), 49u);
+  for (const CatalogueEntry &entry : catalogue()) {
+    EXPECT_NE(findCpuKernel(entry.name, KernelFlavour::fast), nullptr) << entry.name;
+    EXPECT_NE(findCpuKernel(entry.name, KernelFlavour::reference), nullptr) << entry.name;
+    EXPECT_EQ(findInCatalogue(entry.name), &entry) << "two entries are named " << entry.name;
+  }
+  EXPECT_EQ(findCpuKernel("no_such_kernel"), nullptr);
+  EXPECT_EQ(findInCatalogue("no_such_kernel"), nullptr);
+  EXPECT_GE(catalogueVersion(), 1u);
+}
+
+TEST(Catalogue, ReductionClasses) {
+  EXPECT_EQ(findInCatalogue("matmul")->reduction, 2);
+  EXPECT_EQ(findInCatalogue("layer_norm")->reduction, 1);
+  EXPECT_EQ(findInCatalogue("add")->reduction, 0);
+}
+
+/// What the kernels ask for is within the cap: the harness prepares with exactly the cap. Here the shapes are many, and
+/// nothing is run.
+Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out,
+                      std::vector<Attributes::Item> items, int threads) {
+  Attributes attributes(std::move(items));
+  const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
+  KernelRequest request{in, out, &attributes, threads, cpuWorkspaceCap(kernel, in, out, attributes, threads, isa)};
+  auto bound = findCpuKernel(kernel)(request);
+  return bound.isOk() ? Status::ok() : bound.takeStatus();
+}
+
+Operand describe(DType dtype, const Shape &shape) {
+  Operand operand;
+  operand.dtype = dtype;
+  operand.rank = static_cast<int>(shape.size());
+  std::int64_t stride = 1;
+  for (int d = operand.rank - 1; d >= 0; --d) {
+    operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
+    operand.strides[d] = stride;
+    stride *= shape[static_cast<std::size_t>(d)];
+  }
+  return operand;
+}
+
+TEST(Catalogue, MatmulFitsItsCap) {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int threads : {1, 2, 4})
+      for (std::int64_t m : {1, 16, 1000, 4096})
+        for (std::int64_t n : {1, 64, 768, 5000})
+          for (std::int64_t k : {1, 64, 384, 3072})
+            for (int form = 0; form < 8; ++form) {
+              bool ta = form & 1, tb = form & 2, bias = form & 4;
+              std::vector<Operand> in = {describe(dtype, ta ? Shape{k, m} : Shape{m, k}),
+                                         describe(dtype, tb ? Shape{n, k} : Shape{k, n})};
+              if (bias)
+                in.push_back(describe(dtype, {n}));
+              Status status = prepareWithCap("matmul", in, {describe(dtype, {m, n})},
+                                             {integer("transpose_a", ta), integer("transpose_b", tb),
+                                              integer("bias", bias)},
+                                             threads);
+              ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
+            }
+}
+
+TEST(Catalogue, AttentionFitsItsCap) {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int threads : {1, 4})
+      for (std::int64_t tokens : {1, 63, 64, 1000})
+        for (std::int64_t size : {1, 5, 64, 128}) {
+          Operand q = describe(dtype, {2, tokens, 4, size}), k = describe(dtype, {2, tokens, 2, size});
+          Operand lse = describe(DType::f32, {2, 4, tokens});
+          EXPECT_TRUE(prepareWithCap("attention", {q, k, k}, {q, lse}, {}, threads).isOk());
+          EXPECT_TRUE(prepareWithCap("attention_grad", {q, q, k, k, q, lse}, {q, k, k}, {}, threads).isOk());
+        }
+}
+
+/// Prepares with the cap less one byte.
+std::string refusalWithout(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out) {
+  Attributes attributes;
+  std::uint64_t cap = cpuWorkspaceCap(kernel, in, out, attributes, 1, "avx2");
+  KernelRequest request{in, out, &attributes, 1, cap - 1};
+  auto bound = findCpuKernel(kernel)(request);
+  return bound.isOk() ? "" : bound.status().message();
+}
+
+TEST(Catalogue, TooLittleWorkspaceIsRefused) {
+  Operand x = describe(DType::f32, {4, 8}), row = describe(DType::f32, {4}), column = describe(DType::f32, {8});
+  EXPECT_EQ(refusalWithout("layer_norm_grad", {x, x, column, row, row}, {x, column, column}),
+            "kernel 'layer_norm_grad' workspace, expected at least 1024 bytes but got 1023");
+  EXPECT_EQ(refusalWithout("cross_entropy", {x, describe(DType::i32, {4})}, {describe(DType::f32, {}), row}),
+            "kernel 'cross_entropy' workspace, expected at least 32 bytes but got 31");
+  EXPECT_EQ(refusalWithout("embedding_grad", {x, describe(DType::i32, {4})}, {describe(DType::f32, {9, 8})}),
+            "kernel 'embedding_grad' workspace, expected at least 32 bytes but got 31");
+  Operand q = describe(DType::f32, {1, 8, 1, 8}), lse = describe(DType::f32, {1, 1, 8});
+  EXPECT_NE(refusalWithout("attention", {q, q, q}, {q, lse}), "");
+  EXPECT_NE(refusalWithout("attention_grad", {q, q, q, q, q, lse}, {q, q, q}), "");
+}
+
+/// The message of the refusal to prepare, for both flavours.
+std::string refusal(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out,
+                    std::vector<Attributes::Item> items = {}) {
+  Attributes attributes(std::move(items));
+  KernelRequest request{in, out, &attributes, 1, 1 << 20};
+  std::string messages[2];
+  for (int i = 0; i < 2; ++i) {
+    auto bound = findCpuKernel(kernel, i ? KernelFlavour::reference : KernelFlavour::fast)(request);
+    messages[i] = bound.isOk() ? "accepted" : bound.status().message();
+    if (!bound.isOk()) {
+      EXPECT_EQ(bound.status().code(), StatusCode::refused);
+    }
+  }
+  EXPECT_EQ(messages[0], messages[1]);
+  return messages[0];
+}
+
+TEST(Catalogue, RefusesWhatDoesNotFit) {
+  auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
+  EXPECT_EQ(refusal("add", {f32({3})}, {f32({3})}), "kernel 'add' inputs, expected 2 but got 1");
+  EXPECT_EQ(refusal("add", {f32({3}), f32({3})}, {}), "kernel 'add' outputs, expected 1 but got 0");
+  EXPECT_EQ(refusal("power_sum", {}, {f32({})}), "kernel 'power_sum' inputs, expected at least 1 but got 0");
+  EXPECT_EQ(refusal("concat", {f32({3})}, {}), "kernel 'concat' outputs, expected 1 but got 0");
+  EXPECT_EQ(refusal("exp", {describe(DType::i32, {3})}, {f32({3})}),
+            "kernel 'exp' input 0 dtype, expected f32, f64 or bf16 but got i32");
+  EXPECT_EQ(refusal("add", {f32({3}), f32({4})}, {f32({3})}),
+            "kernel 'add' input 1 extents, expected what broadcasts to [3] but got [4]");
+  EXPECT_EQ(refusal("copy", {f32({3})}, {describe(DType::bf16, {3})}),
+            "kernel 'copy' input 0 dtype, expected bf16 but got f32");
+  EXPECT_EQ(refusal("gelu", {f32({3, 4})}, {f32({3, 5})}),
+            "kernel 'gelu' input 0 extents, expected [3, 5] but got [3, 4]");
+  EXPECT_EQ(refusal("compare", {f32({3}), f32({3})}, {describe(DType::u8, {3})}, {integer("predicate", 9)}),
+            "kernel 'compare' predicate, expected 0 to 5 but got 9");
+  EXPECT_EQ(refusal("iota", {}, {f32({3})}, {integer("dim", 1)}), "kernel 'iota' dim, expected 0 to 0 but got 1");
+  EXPECT_EQ(refusal("concat", {f32({3})}, {f32({3})}, {integer("dim", -1)}),
+            "kernel 'concat' dim, expected 0 to 0 but got -1");
+  EXPECT_EQ(refusal("concat", {f32({3}), f32({2})}, {f32({6})}),
+            "kernel 'concat' output 0 extent of dim 0, expected 5 but got 6");
+  EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}),
+            "kernel 'pad' low and high, expected 1 numbers each but got 0 and 0");
+  EXPECT_EQ(refusal("pad", {f32({3})}, {f32({2})}, {list("low", {0}), list("high", {-1})}),
+            "kernel 'pad' padding, expected no negative number but got -1");
+  EXPECT_EQ(refusal("reduce_sum", {f32({3, 4})}, {f32({3})}, {list("dims", {2})}),
+            "kernel 'reduce_sum' dims, expected distinct dims below 2 but got 2");
+  EXPECT_EQ(refusal("embedding", {f32({9, 8}), f32({4})}, {f32({4, 8})}),
+            "kernel 'embedding' input 1 dtype, expected i32, i64 or u8 but got f32");
+  EXPECT_EQ(refusal("matmul", {f32({3, 4}), f32({5, 6})}, {f32({3, 6})}),
+            "kernel 'matmul' input 1 extent of dim 0, expected 4 but got 5");
+  EXPECT_EQ(refusal("matmul", {f32({3}), f32({3, 6})}, {f32({3, 6})}),
+            "kernel 'matmul' input 0 rank, expected 2 but got 1");
+  EXPECT_EQ(refusal("power_sum", {f32({3})}, {f32({})}, {number("p", -1)}),
+            "kernel 'power_sum' p, expected a positive number but got -1.000000");
+  EXPECT_EQ(refusal("norm_root", {f32({3})}, {f32({})}),
+            "kernel 'norm_root' input 0 extents, expected one element but got [3]");
+  Operand q = f32({1, 8, 3, 8}), k = f32({1, 8, 2, 8}), lse = f32({1, 3, 8}), wide = f32({1, 8, 3, 600});
+  EXPECT_EQ(refusal("attention", {q, k, k}, {q, lse}),
+            "kernel 'attention' key heads, expected a divisor of 3 but got 2");
+  EXPECT_EQ(refusal("attention", {wide, wide, wide}, {wide, lse}),
+            "kernel 'attention' head size, expected 1 to 512 but got 600");
+}
+
+TEST(Catalogue, IndicesOutsideFailTheRun) {
+  for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
+    Tensor table(DType::f32, {5, 3}), indices(DType::i32, {2}), rows(DType::f32, {2, 3}), lse(DType::f32, {2});
+    Tensor loss(DType::f32, {}), dloss(DType::f32, {});
+    table.normal(1), rows.normal(2), lse.normal(3), dloss.normal(4);
+    indices.fill({4, 5});
+    for (const char *kernel : {"embedding", "gather"}) {
+      Status status = tryRun({kernel, flavour}, {&table, &indices}, {&rows});
+      EXPECT_EQ(status.message(), "index 1 of " + std::string(kernel) + ", expected 0 to 4 but got 5");
+      EXPECT_EQ(status.code(), StatusCode::failed);
+    }
+    for (const char *kernel : {"embedding_grad", "scatter_add"})
+      EXPECT_EQ(tryRun({kernel, flavour}, {&rows, &indices}, {&table}).message(),
+                "index 1 of " + std::string(kernel) + ", expected 0 to 4 but got 5");
+    Tensor targets(DType::i32, {2});
+    targets.fill({-100, -1});
+    EXPECT_EQ(tryRun({"cross_entropy", flavour}, {&rows, &targets}, {&loss, &lse}).message(),
+              "target of row 1, expected 0 to 2 but got -1");
+    EXPECT_EQ(tryRun({"cross_entropy_grad", flavour}, {&dloss, &rows, &targets, &lse}, {&rows}).message(),
+              "target of row 1, expected 0 to 2 but got -1");
+  }
+}
+
+} // namespace
