@@ -25,6 +25,8 @@ for name in ("SLUICE_REFERENCE", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
 
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%build", build))
+# %expect CODE COMMAND...: the command must exit with that code. With `set -o pipefail` of the shell its failure counts.
+config.substitutions.append(("%expect", "python3 " + os.path.join(root, "test", "tools", "expect.py")))
 config.substitutions.append(("%reference", os.environ.get("SLUICE_REFERENCE", os.path.join(root, "test", "reference"))))
 
 if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
