@@ -62,6 +62,9 @@ public:
   }
 
   LogicalResult run() {
+    // The mean over a step is known when its last micro-batch is through.
+    for (auto mean : block.getOps<model::StepMeanOp>())
+      mean->setAttr(spmd::phaseName, StringAttr::get(mean.getContext(), "update"));
     inlineRecompute();
     tightenGradients();
     addArguments();

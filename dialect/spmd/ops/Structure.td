@@ -61,7 +61,7 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
 def Spmd_YieldOp : Spmd_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"SectionOp">]> {
   let summary = "the results of a section";
   let arguments = (ins Variadic<Spmd_Tensor>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
