@@ -1,0 +1,129 @@
+//===- ExecutorRanksTest.cpp - a plan file, opened and run as sluice-train does ------===//
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Serialize.h"
+#include "runtime/train/Trainer.h"
+#include "runtime/train/Weights.h"
+#include "test/unit/executor/TestPlan.h"
+#include "test/unit/train/Fixture.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Quiet : TrainObserver {
+  std::vector<StepReport> steps;
+  RunSummary summary;
+  void onStep(const StepReport &report) override { steps.push_back(report); }
+  void onSummary(const RunSummary &given) override { summary = given; }
+};
+
+class ExecutorRanksTest : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+
+  /// Two ranks that each hold a row of a frozen 'w'; the loss of a step is twice the learning rate.
+  std::string write(std::uint32_t threads = 2) {
+    TestPlan test({2});
+    plan::PlanT &plan = test.plan;
+    plan.target->threads = threads;
+    plan.mesh[0]->name = "shard";
+    plan.config = "{}";
+    std::uint32_t compute = test.stream("compute");
+    std::uint32_t weight = test.buffer("w", {1, 4});
+    plan.buffers[weight]->class_ = plan::BufferClass::parameter;
+    plan.arenas[0]->persistent = 16;
+    plan.units.push_back(std::make_unique<plan::UnitT>());
+    plan.units[0]->name = "root";
+    plan.units[0]->parameters = {0};
+    plan::ParameterT &parameter = test.parameter("w", {2, 4}, {0}, weight);
+    parameter.frozen = true;
+    parameter.initializer = std::make_unique<plan::InitializerT>();
+
+    std::uint32_t first = static_cast<std::uint32_t>(plan.buffers.size());
+    std::uint32_t rate = test.buffer("lr", {}), loss = test.buffer("loss", {});
+    std::uint32_t hostRate = test.buffer("host.lr", {}, plan::DType::f32, plan::Space::host);
+    std::uint32_t hostLoss = test.buffer("host.loss", {}, plan::DType::f32, plan::Space::host);
+    plan::EntryT &entry = test.entry("train_step", 0);
+    test.section();
+    test.port(entry.inputs, "lr", test.view(hostRate));
+    test.port(entry.outputs, "loss", test.view(hostLoss));
+    test.copy(compute, test.view(hostRate), test.view(rate));
+    test.launch(compute, "add", {test.view(rate), test.view(rate)}, {test.view(loss)});
+    test.copy(compute, test.view(loss), test.view(hostLoss));
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+      plan::BufferT &buffer = *plan.buffers[i];
+      buffer.entry = i < first ? -1 : 0;
+      if (i >= first)
+        buffer.end = 3;
+      plan.arenas[static_cast<std::size_t>(buffer.space)]->peak_live += buffer.bytes;
+    }
+    std::vector<std::uint8_t> bytes = serializePlan(plan);
+    return folder.write("small.plan", std::string(bytes.begin(), bytes.end()));
+  }
+
+  std::unique_ptr<Ranks> open(RanksOptions options = {}) {
+    Result<std::unique_ptr<Ranks>> ranks = openRanks(write(), options);
+    if (!ranks.isOk()) {
+      ADD_FAILURE() << ranks.status().message() << (ranks.status().notes().empty() ? "" : "\n" + ranks.status().notes()[0]);
+      return nullptr;
+    }
+    return std::move(*ranks);
+  }
+};
+
+TEST_F(ExecutorRanksTest, TrainsAndCountsWhatItRequests) {
+  std::unique_ptr<Ranks> ranks = open();
+  ASSERT_NE(ranks, nullptr);
+  EXPECT_EQ(ranks->size(), 2);
+  Quiet observer;
+  TrainOptions options;
+  options.steps = 3;
+  Status status = train(*ranks, options, observer);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  ASSERT_EQ(observer.steps.size(), 3u);
+  EXPECT_FLOAT_EQ(static_cast<float>(observer.steps[2].loss), 2e-3f);
+  EXPECT_EQ(observer.summary.predictedPeak, observer.summary.measuredPeak);
+  EXPECT_EQ(observer.summary.measuredPeak["device"], 192u);
+}
+
+TEST_F(ExecutorRanksTest, WeightsGoThroughTheShards) {
+  std::unique_ptr<Ranks> ranks = open();
+  ASSERT_NE(ranks, nullptr);
+  std::vector<float> row{1, 2, 3, 4};
+  for (int rank = 0; rank < 2; ++rank, row = {5, 6, 7, 8})
+    ASSERT_TRUE(ranks->write(rank, 0, 0, std::as_bytes(std::span(row))).isOk());
+  ASSERT_TRUE(saveWeights(*ranks, folder.path("out")).isOk());
+  std::unique_ptr<Ranks> other = open();
+  ASSERT_TRUE(loadWeights(*other, folder.path("out")).isOk());
+  ASSERT_TRUE(other->read(1, 0, 0, std::as_writable_bytes(std::span(row))).isOk());
+  EXPECT_EQ(row, (std::vector<float>{5, 6, 7, 8}));
+  std::vector<float> tooMuch(5);
+  expectError(other->read(1, 0, 0, std::as_writable_bytes(std::span(tooMuch))), StatusCode::internal,
+              "expected a range within 16 bytes");
+}
+
+TEST_F(ExecutorRanksTest, TraceHasEveryInstructionOfEveryRank) {
+  std::unique_ptr<Ranks> ranks = open({.trace = true});
+  ASSERT_NE(ranks, nullptr);
+  ASSERT_TRUE(ranks->run("train_step").isOk());
+  std::vector<Span> spans = ranks->takeTrace();
+  ASSERT_EQ(spans.size(), 6u);
+  EXPECT_EQ(spans[1].name, "launch add");
+  EXPECT_EQ(spans[1].stream, "compute");
+  EXPECT_EQ(spans[5].rank, 1);
+  for (const Span &span : spans)
+    EXPECT_TRUE(span.begin >= 0 && span.end >= span.begin);
+  EXPECT_TRUE(ranks->takeTrace().empty());
+}
+
+TEST_F(ExecutorRanksTest, Refusals) {
+  expectError(openRanks(write(), {.threads = 3}).status(), StatusCode::usage,
+              "threads, expected 1 to 2 (the plan's target.threads) but got 3");
+  std::string bytes = readFile(write());
+  bytes[bytes.size() / 2] ^= 1;
+  expectError(openRanks(folder.write("bad.plan", bytes), {}).status(), StatusCode::refused, "");
+  expectError(openRanks(folder.path("none.plan"), {}).status(), StatusCode::input, "cannot read");
+}
+
+} // namespace
