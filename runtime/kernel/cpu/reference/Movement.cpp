@@ -64,25 +64,34 @@ Bound pad(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
-  auto low = listAttribute(request, "low"), high = listAttribute(request, "high");
+  auto low = listAttribute(request, "low"), high = listAttribute(request, "high"), step = listAttribute(request, "step");
   if (low.size() != static_cast<std::size_t>(y.rank) || high.size() != low.size())
     return check.refuse("low and high, expected " + std::to_string(y.rank) + " numbers each but got " +
                         std::to_string(low.size()) + " and " + std::to_string(high.size()));
-  Dims before{};
+  if (!step.empty() && step.size() != low.size())
+    return check.refuse("step, expected " + std::to_string(y.rank) + " numbers but got " + std::to_string(step.size()));
+  Dims before{}, pitch{};
   for (int d = 0; d < y.rank; ++d) {
     if (low[d] < 0 || high[d] < 0)
       return check.refuse("padding, expected no negative number but got " + std::to_string(std::min(low[d], high[d])));
-    SLUICE_RETURN_IF_ERROR(check.dim(y, d, low[d] + x.extent[d] + high[d]));
+    pitch[d] = step.empty() ? 1 : step[d];
+    if (pitch[d] < 1)
+      return check.refuse("step, expected positive numbers but got " + std::to_string(pitch[d]));
+    std::int64_t spread = x.extent[d] ? (x.extent[d] - 1) * pitch[d] + 1 : 0;
+    SLUICE_RETURN_IF_ERROR(check.dim(y, d, low[d] + spread + high[d]));
     before[d] = low[d];
   }
   double value = numberAttribute(request, "value", 0);
-  return makeKernel(request, [before, value](Call &call) {
+  return makeKernel(request, [before, pitch, value](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], value); });
     std::int64_t offset = 0;
-    for (int d = 0; d < y.rank; ++d)
+    Operand spread = y;
+    for (int d = 0; d < y.rank; ++d) {
       offset += before[d] * y.strides[d];
-    move(x, x.strides, 0, y, offset, x.extent);
+      spread.strides[d] *= pitch[d];
+    }
+    move(x, x.strides, 0, spread, offset, x.extent);
     return Status::ok();
   });
 }

@@ -6,7 +6,8 @@
 namespace sluice::cpu::reference {
 namespace {
 
-/// y[kept] = combine over x[reduced], row-major over the reduced dims, starting from `start`.
+/// y[kept] = combine over x[reduced], row-major over the reduced dims, starting from `start`; with the attribute `mean`
+/// divided by the number of elements combined.
 template <typename Combine>
 Bound reduce(std::string_view name, const KernelRequest &request, double start, Combine combine) {
   Check check(name, request);
@@ -25,6 +26,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, double start, 
   // The output keeps the reduced dims with extent 1, or leaves them out.
   if (y.rank != x.rank)
     SLUICE_RETURN_IF_ERROR(check.rank(y, kept));
+  bool mean = integerAttribute(request, "mean", 0) != 0;
   Dims outerExtent{}, outerX{}, outerY{}, innerExtent{}, innerX{};
   int outer = 0, inner = 0;
   for (int d = 0, out = 0; d < x.rank; ++d) {
@@ -40,12 +42,15 @@ Bound reduce(std::string_view name, const KernelRequest &request, double start, 
     outerX[outer] = x.strides[d];
     outerY[outer++] = y.strides[out++];
   }
+  double divisor = 1;
+  for (int d = 0; mean && d < inner; ++d)
+    divisor *= static_cast<double>(innerExtent[d]);
   return makeKernel(request, [=](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(outer, outerExtent, {outerX, outerY}, [&](auto &at) {
       double result = start;
       walk<1>(inner, innerExtent, {innerX}, [&](auto &in) { result = combine(result, load(x, at[0] + in[0])); });
-      store(y, at[1], result);
+      store(y, at[1], result / divisor);
     });
     return Status::ok();
   });

@@ -1,0 +1,263 @@
+//===- kernels.cpp - speed of the CPU kernels against their floors ------------===//
+//
+// Each kernel is timed beside its floor, in the same process and in turns: a copy of as many bytes as it must move, or
+// a matrix product of the library with as many flops. `ratio` is floor time / kernel time: 1 is the floor itself, 0.6
+// the least that is wanted. Sizes are those of GPT-2 with 384 channels, batch 4 x 256, vocabulary 5,000; one thread.
+//
+//   bench-kernels --benchmark_filter=attention
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/Kernel.h"
+#include "runtime/kernel/cpu/Numbers.h"
+
+#include <benchmark/benchmark.h>
+
+#include <ctime>
+
+#include <cstring>
+#include <string>
+
+using namespace sluice;
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+struct Tensor {
+  Operand operand;
+  std::vector<char> memory;
+  Tensor(DType dtype, const Shape &shape, double spread = 1) {
+    operand.dtype = dtype;
+    operand.rank = static_cast<int>(shape.size());
+    std::int64_t stride = 1;
+    for (int d = operand.rank - 1; d >= 0; --d) {
+      operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
+      operand.strides[d] = stride;
+      stride *= operand.shape[d];
+    }
+    memory.resize(static_cast<std::size_t>(stride) * dtypeBytes(dtype) + 64);
+    std::uint32_t state = 12345;
+    for (std::int64_t i = 0; i < stride; ++i) {
+      state = state * 1664525u + 1013904223u;
+      cpu::storeNumber(memory.data(), dtype, i, isFloat(dtype) ? spread * (state / 2147483648.0 - 1) : state % 5000);
+    }
+  }
+  std::int64_t bytes() const { return operand.elements() * static_cast<std::int64_t>(dtypeBytes(operand.dtype)); }
+};
+
+/// Processor time of this thread: other work on the machine does not count.
+double seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+struct Prepared {
+  std::unique_ptr<BoundKernel> kernel;
+  std::vector<void *> inputs, outputs;
+  std::vector<char> workspace;
+  Prepared(const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
+           std::vector<Attributes::Item> items) {
+    std::vector<Operand> ins, outs;
+    for (Tensor *tensor : in)
+      ins.push_back(tensor->operand), inputs.push_back(tensor->memory.data());
+    for (Tensor *tensor : out)
+      outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
+    Attributes attributes(std::move(items));
+    const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
+    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, isa)};
+    workspace.resize(request.workspace + 64);
+    auto bound = findCpuKernel(name)(request);
+    if (bound.isOk())
+      kernel = std::move(*bound);
+  }
+  bool run() {
+    void *memory = workspace.data() + 64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64;
+    return kernel && kernel->run(inputs, outputs, memory).isOk();
+  }
+};
+
+/// Times `kernel` and `floor` in turns; the least of each counts.
+template <typename Floor> void measure(benchmark::State &state, Prepared &kernel, Floor floor, double work, const char *unit) {
+  double least = 1e9, leastFloor = 1e9;
+  if (!kernel.run())
+    return state.SkipWithError("the kernel does not run");
+  for (auto _ : state) {
+    double start = seconds();
+    kernel.run();
+    double middle = seconds();
+    floor();
+    double end = seconds();
+    least = std::min(least, middle - start);
+    leastFloor = std::min(leastFloor, end - middle);
+    state.SetIterationTime(middle - start);
+  }
+  state.counters[unit] = work / least * 1e-9;
+  state.counters["floor"] = work / leastFloor * 1e-9;
+  state.counters["ratio"] = leastFloor / least;
+}
+
+/// Against a copy that reads and writes `bytes` in all.
+void againstCopy(benchmark::State &state, const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
+                 std::vector<Attributes::Item> items, std::int64_t bytes) {
+  Prepared kernel(name, std::move(in), std::move(out), std::move(items));
+  std::vector<char> from(static_cast<std::size_t>(bytes / 2), 1), to(static_cast<std::size_t>(bytes / 2), 2);
+  measure(state, kernel, [&] { std::memcpy(to.data(), from.data(), from.size()); benchmark::DoNotOptimize(to.data()); },
+          static_cast<double>(bytes), "GB/s");
+}
+
+/// Against the library's f32 product of [1024, 384] by [384, 1152], scaled to as many flops.
+void againstProduct(benchmark::State &state, const std::string &name, std::vector<Tensor *> in,
+                    std::vector<Tensor *> out, std::vector<Attributes::Item> items, double flops) {
+  Prepared kernel(name, std::move(in), std::move(out), std::move(items));
+  Tensor a(DType::f32, {1024, 384}), b(DType::f32, {384, 1152}), c(DType::f32, {1024, 1152});
+  Prepared product("matmul", {&a, &b}, {&c}, {});
+  double productFlops = 2.0 * 1024 * 384 * 1152, leastFloor = 1e9, least = 1e9;
+  if (!kernel.run() || !product.run())
+    return state.SkipWithError("the kernel does not run");
+  for (auto _ : state) {
+    double start = seconds();
+    kernel.run();
+    double middle = seconds();
+    product.run();
+    double end = seconds();
+    least = std::min(least, middle - start);
+    leastFloor = std::min(leastFloor, end - middle);
+    state.SetIterationTime(middle - start);
+  }
+  state.counters["GFLOP/s"] = flops / least * 1e-9;
+  state.counters["floor"] = productFlops / leastFloor * 1e-9;
+  state.counters["ratio"] = (flops / least) / (productFlops / leastFloor);
+}
+
+Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
+
+constexpr std::int64_t rows = 1024, channels = 384, wide = 1536, vocabulary = 5000;
+
+DType typeOf(const benchmark::State &state) { return state.range(0) ? DType::bf16 : DType::f32; }
+
+void layerNorm(benchmark::State &state) {
+  DType t = typeOf(state);
+  Tensor x(t, {rows, channels}), w(t, {channels}), b(t, {channels}), y(t, {rows, channels});
+  Tensor mean(DType::f32, {rows}), rstd(DType::f32, {rows});
+  againstCopy(state, "layer_norm", {&x, &w, &b}, {&y, &mean, &rstd}, {}, 2 * x.bytes());
+}
+void layerNormGrad(benchmark::State &state) {
+  DType t = typeOf(state);
+  Tensor x(t, {rows, channels}), w(t, {channels}), dy(t, {rows, channels}), dx(t, {rows, channels});
+  Tensor mean(DType::f32, {rows}), rstd(DType::f32, {rows}), dw(DType::f32, {channels}), db(DType::f32, {channels});
+  againstCopy(state, "layer_norm_grad", {&dy, &x, &w, &mean, &rstd}, {&dx, &dw, &db}, {}, 3 * x.bytes());
+}
+void gelu(benchmark::State &state) {
+  Tensor x(typeOf(state), {rows, wide}, 3), y(typeOf(state), {rows, wide});
+  againstCopy(state, "gelu", {&x}, {&y}, {integer("approximate", state.range(1))}, 2 * x.bytes());
+}
+void geluGrad(benchmark::State &state) {
+  Tensor x(typeOf(state), {rows, wide}, 3), dy(typeOf(state), {rows, wide}), dx(typeOf(state), {rows, wide});
+  againstCopy(state, "gelu_grad", {&dy, &x}, {&dx}, {integer("approximate", state.range(1))}, 3 * x.bytes());
+}
+void softmax(benchmark::State &state) {
+  Tensor x(typeOf(state), {4096, 256}, 3), y(typeOf(state), {4096, 256});
+  againstCopy(state, "softmax", {&x}, {&y}, {}, 2 * x.bytes());
+}
+void crossEntropy(benchmark::State &state) {
+  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), loss(DType::f32, {}), lse(DType::f32, {rows});
+  againstCopy(state, "cross_entropy", {&x, &targets}, {&loss, &lse}, {}, x.bytes());
+}
+void crossEntropyGrad(benchmark::State &state) {
+  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), dloss(DType::f32, {}), lse(DType::f32, {rows});
+  Tensor dx(typeOf(state), {rows, vocabulary});
+  for (std::int64_t i = 0; i < rows; ++i)
+    cpu::storeNumber(lse.memory.data(), DType::f32, i, 9);
+  againstCopy(state, "cross_entropy_grad", {&dloss, &x, &targets, &lse}, {&dx}, {}, 2 * x.bytes());
+}
+void adamw(benchmark::State &state) {
+  std::int64_t n = 4 << 20;
+  Tensor p(DType::f32, {n}), g(typeOf(state), {n}), m(DType::f32, {n}), v(DType::f32, {n}), rate(DType::f32, {});
+  Tensor step(DType::i64, {}), clip(DType::f32, {}), guard(DType::u8, {});
+  std::memset(v.memory.data(), 0, v.memory.size());
+  cpu::storeNumber(step.memory.data(), DType::i64, 0, 5);
+  cpu::storeNumber(guard.memory.data(), DType::u8, 0, 1);
+  againstCopy(state, "adamw", {&p, &g, &m, &v, &rate, &step, &clip, &guard}, {&p, &m, &v}, {}, 6 * p.bytes() + g.bytes());
+}
+void powerSum(benchmark::State &state) {
+  Tensor g(typeOf(state), {4 << 20}), sum(DType::f32, {});
+  againstCopy(state, "power_sum", {&g}, {&sum}, {}, g.bytes());
+}
+void add(benchmark::State &state) {
+  Tensor a(typeOf(state), {rows, wide}), b(typeOf(state), {rows, wide}), c(typeOf(state), {rows, wide});
+  againstCopy(state, "add", {&a, &b}, {&c}, {}, 3 * a.bytes());
+}
+void reduceSum(benchmark::State &state) {
+  Tensor x(typeOf(state), {rows, wide}), y(DType::f32, {wide});
+  againstCopy(state, "reduce_sum", {&x}, {&y}, {{"dims", 0, 0, {0}}}, x.bytes());
+}
+void embeddingGrad(benchmark::State &state) {
+  Tensor dy(typeOf(state), {rows, channels}), indices(DType::i32, {rows}), table(DType::f32, {vocabulary, channels});
+  againstCopy(state, "embedding_grad", {&dy, &indices}, {&table}, {}, dy.bytes() + table.bytes());
+}
+
+struct AttentionSizes {
+  std::int64_t batch = 4, tokens, heads = 6, size = 64;
+};
+void attention(benchmark::State &state) {
+  AttentionSizes s{.tokens = state.range(1)};
+  Shape shape = {s.batch, s.tokens, s.heads, s.size};
+  Tensor q(typeOf(state), shape), k(typeOf(state), shape), v(typeOf(state), shape), out(typeOf(state), shape);
+  Tensor lse(DType::f32, {s.batch, s.heads, s.tokens});
+  // Two products over the causal half.
+  double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.tokens * (s.tokens + 1) / 2);
+  againstProduct(state, "attention", {&q, &k, &v}, {&out, &lse}, {integer("causal", 1)}, 4 * pairs * 64);
+}
+void attentionGrad(benchmark::State &state) {
+  AttentionSizes s{.tokens = state.range(1)};
+  Shape shape = {s.batch, s.tokens, s.heads, s.size};
+  DType t = typeOf(state);
+  Tensor q(t, shape), k(t, shape), v(t, shape), out(t, shape), dout(t, shape), dq(t, shape), dk(t, shape), dv(t, shape);
+  Tensor lse(DType::f32, {s.batch, s.heads, s.tokens});
+  Prepared("attention", {&q, &k, &v}, {&out, &lse}, {integer("causal", 1)}).run();
+  // Five products over the causal half.
+  double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.tokens * (s.tokens + 1) / 2);
+  againstProduct(state, "attention_grad", {&dout, &q, &k, &v, &out, &lse}, {&dq, &dk, &dv}, {integer("causal", 1)},
+                 10 * pairs * 64);
+}
+void matmul(benchmark::State &state) {
+  DType t = typeOf(state);
+  std::int64_t m = state.range(1), n = state.range(2), k = state.range(3), form = state.range(4);
+  Tensor a(t, form == 2 ? Shape{k, m} : Shape{m, k}), b(t, form == 1 ? Shape{n, k} : Shape{k, n}), c(t, {m, n});
+  againstProduct(state, "matmul", {&a, &b}, {&c}, {integer("transpose_a", form == 2), integer("transpose_b", form == 1)},
+                 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
+}
+
+void bothTypes(benchmark::internal::Benchmark *b) { b->ArgName("bf16")->Arg(0)->Arg(1)->UseManualTime(); }
+void forms(benchmark::internal::Benchmark *b) {
+  b->ArgNames({"bf16", "tanh"})->ArgsProduct({{0, 1}, {0, 1}})->UseManualTime();
+}
+void lengths(benchmark::internal::Benchmark *b) {
+  b->ArgNames({"bf16", "tokens"})->ArgsProduct({{0, 1}, {256, 1024}})->UseManualTime();
+}
+
+BENCHMARK(layerNorm)->Name("layer_norm")->Apply(bothTypes);
+BENCHMARK(layerNormGrad)->Name("layer_norm_grad")->Apply(bothTypes);
+BENCHMARK(gelu)->Apply(forms);
+BENCHMARK(geluGrad)->Name("gelu_grad")->Apply(forms);
+BENCHMARK(softmax)->Apply(bothTypes);
+BENCHMARK(crossEntropy)->Name("cross_entropy")->Apply(bothTypes);
+BENCHMARK(crossEntropyGrad)->Name("cross_entropy_grad")->Apply(bothTypes);
+BENCHMARK(adamw)->Apply(bothTypes);
+BENCHMARK(powerSum)->Name("power_sum")->Apply(bothTypes);
+BENCHMARK(add)->Apply(bothTypes);
+BENCHMARK(reduceSum)->Name("reduce_sum")->Apply(bothTypes);
+BENCHMARK(embeddingGrad)->Name("embedding_grad")->Apply(bothTypes);
+BENCHMARK(attention)->Apply(lengths);
+BENCHMARK(attentionGrad)->Name("attention_grad")->Apply(lengths);
+BENCHMARK(matmul)
+    ->ArgNames({"bf16", "m", "n", "k", "form"})
+    ->ArgsProduct({{0, 1}, {1024}, {1152}, {384}, {0, 1, 2}})
+    ->ArgsProduct({{0, 1}, {1024}, {5000}, {384}, {1}})
+    ->ArgsProduct({{0, 1}, {384}, {1536}, {1024}, {2}})
+    ->UseManualTime();
+
+} // namespace
+
+BENCHMARK_MAIN();
