@@ -1,0 +1,94 @@
+//===- Pipeline.cpp - from an imported model to a plan, phase by phase ------------------===//
+
+#include "passes/Pipeline.h"
+
+#include "dialect/model/Model.h"
+#include "dialect/plan/Plan.h"
+#include "dialect/spmd/Spmd.h"
+#include "passes/model/Passes.h"
+#include "passes/schedule/Passes.h"
+#include "passes/sharding/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#if __has_include("passes/memory/Passes.h")
+#include "passes/memory/Passes.h"
+#define SLUICE_HAS_MEMORY
+#endif
+#if __has_include("passes/emit/Emit.h")
+#include "passes/emit/Emit.h"
+#define SLUICE_HAS_EMIT
+#endif
+
+using namespace sluice;
+
+static const Phase table[] = {
+    {"input", "the imported model, found fit", buildInput},
+    {"prepare", "flat ops in compute precision, fused", buildPrepare},
+    {"differentiate", "loss and backward appended", buildDifferentiate},
+    {"optimize", "update appended: a whole train step", buildOptimize},
+    {"recompute", "forward ops repeated in backward; values numbered, the unsharded program recorded", buildRecompute},
+    {"partition", "local tensors on a mesh, gathers and reductions", buildPartition},
+    {"prefetch", "gathers issued early, reductions awaited late", buildPrefetch},
+    {"lower", "instructions on buffers", buildLower},
+    {"streams", "streams and events", buildStreams},
+#ifdef SLUICE_HAS_MEMORY
+    {"memory", "lifespans, and every buffer placed", buildMemory},
+#endif
+};
+
+llvm::ArrayRef<Phase> sluice::pipelinePhases() { return table; }
+
+const Phase *sluice::findPhase(llvm::StringRef name) {
+  for (const Phase &phase : pipelinePhases())
+    if (phase.name == name)
+      return &phase;
+  return nullptr;
+}
+
+llvm::LogicalResult
+sluice::runPhases(mlir::ModuleOp module, const Phase *last,
+                  llvm::function_ref<llvm::LogicalResult(unsigned, const Phase &)> afterPhase) {
+  llvm::ArrayRef<Phase> all = pipelinePhases();
+  unsigned first = 0;
+  if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
+    const Phase *phase = findPhase(done.getValue());
+    if (!phase)
+      return module.emitError("'model.compiled_to', expected a phase but got '") << done.getValue() << "'";
+    first = phase - all.begin() + 1;
+  }
+  for (unsigned i = first; i < all.size() && (!last || &all[i] <= last); ++i) {
+    mlir::PassManager manager(module.getContext());
+    all[i].build(manager);
+    if (llvm::failed(manager.run(module)))
+      return llvm::failure();
+    module->setAttr(compiledToAttribute, mlir::StringAttr::get(module.getContext(), all[i].name));
+    if (afterPhase && llvm::failed(afterPhase(i + 1, all[i])))
+      return llvm::failure();
+  }
+  return llvm::success();
+}
+
+llvm::LogicalResult sluice::emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes) {
+#ifdef SLUICE_HAS_EMIT
+  return emitPlan(module, bytes);
+#else
+  return module.emitError("cannot emit the plan, expected a compiler built with its emit stage");
+#endif
+}
+
+void sluice::registerSluiceDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::func::FuncDialect, model::ModelDialect, spmd::SpmdDialect, plan_ir::PlanDialect>();
+}
+
+void sluice::registerSluicePasses() {
+  registerModelPasses();
+  registerShardingPasses();
+  registerSchedulePasses();
+#ifdef SLUICE_HAS_MEMORY
+  registerMemoryPasses();
+#endif
+  for (const Phase &phase : pipelinePhases())
+    mlir::PassPipelineRegistration<>(("sluice-" + phase.name).str(), phase.doc, phase.build);
+}

@@ -1,0 +1,52 @@
+//===- Pipeline.h - from an imported model to a plan, phase by phase --------------------===//
+//
+// The one table of phases. Each takes the IR that the phase before leaves; a module says in `model.compiled_to` which
+// phase it has been through, so that any dumped file can be put through the rest.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_PIPELINE_H
+#define SLUICE_PASSES_PIPELINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace sluice {
+
+struct Phase {
+  llvm::StringLiteral name;
+  llvm::StringLiteral doc;
+  void (*build)(mlir::OpPassManager &manager);
+};
+
+/// All phases in order, but the last step: emitting, which leaves IR for bytes.
+llvm::ArrayRef<Phase> pipelinePhases();
+
+/// Null where there is no phase of that name.
+const Phase *findPhase(llvm::StringRef name);
+
+/// The attribute that names the last phase a module has been through.
+inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
+
+/// Puts the module through the phases that it has not been through yet, up to and with `last` (null: all). `afterPhase`
+/// is called with the phase's number, from 1, and may fail.
+llvm::LogicalResult runPhases(mlir::ModuleOp module, const Phase *last,
+                              llvm::function_ref<llvm::LogicalResult(unsigned, const Phase &)> afterPhase = {});
+
+/// The plan's bytes, of a module that has been through all phases.
+llvm::LogicalResult emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes);
+
+/// Every dialect that a phase can leave.
+void registerSluiceDialects(mlir::DialectRegistry &registry);
+
+/// Every pass, and a pipeline `sluice-<phase>` for each phase.
+void registerSluicePasses();
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_PIPELINE_H

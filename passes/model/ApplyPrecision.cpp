@@ -1,0 +1,152 @@
+//===- ApplyPrecision.cpp - forward in its compute precision ------------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+#include "passes/recipe/RecipeAttr.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_APPLYPRECISION
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+Type elementOf(Value value) { return cast<ShapedType>(value.getType()).getElementType(); }
+
+Type withElement(Type type, Type element) { return cast<RankedTensorType>(type).clone(element); }
+
+Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
+  auto made = model::CastOp::create(builder, value.getLoc(), withElement(value.getType(), element), value);
+  made->setAttr(names::block, builder.getStringAttr(like ? textAttribute(like, names::block) : ""));
+  if (like && like->hasAttr(names::checkpoint))
+    made->setAttr(names::checkpoint, like->getAttr(names::checkpoint));
+  return made.getResult();
+}
+
+struct Converter {
+  /// What changes, and what to.
+  Type from, to;
+  std::int64_t changed = 0;
+
+  void setType(Value value, Type type) {
+    if (value.getType() == type)
+      return;
+    value.setType(type);
+    ++changed;
+  }
+
+  /// Inputs of another precision are cast once, ahead of all ops.
+  void castInputs(func::FuncOp function) {
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointToStart(&function.getBody().front());
+    for (BlockArgument argument : function.getArguments()) {
+      bool isCast = llvm::all_of(argument.getUsers(), [&](Operation *user) {
+        auto cast = dyn_cast<model::CastOp>(user);
+        return cast && elementOf(cast.getResult()) == to;
+      });
+      if (elementOf(argument) != from || isCast)
+        continue;
+      Value made = castTo(builder, argument, to, nullptr);
+      argument.replaceAllUsesExcept(made, made.getDefiningOp());
+      ++changed;
+    }
+  }
+
+  /// Float operands that had one element type and no longer do are cast to the wider of the two.
+  void reconcile(Operation &op, ArrayRef<Type> before) {
+    OpBuilder builder(&op);
+    Type widest;
+    for (Value operand : op.getOperands())
+      if (auto element = dyn_cast<FloatType>(elementOf(operand)))
+        if (!widest || element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
+          widest = element;
+    for (OpOperand &operand : op.getOpOperands())
+      if (before[operand.getOperandNumber()] == from && elementOf(operand.get()) == to && widest == from)
+        operand.set(castTo(builder, operand.get(), from, &op));
+  }
+
+  LogicalResult convert(Operation &op, llvm::DenseMap<Value, Type> &elementBefore) {
+    SmallVector<Type> before;
+    for (Value operand : op.getOperands())
+      before.push_back(elementBefore.lookup(operand));
+    for (Value result : op.getResults())
+      elementBefore[result] = elementOf(result);
+
+    if (auto read = dyn_cast<model::ReadOp>(op)) {
+      if (elementOf(read.getValue()) == from)
+        setType(read.getValue(), withElement(read.getValue().getType(), to));
+      return success();
+    }
+    auto precision = dyn_cast<PrecisionOpInterface>(op);
+    if (precision && precision.keepsResultTypes())
+      return success();
+    // A type that an op needs for its own sake (a statistic beside bf16 values) is not what `from` operands were.
+    bool oneType = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return !isa<FloatType>(elementOf(operand)) || elementBefore.lookup(operand) == from;
+    });
+    if (oneType)
+      reconcile(op, before);
+
+    if (auto infer = dyn_cast<InferTypeOpInterface>(op)) {
+      SmallVector<Type> types;
+      if (failed(infer.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(), op.getAttrDictionary(),
+                                        op.getPropertiesStorage(), op.getRegions(), types)))
+        return op.emitError("cannot have its result types in precision ") << to;
+      for (auto [result, type] : llvm::zip(op.getResults(), types))
+        setType(result, type);
+      return success();
+    }
+    Type element = to;
+    for (Value operand : op.getOperands())
+      if (isa<FloatType>(elementOf(operand))) {
+        element = elementOf(operand);
+        break;
+      }
+    for (Value result : op.getResults())
+      if (elementOf(result) == from)
+        setType(result, withElement(result.getType(), element));
+    return success();
+  }
+
+  LogicalResult convert(func::FuncOp function) {
+    castInputs(function);
+    llvm::DenseMap<Value, Type> elementBefore;
+    for (BlockArgument argument : function.getArguments())
+      elementBefore[argument] = elementOf(argument);
+    Block &body = function.getBody().front();
+    for (Operation &op : body.without_terminator()) {
+      // The cast of an input stands for the input.
+      if (auto cast = dyn_cast<model::CastOp>(op); cast && isa<BlockArgument>(cast.getOperand()))
+        elementBefore[cast.getResult()] = elementOf(cast.getOperand());
+      else if (failed(convert(op, elementBefore)))
+        return failure();
+    }
+    Operation *terminator = body.getTerminator();
+    OpBuilder builder(terminator);
+    for (auto [operand, type] : llvm::zip(terminator->getOpOperands(), function.getResultTypes()))
+      if (operand.get().getType() != type)
+        operand.set(castTo(builder, operand.get(), cast<ShapedType>(type).getElementType(),
+                          operand.get().getDefiningOp()));
+    return success();
+  }
+};
+
+struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass> {
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    std::string compute = RecipeView(getOperation()).string("precision.compute");
+    if (compute != "bf16")
+      return;
+    for (func::FuncOp function : entryFunctions(getOperation())) {
+      Converter converter{builder.getF32Type(), builder.getBF16Type()};
+      if (failed(converter.convert(function)))
+        return signalPassFailure();
+      changed += converter.changed;
+    }
+  }
+};
+
+} // namespace

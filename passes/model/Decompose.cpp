@@ -1,0 +1,39 @@
+//===- Decompose.cpp - composites as primitives ------------------------------------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
+  void runOnOperation() override {
+    llvm::SmallVector<DecomposeOpInterface> composites;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](DecomposeOpInterface op) { composites.push_back(op); });
+    for (DecomposeOpInterface composite : composites) {
+      InsertionRecorder recorder;
+      OpBuilder builder(composite, &recorder);
+      FailureOr<llvm::SmallVector<Value>> values = composite.decompose(builder);
+      if (failed(values))
+        return signalPassFailure();
+      // The primitives stand for the op: they belong to its module and phase.
+      for (Operation *op : recorder.made)
+        for (llvm::StringRef name : {names::block, names::checkpoint, names::phase})
+          if (Attribute attribute = composite->getAttr(name))
+            op->setAttr(name, attribute);
+      composite->replaceAllUsesWith(*values);
+      composite->erase();
+      ++decomposed;
+    }
+  }
+};
+
+} // namespace

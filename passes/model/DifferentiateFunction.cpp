@@ -1,0 +1,113 @@
+//===- DifferentiateFunction.cpp - the derivative of a function as a function --------------------===//
+
+#include "passes/model/Gradient.h"
+#include "passes/model/Passes.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_DIFFERENTIATEFUNCTION
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+bool isFloat(Type type) { return isa<FloatType>(cast<ShapedType>(type).getElementType()); }
+
+struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<DifferentiateFunctionPass> {
+  using sluice::impl::DifferentiateFunctionBase<DifferentiateFunctionPass>::DifferentiateFunctionBase;
+
+  void runOnOperation() override {
+    auto source = SymbolTable(getOperation()).lookup<func::FuncOp>(function);
+    if (!source || source.isExternal()) {
+      getOperation().emitError("function to differentiate, expected one with a body but got '") << function << "'";
+      return signalPassFailure();
+    }
+    llvm::SmallVector<std::int64_t> arguments(wrt.begin(), wrt.end());
+    if (arguments.empty())
+      for (auto [index, type] : llvm::enumerate(source.getArgumentTypes()))
+        if (isFloat(type))
+          arguments.push_back(index);
+    for (std::int64_t index : arguments)
+      if (index < 0 || index >= source.getNumArguments() || !isFloat(source.getArgumentTypes()[index])) {
+        source.emitError("argument to differentiate by, expected a float one but got number ") << index;
+        return signalPassFailure();
+      }
+    if (failed(build(source, arguments)))
+      signalPassFailure();
+  }
+
+  LogicalResult build(func::FuncOp source, ArrayRef<std::int64_t> arguments) {
+    auto derivative = source.clone();
+    derivative.setName((source.getName() + "_vjp").str());
+    SymbolTable(getOperation()).insert(derivative, std::next(source->getIterator()));
+    flattenBlocks(derivative);
+    Block &body = derivative.getBody().front();
+    Operation *terminator = body.getTerminator();
+    llvm::SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+
+    InsertionRecorder recorder;
+    OpBuilder builder(terminator, &recorder);
+    ReverseMode reverse(builder);
+    for (std::int64_t index : arguments)
+      reverse.addLeaf(body.getArgument(index));
+    reverse.markActive(ops);
+
+    llvm::SmallVector<Attribute> argumentAttributes, resultAttributes;
+    llvm::SmallVector<Type> argumentTypes(derivative.getArgumentTypes()), resultTypes;
+    auto named = [&](llvm::StringRef attribute, const llvm::Twine &name) -> Attribute {
+      return builder.getDictionaryAttr(builder.getNamedAttr(attribute, builder.getStringAttr(name)));
+    };
+    for (unsigned i = 0; i < source.getNumArguments(); ++i)
+      argumentAttributes.push_back(source.getArgAttrDict(i));
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+      if (!isFloat(value.getType()))
+        continue;
+      Value cotangent = body.addArgument(value.getType(), value.getLoc());
+      argumentTypes.push_back(value.getType());
+      argumentAttributes.push_back(named(names::input, "cotangent." + outputName(source, index)));
+      // A result that no leaf reaches has a cotangent that nobody reads.
+      if (reverse.isActive(value))
+        reverse.accumulate(value, cotangent);
+    }
+    if (failed(reverse.run(ops)))
+      return failure();
+
+    llvm::SmallVector<Value> gradients;
+    for (std::int64_t index : arguments) {
+      Value argument = body.getArgument(index);
+      Value gradient = reverse.cotangent(argument);
+      if (!gradient)
+        gradient = model::ConstantOp::create(builder, argument.getLoc(), argument.getType(),
+                                             builder.getF64FloatAttr(0.0))
+                       .getResult();
+      gradients.push_back(gradient);
+      resultTypes.push_back(argument.getType());
+      auto input = source.getArgAttrOfType<StringAttr>(index, names::input);
+      resultAttributes.push_back(
+          named(names::output, "grad." + (input ? input.getValue().str() : std::to_string(index))));
+    }
+    terminator->setOperands(gradients);
+    derivative.setFunctionType(builder.getFunctionType(argumentTypes, resultTypes));
+    derivative.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+    derivative.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
+    for (Operation *op : recorder.made)
+      if (!op->hasAttr(names::block))
+        op->setAttr(names::block, builder.getStringAttr(""));
+    llvm::SmallVector<Operation *> all;
+    for (Operation &op : body.without_terminator())
+      all.push_back(&op);
+    eraseDead(all);
+    return success();
+  }
+
+  static std::string outputName(func::FuncOp source, unsigned index) {
+    auto output = source.getResultAttrOfType<StringAttr>(index, names::output);
+    return output ? output.getValue().str() : std::to_string(index);
+  }
+};
+
+} // namespace

@@ -1,0 +1,76 @@
+//===- Gradient.cpp - reverse mode over a list of flat ops ------------------------------------===//
+
+#include "passes/model/Gradient.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace sluice;
+
+static bool isFloat(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+void ReverseMode::markActive(llvm::ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
+      for (Value result : op->getResults())
+        if (isFloat(result))
+          active.insert(result);
+}
+
+void ReverseMode::accumulate(Value value, Value cotangent) {
+  Value &sum = cotangents[value];
+  sum = sum ? model::AddOp::create(builder, cotangent.getLoc(), value.getType(), sum, cotangent).getResult()
+            : cotangent;
+}
+
+LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
+  for (Operation *op : llvm::reverse(ops)) {
+    llvm::SmallVector<Value> results;
+    for (Value result : op->getResults())
+      results.push_back(cotangents.lookup(result));
+    llvm::SmallVector<bool> needed;
+    for (Value operand : op->getOperands())
+      needed.push_back(active.contains(operand));
+
+    if (llvm::any_of(results, [](Value value) { return value != nullptr; }) && llvm::is_contained(needed, true)) {
+      auto vjp = dyn_cast<VjpOpInterface>(op);
+      if (!vjp || !vjp.isDifferentiable())
+        return op->emitError("op '") << op->getName()
+                                     << "' has no derivative, expected a differentiable op between parameters and loss";
+      llvm::SmallVector<Value> gradients;
+      if (failed(vjp.buildVjp(builder, results, needed, gradients)))
+        return failure();
+      if (gradients.size() != op->getNumOperands())
+        return op->emitError("derivative with a gradient for each operand, expected ")
+               << op->getNumOperands() << " but got " << gradients.size();
+      for (auto [operand, gradient, isNeeded] : llvm::zip(op->getOperands(), gradients, needed)) {
+        if (!gradient || !isNeeded)
+          continue;
+        if (gradient.getType() != operand.getType())
+          return op->emitError("derivative of the operand's type, expected ")
+                 << operand.getType() << " but got " << gradient.getType();
+        if (takeLeaf && leaves.contains(operand))
+          takeLeaf(operand, gradient);
+        else
+          accumulate(operand, gradient);
+      }
+    }
+    if (afterOp)
+      afterOp(op);
+  }
+  return success();
+}
+
+void sluice::eraseDead(llvm::SmallVectorImpl<Operation *> &made) {
+  llvm::SmallVector<Operation *> kept;
+  for (Operation *op : llvm::reverse(made)) {
+    if (isOpTriviallyDead(op) && !isa<model::GradientOp>(op))
+      op->erase();
+    else
+      kept.push_back(op);
+  }
+  made.assign(kept.rbegin(), kept.rend());
+}

@@ -1,0 +1,198 @@
+//===- Passes.td - the model stage: from the forward to a whole train step -----------===//
+#ifndef SLUICE_PASSES_MODEL_PASSES_TD
+#define SLUICE_PASSES_MODEL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Phase input
+//===----------------------------------------------------------------------===//
+
+def VerifyInput : Pass<"model-verify-input", "::mlir::ModuleOp"> {
+  let summary = "finds what cannot be compiled, before anything is changed";
+  let description = [{
+    Changes nothing. An error for: a recipe with unknown keys or values; a module without entry function; an entry kind
+    other than `train` and `forward`; arguments and results without names or with one name twice; a train entry whose
+    one result is no f32 scalar; ops that answer no rule; a read of a state, a write or a gradient, which only passes
+    make.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase prepare
+//===----------------------------------------------------------------------===//
+
+def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
+  let summary = "inlines blocks and checkpoint regions; each op then names its own";
+  let description = [{
+    Every op gets `model.block`, the path of its blocks joined by `/` (empty for the root), and `model.checkpoint`, the
+    path of its checkpoint regions, numbered in program order in their function, where it stands in one.
+    ```mlir
+    %0 = model.block "h.0" -> tensor<4xf32> {
+      %1 = model.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      model.yield %1 : tensor<4xf32>
+    }
+    ==>
+    %1 = model.tanh %x {model.block = "h.0"} : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"inlined", "regions-inlined", "Number of blocks and checkpoint regions inlined">];
+}
+
+def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
+  let summary = "gives forward its compute precision";
+  let description = [{
+    Under `precision.compute = "bf16"`: reads of f32 parameters give bf16, float inputs are cast, and every op's result
+    types follow (inferred anew; where an op infers none, the element type of its first float operand). Ops that keep
+    their types keep them; operands of one element type that come to differ are cast to the wider one; results of the
+    function are cast back to the function's types. Under `"f32"` nothing changes.
+    ```mlir
+    %w = model.read @w : tensor<4x4xf32>
+    ==>
+    %w = model.read @w : tensor<4x4xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"changed", "values-changed", "Number of values of another type">];
+}
+
+def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
+  let summary = "runs the fusions that op families contribute";
+  let description = [{
+    Bias and residual go into a matrix product whose result has no other use. It does not depend on recompute, so that a
+    recomputed value has the same bits.
+    ```mlir
+    %p = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %s = model.add %p, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ==>
+    %s = model.matmul %x, %w bias(%b) : (tensor<2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase differentiate
+//===----------------------------------------------------------------------===//
+
+def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
+  let summary = "appends loss derivative and backward to train functions";
+  let description = [{
+    Reverse mode by the ops' own derivatives, in reverse order of the forward. The seed is 1 / `gradient.microbatches`.
+    Cotangents of several uses are added in the order in which the backward makes them; a zero cotangent is no op, and
+    what needs no gradient gets none. A parameter's gradient is cast to `precision.reduce`, summed over all reads, and
+    handed over by `model.gradient` as soon as it is whole; a parameter that the loss does not reach has none. Ops carry
+    `model.phase`: `forward` before the op that makes the loss, `loss` from there on and for that op's derivative,
+    `backward` after; backward ops carry the `model.block` and `model.checkpoint` of the op they derive from. The
+    function returns the loss by `model.step_mean`. Functions that have phases are left alone.
+    ```mlir
+    %w = model.read @w : tensor<4xf32>
+    %s = model.reduce_sum %w {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+    ==>
+    %w = model.read @w : tensor<4xf32>
+    %s = model.reduce_sum %w {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    %m = model.step_mean %s : tensor<f32>
+    %one = model.constant 1.0 : tensor<f32>
+    %g = model.broadcast %one : (tensor<f32>) -> tensor<4xf32>
+    %d = model.gradient @w, %g : tensor<4xf32>
+    return %m : tensor<f32>
+    ```
+  }];
+  let statistics = [Statistic<"gradients", "gradients", "Number of parameters with a gradient">];
+}
+
+def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::ModuleOp"> {
+  let summary = "makes the derivative of a forward function a function of its own";
+  let description = [{
+    For @f makes @f_vjp: arguments are those of @f, then one for each float result, named `cotangent.<output>`; results
+    are the gradients of the arguments that `wrt` numbers (default: all float ones), named `grad.<input>`. A gradient
+    that is zero is a constant. For tests of derivatives.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "", "Name of the function">,
+    ListOption<"wrt", "wrt", "int64_t", "Numbers of the arguments to differentiate by">,
+  ];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase optimize
+//===----------------------------------------------------------------------===//
+
+def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
+  let summary = "appends the update: norm, clipping, guard, optimizer";
+  let description = [{
+    The function gains the inputs `lr` and `step` and the outputs `grad_norm` and `guard`. The norm is over all gradients,
+    of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss and norm are finite. Then, for each
+    parameter with a gradient in the module's order, its value and states are read, updated by the op of
+    `optimizer.name`, and written; `optimizer.no_decay` takes the weight decay away. Ops carry `model.phase = "update"`.
+    Functions that have an update are left alone.
+  }];
+  let statistics = [Statistic<"updates", "updates", "Number of parameters updated">];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase recompute
+//===----------------------------------------------------------------------===//
+
+def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
+  let summary = "runs forward ops again in the backward, so that their results need not be kept";
+  let description = [{
+    By `recompute.policy`: nothing, one region for each outermost block, or one for each outermost checkpoint region. A
+    region stands before the first backward op of its group and holds clones of the group's forward ops that the group's
+    backward needs; the backward then reads the region's results. What a region captures (the group's inputs and the
+    parameters) is what the forward keeps.
+    ```mlir
+    %a = model.tanh %x {model.block = "h.0", model.phase = "forward"} : ...
+    %d = model.multiply %g, %a {model.block = "h.0", model.phase = "backward"} : ...
+    ==>
+    %a = model.tanh %x {model.block = "h.0", model.phase = "forward"} : ...
+    %r = model.recompute "h.0" -> tensor<4xf32> attributes {...} {
+      %b = model.tanh %x {model.block = "h.0", model.phase = "backward"} : ...
+      model.yield %b : tensor<4xf32>
+    }
+    %d = model.multiply %g, %r {model.block = "h.0", model.phase = "backward"} : ...
+    ```
+  }];
+  let statistics = [Statistic<"regions", "regions", "Number of regions made">,
+                    Statistic<"recomputed", "ops-recomputed", "Number of ops that run again">];
+}
+
+def RecordProgram : Pass<"model-record-program", "::mlir::ModuleOp"> {
+  let summary = "numbers all values and keeps a copy of the unsharded program";
+  let description = [{
+    Every op of an entry function gets `model.ids`, the numbers of its results, and every argument `model.id`, from 1 in
+    the order of the module. A nested module `@unsharded` (`model.unsharded`) then holds a copy of parameters and
+    functions, which later phases leave alone: what the plan carries as the program that it was made from. A module that
+    has the copy is left alone.
+  }];
+}
+
+def VerifyOutput : Pass<"model-verify-output", "::mlir::ModuleOp"> {
+  let summary = "holds the model phase to what it promises";
+  let description = [{
+    Changes nothing. On exit of the model phase, entry functions are flat but for recompute regions; every op has its
+    block, its phase and its numbers; phases stand in order; a train function hands over each gradient once, writes each
+    parameter and state at most once, and has an update; every op answers every rule.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Not in the pipeline: for tests and people
+//===----------------------------------------------------------------------===//
+
+def Decompose : Pass<"model-decompose", "::mlir::ModuleOp"> {
+  let summary = "replaces composites by their decomposition into primitives";
+  let description = [{The reference of each composite in tests.}];
+  let statistics = [Statistic<"decomposed", "ops-decomposed", "Number of ops replaced">];
+}
+
+def ShowShardingRules : Pass<"model-show-sharding-rules", "::mlir::ModuleOp"> {
+  let summary = "writes each op's sharding rule beside it";
+  let description = [{Sets `model.sharding_rule` on every op that answers the rule.}];
+}
+
+def ShowCost : Pass<"model-show-cost", "::mlir::ModuleOp"> {
+  let summary = "writes each op's cost beside it";
+  let description = [{Sets `model.cost` (`flops=..., bytes=...`) on every op that answers the rule.}];
+}
+
+#endif // SLUICE_PASSES_MODEL_PASSES_TD

@@ -1,0 +1,22 @@
+//===- Pipeline.cpp - the phases of the model stage -----------------------------------===//
+
+#include "passes/model/Passes.h"
+
+void sluice::buildInput(mlir::OpPassManager &manager) { manager.addPass(createVerifyInput()); }
+
+void sluice::buildPrepare(mlir::OpPassManager &manager) {
+  manager.addPass(createFlattenBlocks());
+  manager.addPass(createApplyPrecision());
+  // Before anything is differentiated: a recomputed value must have the bits of the first one.
+  manager.addPass(createFuse());
+}
+
+void sluice::buildDifferentiate(mlir::OpPassManager &manager) { manager.addPass(createDifferentiate()); }
+
+void sluice::buildOptimize(mlir::OpPassManager &manager) { manager.addPass(createApplyOptimizer()); }
+
+void sluice::buildRecompute(mlir::OpPassManager &manager) {
+  manager.addPass(createRecompute());
+  manager.addPass(createRecordProgram());
+  manager.addPass(createVerifyOutput());
+}

@@ -1,0 +1,130 @@
+//===- Recompute.cpp - forward ops that run again in the backward -------------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+#include "passes/recipe/RecipeAttr.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_RECOMPUTE
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// Forward and backward ops that belong together, in program order.
+struct Group {
+  llvm::SmallVector<Operation *> forward, backward;
+};
+
+class Regions {
+public:
+  Regions(func::FuncOp function, llvm::StringRef policy) : function(function), policy(policy) {}
+
+  void run() {
+    llvm::MapVector<StringAttr, Group> groups;
+    Builder builder(function.getContext());
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      llvm::StringRef key = keyOf(&op);
+      if (key.empty())
+        continue;
+      llvm::StringRef phase = textAttribute(&op, names::phase);
+      if (phase == phases::forward)
+        groups[builder.getStringAttr(key)].forward.push_back(&op);
+      else if (phase == phases::backward)
+        groups[builder.getStringAttr(key)].backward.push_back(&op);
+    }
+    for (auto &[key, group] : groups)
+      if (!group.backward.empty())
+        make(key.getValue(), group);
+  }
+
+  unsigned regions = 0, recomputed = 0;
+
+private:
+  func::FuncOp function;
+  llvm::StringRef policy;
+
+  llvm::StringRef keyOf(Operation *op) const {
+    return outermost(textAttribute(op, policy == "block" ? names::block : names::checkpoint));
+  }
+
+  void make(llvm::StringRef key, const Group &group) {
+    llvm::DenseSet<Operation *> backward(group.backward.begin(), group.backward.end());
+    // A parameter is not saved by reading it: regions capture it and the backward reads it as it is.
+    llvm::DenseSet<Operation *> candidates;
+    for (Operation *op : group.forward)
+      if (!isa<model::ReadOp>(op))
+        candidates.insert(op);
+    llvm::SmallVector<Value> wanted;
+    llvm::DenseSet<Operation *> needed;
+    for (Operation *op : llvm::reverse(group.forward)) {
+      if (!candidates.contains(op))
+        continue;
+      bool isNeeded = false;
+      for (Operation *user : op->getUsers())
+        isNeeded |= backward.contains(user) || needed.contains(user);
+      if (isNeeded)
+        needed.insert(op);
+    }
+    for (Operation *op : group.forward)
+      if (needed.contains(op))
+        for (Value result : op->getResults())
+          if (llvm::any_of(result.getUsers(), [&](Operation *user) { return backward.contains(user); }))
+            wanted.push_back(result);
+    if (wanted.empty())
+      return;
+
+    Operation *first = group.backward.front();
+    OpBuilder builder(first);
+    llvm::StringRef name = policy == "block" ? key : textAttribute(group.forward.front(), names::block);
+    auto region = model::RecomputeOp::create(builder, first->getLoc(), ValueRange(wanted).getTypes(),
+                                             builder.getStringAttr(name));
+    region->setAttr(names::block, builder.getStringAttr(
+                                      policy == "block" ? key : textAttribute(group.forward.front(), names::block)));
+    region->setAttr(names::phase, builder.getStringAttr(phases::backward));
+    region.getBody().getBlocks().clear();
+    builder.createBlock(&region.getBody());
+    IRMapping mapping;
+    for (Operation *op : group.forward)
+      if (needed.contains(op)) {
+        Operation *clone = builder.clone(*op, mapping);
+        clone->setAttr(names::phase, builder.getStringAttr(phases::backward));
+        ++recomputed;
+      }
+    llvm::SmallVector<Value> yielded;
+    for (Value value : wanted)
+      yielded.push_back(mapping.lookup(value));
+    model::YieldOp::create(builder, first->getLoc(), yielded);
+    for (auto [value, again] : llvm::zip(wanted, region.getResults())) {
+      Value replaced = value;
+      replaced.replaceUsesWithIf(again, [&](OpOperand &use) { return backward.contains(use.getOwner()); });
+    }
+    ++regions;
+  }
+};
+
+struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
+  void runOnOperation() override {
+    std::string policy = RecipeView(getOperation()).string("recompute.policy");
+    if (policy == "none")
+      return;
+    for (func::FuncOp function : entryFunctions(getOperation(), "train")) {
+      // Regions are made once: what they hold is not to be taken for a group's backward again.
+      if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
+        continue;
+      Regions made(function, policy);
+      made.run();
+      regions += made.regions;
+      recomputed += made.recomputed;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,107 @@
+//===- VerifyInput.cpp - what cannot be compiled is found first --------------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+#include "passes/recipe/AttachRecipe.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_VERIFYINPUT
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(verifyRecipe(module)))
+      return signalPassFailure();
+    bool hasEntry = false;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (!function->hasAttr(names::entry)) {
+        function.emitError("function '@") << function.getName()
+                                          << "' without 'model.entry', expected \"train\" or \"forward\"";
+        return signalPassFailure();
+      }
+      hasEntry = true;
+      if (failed(verifyFunction(function)))
+        return signalPassFailure();
+    }
+    if (!hasEntry) {
+      module.emitError("module without entry point, expected a function with 'model.entry'");
+      signalPassFailure();
+    }
+  }
+
+  static LogicalResult verifyRecipe(ModuleOp module) {
+    Result<Recipe> recipe = recipeOf(module);
+    Status status = recipe.isOk() ? recipe->resolve() : recipe.takeStatus();
+    return status.isOk() ? success() : LogicalResult(module.emitError(status.message()));
+  }
+
+  static LogicalResult verifyNames(func::FuncOp function) {
+    auto check = [&](llvm::StringSet<> &seen, StringAttr name, llvm::StringRef what, llvm::StringRef attribute,
+                     unsigned index, Type type) -> LogicalResult {
+      if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
+        return function.emitError() << what << " " << index << " of '@" << function.getName()
+                                    << "', expected a static tensor but got " << type;
+      if (!name || name.getValue().empty())
+        return function.emitError() << what << " " << index << " of '@" << function.getName() << "' without '"
+                                    << attribute << "', expected its name";
+      if (!seen.insert(name.getValue()).second)
+        return function.emitError() << what << " " << index << " of '@" << function.getName()
+                                    << "', expected a name of its own but got '" << name.getValue() << "' again";
+      return success();
+    };
+    llvm::StringSet<> inputs, outputs;
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (failed(check(inputs, function.getArgAttrOfType<StringAttr>(index, names::input), "argument", names::input,
+                       index, type)))
+        return failure();
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      if (failed(check(outputs, function.getResultAttrOfType<StringAttr>(index, names::output), "result",
+                       names::output, index, type)))
+        return failure();
+    return success();
+  }
+
+  static LogicalResult verifyFunction(func::FuncOp function) {
+    llvm::StringRef kind = textAttribute(function, names::entry);
+    if (kind != "train" && kind != "forward")
+      return function.emitError("'model.entry' of '@")
+             << function.getName() << "', expected \"train\" or \"forward\" but got " << function->getAttr(names::entry);
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+      return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
+    if (failed(verifyNames(function)))
+      return failure();
+    if (kind == "train") {
+      for (llvm::StringRef taken : {"lr", "step"})
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          if (function.getArgAttrOfType<StringAttr>(i, names::input).getValue() == taken)
+            return function.emitError("argument ") << i << " of '@" << function.getName() << "', expected another name "
+                                                   << "than '" << taken << "', which the update takes";
+      auto scalar = RankedTensorType::get({}, Float32Type::get(function.getContext()));
+      if (function.getNumResults() != 1 || function.getResultTypes()[0] != scalar)
+        return function.emitError("results of the train entry point '@")
+               << function.getName() << "', expected one loss of type " << scalar << " but got "
+               << function.getFunctionType();
+    }
+    WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
+      bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
+      if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
+        return op->emitError("read of the state '") << *read.getState() << "', expected none before the update is made";
+      if (!isStructure && !isa<KernelOpInterface>(op))
+        return op->emitError("op '") << op->getName() << "' in an entry point, expected an op of the model dialect that "
+                                     << "computes";
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- VerifyOutput.cpp - what the model phase promises on exit -----------------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_VERIFYOUTPUT
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+class FunctionVerifier {
+public:
+  explicit FunctionVerifier(func::FuncOp function) : function(function) {}
+
+  LogicalResult run() {
+    int reached = 0;
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      if (failed(verifyOp(op)))
+        return failure();
+      int phase = phaseNumber(&op);
+      if (phase < reached)
+        return op.emitError("op of phase '") << textAttribute(&op, names::phase) << "' after a later phase";
+      reached = phase;
+      if (auto region = dyn_cast<model::RecomputeOp>(op))
+        for (Operation &inner : region.getBody().front().without_terminator())
+          if (failed(verifyOp(inner)))
+            return failure();
+    }
+    if (textAttribute(function, names::entry) == "train" && reached != 3)
+      return function.emitError("train entry point '@") << function.getName() << "', expected an update";
+    return success();
+  }
+
+private:
+  func::FuncOp function;
+  llvm::StringSet<> gradients, writes;
+
+  static int phaseNumber(Operation *op) {
+    return llvm::StringSwitch<int>(textAttribute(op, names::phase))
+        .Case(phases::forward, 0)
+        .Case(phases::loss, 1)
+        .Case(phases::backward, 2)
+        .Case(phases::update, 3)
+        .Default(-1);
+  }
+
+  LogicalResult verifyOp(Operation &op) {
+    bool isStructure = isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp>(op) ||
+                       (isa<model::RecomputeOp>(op) && op.getParentOp() == function);
+    bool answers = isa<ShardingRuleOpInterface>(op) && isa<CostOpInterface>(op) && isa<KernelOpInterface>(op);
+    if (!isStructure && !answers)
+      return op.emitError("op '") << op.getName() << "' on exit of the model phase, expected one that answers every rule";
+    for (llvm::StringRef attribute : {names::block, names::phase})
+      if (!op.getAttrOfType<StringAttr>(attribute))
+        return op.emitError("op '") << op.getName() << "' without '" << attribute << "'";
+    if (phaseNumber(&op) < 0)
+      return op.emitError("'model.phase', expected \"forward\", \"loss\", \"backward\" or \"update\" but got ")
+             << op.getAttr(names::phase);
+    auto ids = op.getAttrOfType<DenseI64ArrayAttr>(names::ids);
+    if (!ids || ids.size() != op.getNumResults())
+      return op.emitError("op '") << op.getName() << "' without a number in 'model.ids' for each result";
+    if (auto gradient = dyn_cast<model::GradientOp>(op))
+      if (!gradients.insert(gradient.getParameter()).second)
+        return op.emitError("gradient of '@") << gradient.getParameter() << "', expected one but got another";
+    if (auto write = dyn_cast<model::WriteOp>(op)) {
+      std::string key = (write.getParameter() + " " + write.getState().value_or("")).str();
+      if (!writes.insert(key).second)
+        return op.emitError("write of '@") << write.getParameter() << "', expected one but got another";
+    }
+    return success();
+  }
+};
+
+struct VerifyOutputPass : sluice::impl::VerifyOutputBase<VerifyOutputPass> {
+  void runOnOperation() override {
+    for (func::FuncOp function : entryFunctions(getOperation()))
+      if (failed(FunctionVerifier(function).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,205 @@
+//===- sluice-compile.cpp - from a model and a recipe to a plan -------------------------------===//
+//
+// The input is an imported model, or any file of --dump-phases: compilation goes on after the phase that the module
+// names. Nothing is written unless everything succeeded, but for the dumps of phases that were reached.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipeline.h"
+#include "passes/import/WriteOutput.h"
+#include "passes/recipe/AttachRecipe.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+using namespace sluice;
+
+namespace {
+
+struct Options {
+  std::string input, recipe, output, compileTo, dumpPhases;
+  std::vector<std::string> settings;
+  bool printRecipe = false;
+};
+
+int report(const Status &status) {
+  std::cerr << "error: " << status.message() << "\n";
+  for (const std::string &note : status.notes())
+    std::cerr << "note: " << note << "\n";
+  return static_cast<int>(status.code());
+}
+
+/// Prints diagnostics as they come, and remembers one kind of them.
+class Diagnostics {
+public:
+  Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
+      : printer(sources, context, llvm::errs()), watcher(context, [this](mlir::Diagnostic &diagnostic) {
+          isOverBudget |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
+                          llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
+          // Not handled here: the printer, registered before, comes next.
+          return mlir::failure();
+        }) {}
+
+  bool isOverBudget = false;
+
+private:
+  mlir::SourceMgrDiagnosticHandler printer;
+  mlir::ScopedDiagnosticHandler watcher;
+};
+
+Status readRecipe(Recipe &recipe, const Options &options) {
+  if (!options.recipe.empty())
+    SLUICE_RETURN_IF_ERROR(recipe.addFile(options.recipe));
+  for (const std::string &setting : options.settings)
+    SLUICE_RETURN_IF_ERROR(recipe.addSetting(setting));
+  return recipe.resolve();
+}
+
+/// The recipe of the command line over the one that the module carries. A module that has been through a phase has been
+/// compiled by its own, so nothing may differ.
+Status settleRecipe(mlir::ModuleOp module, const Options &options, Recipe &recipe) {
+  SLUICE_ASSIGN_OR_RETURN(recipe, recipeOf(module));
+  Recipe carried = recipe;
+  SLUICE_RETURN_IF_ERROR(readRecipe(recipe, options));
+  if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
+    SLUICE_RETURN_IF_ERROR(carried.resolve());
+    for (const RecipeKey &key : recipeKeys())
+      if (recipe.value(key.name) != carried.value(key.name))
+        return inputError(recipe.origin(key.name) + ": value of '" + key.name + "' for a module that is compiled to '" +
+                          done.getValue().str() + "', expected " + printRecipeValue(carried.value(key.name)) +
+                          " as it was begun but got " + printRecipeValue(recipe.value(key.name)));
+    return Status::ok();
+  }
+  attachRecipe(module, recipe);
+  return Status::ok();
+}
+
+Status dump(const std::string &folder, unsigned number, llvm::StringRef name, mlir::ModuleOp module) {
+  char prefix[16];
+  std::snprintf(prefix, sizeof(prefix), "%02u-", number);
+  return writeOutput(folder + "/" + prefix + name.str() + ".mlir", printModule(module));
+}
+
+int compile(const Options &options) {
+  const Phase *last = options.compileTo.empty() ? nullptr : findPhase(options.compileTo);
+  bool emits = options.compileTo.empty() || options.compileTo == "emit";
+  if (!emits && !last) {
+    std::string names;
+    for (const Phase &phase : pipelinePhases())
+      names += phase.name.str() + ", ";
+    return report(Status(StatusCode::usage,
+                         "--compile-to, expected one of " + names + "emit but got '" + options.compileTo + "'"));
+  }
+  if (llvm::sys::fs::is_directory(options.input))
+    return report(inputError(options.input + ": cannot read the model, expected a file but got a directory"));
+  std::string problem;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(options.input, &problem);
+  if (!file)
+    return report(inputError(options.input + ": cannot read the model: " + problem));
+  if (!options.dumpPhases.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhases))
+      return report(inputError(options.dumpPhases + ": cannot write the output: " + error.message()));
+
+  mlir::DialectRegistry registry;
+  registerSluiceDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  Diagnostics diagnostics(*sources, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(*sources, &context);
+  if (!module)
+    return static_cast<int>(StatusCode::input);
+
+  Recipe recipe;
+  if (Status status = settleRecipe(module.get(), options, recipe); !status.isOk())
+    return report(status);
+  if (options.printRecipe) {
+    std::cout << recipe.print();
+    return 0;
+  }
+
+  Status written;
+  auto afterPhase = [&](unsigned number, const Phase &phase) -> llvm::LogicalResult {
+    if (!options.dumpPhases.empty())
+      written = dump(options.dumpPhases, number, phase.name, module.get());
+    return llvm::success(written.isOk());
+  };
+  if (llvm::failed(runPhases(module.get(), last, afterPhase))) {
+    if (!written.isOk())
+      return report(written);
+    return static_cast<int>(diagnostics.isOverBudget ? StatusCode::budget : StatusCode::input);
+  }
+
+  if (!emits) {
+    written = writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get()));
+    return written.isOk() ? 0 : report(written);
+  }
+  std::vector<std::uint8_t> bytes;
+  if (llvm::failed(emitModule(module.get(), bytes)))
+    return report(Status(StatusCode::internal, options.input + ": plan that cannot be emitted, please report it"));
+  written = writeOutput(options.output,
+                        llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+  return written.isOk() ? 0 : report(written);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Compiles a model by a recipe to a plan", "sluice-compile");
+  Options options;
+  std::vector<std::string> whatIf;
+  std::string fit;
+  bool pareto = false, asJson = false;
+  app.add_option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
+  app.add_option("--recipe", options.recipe, "the recipe, a TOML file");
+  app.add_option("--set", options.settings, "key=value over the recipe, again and again")->allow_extra_args(false);
+  app.add_option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
+  app.add_option("--compile-to", options.compileTo, "stop after this phase and write the IR");
+  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder");
+  app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
+  app.add_option("--what-if", whatIf, "compile variants and print a table")->allow_extra_args(false);
+  app.add_flag("--pareto", pareto, "print a table of memory against time");
+  app.add_option("--fit", fit, "the largest batch or sequence within the budget");
+  app.add_flag("--json", asJson, "the table as JSON");
+
+  std::string phases = "Phases:";
+  for (const Phase &phase : pipelinePhases())
+    phases += "\n  " + phase.name.str() + ": " + phase.doc.str();
+  app.footer(phases + "\n  emit: the plan's bytes");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(StatusCode::usage);
+  }
+
+  for (auto [isGiven, name] : {std::pair(!whatIf.empty(), "--what-if"), std::pair(pareto, "--pareto"),
+                               std::pair(!fit.empty(), "--fit"), std::pair(asJson, "--json")})
+    if (isGiven)
+      return report(Status(StatusCode::usage, std::string(name) + ", expected a compiler with a planner but this version "
+                                                                  "has none")
+                        .withNote("compile each variant with --set, and compare plans with sluice-plan diff"));
+  if (options.input.empty()) {
+    if (!options.printRecipe)
+      return report(Status(StatusCode::usage, "model, expected a file but got nothing"));
+    Recipe recipe;
+    if (Status status = readRecipe(recipe, options); !status.isOk())
+      return report(status);
+    std::cout << recipe.print();
+    return 0;
+  }
+  if (options.output.empty() && options.compileTo.empty() && !options.printRecipe)
+    return report(Status(StatusCode::usage, "-o, expected the plan's file but got nothing"));
+  if (options.output.empty() && options.compileTo == "emit")
+    return report(Status(StatusCode::usage, "-o, expected the plan's file but got nothing"));
+  return compile(options);
+}

@@ -1,0 +1,20 @@
+//===- sluice-opt.cpp - any pass alone on textual IR -----------------------------------===//
+//
+// An ordinary MlirOptMain: `sluice-opt in.mlir -model-flatten-blocks`, `-pass-pipeline=...`, `--mlir-timing`. The phases
+// of the pipeline are registered as `-sluice-<phase>`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipeline.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  sluice::registerSluiceDialects(registry);
+  sluice::registerSluicePasses();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice pass driver\n", registry));
+}
