@@ -40,7 +40,5 @@ mlir::LogicalResult ValidAttr::verify(llvm::function_ref<mlir::InFlightDiagnosti
     return emitError() << "dim of a shard, expected a dim from 0 but got " << dim;
   if (total < 1)
     return emitError() << "total extent of a shard, expected a positive number but got " << total;
-  if (axes.empty())
-    return emitError() << "axes of a shard, expected at least one but got none";
   return mlir::success();
 }

@@ -70,10 +70,10 @@ bool isStart(Operation *op) { return isa_and_nonnull<AllGatherStartOp, ReduceSca
 } // namespace
 
 LogicalResult AllGatherStartOp::verify() {
-  // all_gather_start C1, C2
+  // all_gather_start_c1, all_gather_start_c2
   if (failed(verifyStart(*this, getAxes())))
     return failure();
-  // all_gather_start C3
+  // all_gather_start_c3
   for (Value operand : getOperands())
     if (!isShardAlong(*this, operand.getType(), getAxes()))
       return emitOpError() << "operand, expected a shard along " << getAxes() << " but got " << operand.getType();
@@ -81,16 +81,16 @@ LogicalResult AllGatherStartOp::verify() {
 }
 
 LogicalResult ReduceScatterStartOp::verify() {
-  // reduce_scatter_start C1, C2
+  // reduce_scatter_start_c1, reduce_scatter_start_c2
   if (failed(verifyStart(*this, getAxes())))
     return failure();
-  // reduce_scatter_start C3
+  // reduce_scatter_start_c3
   if (failed(verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum"})))
     return failure();
-  // reduce_scatter_start C4
+  // reduce_scatter_start_c4
   if (getShards().size() != getOperands().size())
     return emitOpError() << "shards, expected " << getOperands().size() << " but got " << getShards().size();
-  // reduce_scatter_start C5
+  // reduce_scatter_start_c5
   MeshOp mesh = meshOf(*this);
   for (auto [operand, shard] : llvm::zip(getOperands(), getShards().getAsValueRange<TypeAttr>())) {
     auto whole = cast<RankedTensorType>(operand.getType());
@@ -105,19 +105,19 @@ LogicalResult ReduceScatterStartOp::verify() {
 }
 
 LogicalResult AllReduceStartOp::verify() {
-  // all_reduce_start C1, C2
+  // all_reduce_start_c1, all_reduce_start_c2
   if (failed(verifyStart(*this, getAxes())))
     return failure();
-  // all_reduce_start C3
+  // all_reduce_start_c3
   return verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum", "max"});
 }
 
 LogicalResult WaitOp::verify() {
-  // wait C1
+  // wait_c1
   Operation *start = getToken().getDefiningOp();
   if (!isStart(start) || start->getBlock() != (*this)->getBlock())
     return emitOpError("token, expected one of a start in the same block but got another");
-  // wait C2
+  // wait_c2
   for (Operation *user : getToken().getUsers())
     if (user != getOperation() && isa<WaitOp>(user)) {
       // One of the two complains: the later.
@@ -127,11 +127,11 @@ LogicalResult WaitOp::verify() {
       error.attachNote(user->getLoc()) << "the first is here";
       return error;
     }
-  // wait C3
+  // wait_c3
   SmallVector<Type> types = valueTypes(start);
   if (TypeRange(types) != getValues().getTypes())
     return emitOpError() << "values, expected types (" << TypeRange(types) << ") but got (" << getValues().getTypes() << ")";
-  // wait C4
+  // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
       if (!isStart(user)) {
@@ -139,7 +139,7 @@ LogicalResult WaitOp::verify() {
         error.attachNote(user->getLoc()) << "the reader is here";
         return error;
       }
-  // wait C5
+  // wait_c5
   if ((*this)->getAttr(whenName) != start->getAttr(whenName)) {
     InFlightDiagnostic error = emitOpError() << whenName << ", expected that of the start but got another";
     error.attachNote(start->getLoc()) << "the start is here";
@@ -149,18 +149,18 @@ LogicalResult WaitOp::verify() {
 }
 
 LogicalResult ReleaseOp::verify() {
-  // release C1
+  // release_c1
   if (getValues().empty())
     return emitOpError("values, expected at least one but got none");
   for (Value value : getValues()) {
-    // release C2
+    // release_c2
     auto wait = value.getDefiningOp<WaitOp>();
     auto gather = wait ? wait.getToken().getDefiningOp<AllGatherStartOp>() : AllGatherStartOp();
     if (!gather)
       return emitOpError("value, expected one that is gathered but got another");
     if (gather.getUnit() != getUnit())
       return emitOpError() << "unit, expected that of the gather but got \"" << getUnit().value_or("") << '"';
-    // release C3
+    // release_c3
     for (Operation *user : value.getUsers())
       if (user != getOperation() && user->getBlock() == (*this)->getBlock() && (*this)->isBeforeInBlock(user)) {
         InFlightDiagnostic error = emitOpError("value, expected no reader behind its release but got one");

@@ -51,10 +51,10 @@ void MeshOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult MeshOp::verify() {
-  // mesh C1
+  // mesh_c1
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "sizes, expected " << getAxes().size() << " but got " << getSizes().size();
-  // mesh C2
+  // mesh_c2
   std::int64_t ranks = 1;
   for (std::int64_t size : getSizes()) {
     if (size < 1)
@@ -62,12 +62,12 @@ LogicalResult MeshOp::verify() {
     if (__builtin_mul_overflow(ranks, size, &ranks))
       return emitOpError("number of ranks, expected one that fits 63 bits but got a larger one");
   }
-  // mesh C3
+  // mesh_c3
   llvm::StringSet<> names;
   for (Attribute axis : getAxes())
     if (!names.insert(cast<StringAttr>(axis).getValue()).second)
       return emitOpError() << "axes, expected distinct names but got " << axis << " twice";
-  // mesh C4
+  // mesh_c4
   if (auto module = dyn_cast_or_null<ModuleOp>((*this)->getParentOp()))
     for (MeshOp other : module.getOps<MeshOp>()) {
       if (other == *this)
@@ -82,7 +82,7 @@ LogicalResult MeshOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult UnitOp::verify() {
-  // unit C1
+  // unit_c1
   llvm::StringSet<> names;
   for (Attribute parameter : getParameters()) {
     auto symbol = dyn_cast<FlatSymbolRefAttr>(parameter);
@@ -99,18 +99,18 @@ LogicalResult UnitOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SectionOp::verify() {
-  // section C1
+  // section_c1
   if (static_cast<std::int64_t>(getRepeat()) < 1)
     return emitOpError() << "repeat, expected a positive number but got " << static_cast<std::int64_t>(getRepeat());
-  // section C4
+  // section_c4
   if ((*this)->getParentOfType<SectionOp>())
     return emitOpError("expected no section around it but got one");
-  // section C2
+  // section_c2
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
   if (yield.getValues().getTypes() != getResults().getTypes())
     return emitOpError() << "results, expected the types of what is yielded (" << yield.getValues().getTypes()
                          << ") but got (" << getResults().getTypes() << ")";
-  // section C3
+  // section_c3
   for (Operation &op : getBody().front()) {
     Attribute when = op.getAttr(whenName);
     if (!when)
@@ -127,11 +127,11 @@ LogicalResult SectionOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AccumulateOp::verify() {
-  // accumulate C1
+  // accumulate_c1
   Type from = getOperand().getType().getElementType(), to = getSum().getType().getElementType();
   if (from != to && !to.isF32())
     return emitOpError() << "sum, expected element type " << from << " or f32 but got " << to;
-  // accumulate C2
+  // accumulate_c2
   if (!(*this)->getParentOfType<SectionOp>())
     return emitOpError("expected a section around it but got none");
   return success();

@@ -1,0 +1,340 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong collectives. Labels are those of docs/spec/spmd.md.
+
+// all_gather_start_c1: nothing to gather
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_gather_start' op operands, expected at least one but got none}}
+    %t = "spmd.all_gather_start"() {axes = ["shard"]} : () -> !spmd.token
+  }
+  return
+}
+
+// -----
+
+// all_gather_start_c2: an axis twice
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_gather_start' op axes, expected distinct ones but got "shard" twice}}
+    %t = spmd.all_gather_start %s over ["shard", "shard"] : !shard
+  }
+  return
+}
+
+// -----
+
+// all_gather_start_c2: an axis that the mesh does not have
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+// expected-note @below {{the mesh is here}}
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard) {
+  // expected-error @below {{'spmd.all_gather_start' op axis, expected one of the mesh but got "tensor"}}
+  %t = spmd.all_gather_start %s over ["tensor"] : !shard
+  return
+}
+
+// -----
+
+// all_gather_start_c3: a whole tensor
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_gather_start' op operand, expected a shard along ["shard"] but got 'tensor<6x4xf32>'}}
+    %t = spmd.all_gather_start %x over ["shard"] : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// all_gather_start_c3: a shard along another axis
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_gather_start' op operand, expected a shard along ["replicate"] but got}}
+    %t = spmd.all_gather_start %s over ["replicate"] : !shard
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c1: nothing to reduce
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op operands, expected at least one but got none}}
+    %t = "spmd.reduce_scatter_start"() {axes = ["shard"], op = "mean", shards = []} : () -> !spmd.token
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c2: an axis twice
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op axes, expected distinct ones but got "shard" twice}}
+    %t = spmd.reduce_scatter_start %x over ["shard", "shard"] "mean" : tensor<6x4xf32> to [!shard]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c3: an unknown reduction
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op op, expected sum, mean or premul_sum but got "max"}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "max" : tensor<6x4xf32> to [!shard]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c3: a scale that nobody reads
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op scale, expected none with "mean" but got}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" {scale = 0.5 : f64} : tensor<6x4xf32> to [!shard]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c4: a shard too many
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op shards, expected 1 but got 2}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [!shard, !shard]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c5: a chunk that is too large
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<3x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c5: another total
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.valid<dim = 0, total = 5, axes = ["shard"]>>]
+  }
+  return
+}
+
+// -----
+
+// reduce_scatter_start_c5: another element type
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xbf16, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+  }
+  return
+}
+
+// -----
+
+// all_reduce_start_c1: nothing to reduce
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_reduce_start' op operands, expected at least one but got none}}
+    %t = "spmd.all_reduce_start"() {axes = ["shard"], op = "mean"} : () -> !spmd.token
+  }
+  return
+}
+
+// -----
+
+// all_reduce_start_c2: an axis twice
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_reduce_start' op axes, expected distinct ones but got "shard" twice}}
+    %t = spmd.all_reduce_start %x over ["shard", "shard"] "mean" : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// all_reduce_start_c3: an unknown reduction
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_reduce_start' op op, expected sum, mean, premul_sum or max but got "min"}}
+    %t = spmd.all_reduce_start %x over ["shard"] "min" : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// wait_c1: a token from outside the section
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%x: tensor<6x4xf32>) {
+  %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+  spmd.section "s" repeat 1 {
+    // expected-error @below {{'spmd.wait' op token, expected one of a start in the same block but got another}}
+    %0 = spmd.wait %t : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// wait_c2: a second wait
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+    // expected-note @below {{the first is here}}
+    %0 = spmd.wait %t : tensor<6x4xf32>
+    // expected-error @below {{'spmd.wait' op waits for a token, expected one but got a second}}
+    %1 = spmd.wait %t : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// wait_c3: a shard that is not gathered
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    %t = spmd.all_gather_start %s over ["shard"] : !shard
+    // expected-error @below {{'spmd.wait' op values, expected types ('tensor<6x4xf32>') but got}}
+    %0 = spmd.wait %t : !shard
+  }
+  return
+}
+
+// -----
+
+// wait_c4: compute reads a chained value
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+    // expected-error @below {{'spmd.wait' op values of a chained wait, expected only collectives to read them but got another op}}
+    %0 = spmd.wait %t {chained} : tensor<6x4xf32>
+    // expected-note @below {{the reader is here}}
+    %1 = spmd.accumulate %0 : tensor<6x4xf32> -> tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// wait_c5: a wait in repetitions that do not start
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-note @below {{the start is here}}
+    %t = spmd.all_reduce_start %x over ["shard"] "mean" {spmd.when = "last"} : tensor<6x4xf32>
+    // expected-error @below {{'spmd.wait' op spmd.when, expected that of the start but got another}}
+    %0 = spmd.wait %t : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// release_c1: nothing to release
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.release' op values, expected at least one but got none}}
+    "spmd.release"() : () -> ()
+  }
+  return
+}
+
+// -----
+
+// release_c2: what was not gathered
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.release' op value, expected one that is gathered but got another}}
+    spmd.release %x unit "h.0" : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// release_c2: another unit
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    %t = spmd.all_gather_start %s over ["shard"] unit "h.0" : !shard
+    %0 = spmd.wait %t : tensor<6x4xf32>
+    // expected-error @below {{'spmd.release' op unit, expected that of the gather but got "h.1"}}
+    spmd.release %0 unit "h.1" : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// release_c3: a reader behind the release
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    %t = spmd.all_gather_start %s over ["shard"] unit "h.0" : !shard
+    %0 = spmd.wait %t : tensor<6x4xf32>
+    // expected-error @below {{'spmd.release' op value, expected no reader behind its release but got one}}
+    spmd.release %0 unit "h.0" : tensor<6x4xf32>
+    // expected-note @below {{the reader is here}}
+    %1 = spmd.accumulate %0 : tensor<6x4xf32> -> tensor<6x4xf32>
+  }
+  return
+}

@@ -1,0 +1,119 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of a wrong mesh, unit, section or accumulation. Labels are those of docs/spec/spmd.md.
+
+// mesh_c1: fewer sizes than axes
+// expected-error @below {{'spmd.mesh' op sizes, expected 2 but got 1}}
+"spmd.mesh"() {sym_name = "mesh", axes = ["replicate", "shard"], sizes = array<i64: 2>} : () -> ()
+
+// -----
+
+// mesh_c2: no ranks along an axis
+// expected-error @below {{'spmd.mesh' op size of an axis, expected a positive number but got 0}}
+spmd.mesh @mesh <replicate = 1, shard = 0>
+
+// -----
+
+// mesh_c2: more ranks than can be counted
+// expected-error @below {{'spmd.mesh' op number of ranks, expected one that fits 63 bits but got a larger one}}
+spmd.mesh @mesh <replicate = 4611686018427387904, shard = 4>
+
+// -----
+
+// mesh_c3: an axis twice
+// expected-error @below {{'spmd.mesh' op axes, expected distinct names but got "shard" twice}}
+spmd.mesh @mesh <shard = 2, shard = 2>
+
+// -----
+
+// mesh_c4: a second mesh
+spmd.mesh @mesh <shard = 2>
+// expected-error @below {{'spmd.mesh' op meshes of a module, expected one but got a second}}
+spmd.mesh @other <shard = 2>
+
+// -----
+
+// unit_c1: a parameter that is no symbol
+// expected-error @below {{'spmd.unit' op parameter, expected a symbol but got "w"}}
+spmd.unit @h.0 ["w"]
+
+// -----
+
+// unit_c1: a parameter twice
+// expected-error @below {{'spmd.unit' op parameters, expected distinct ones but got @w twice}}
+spmd.unit @h.0 [@w, @w]
+
+// -----
+
+// section_c1: no repetition
+func.func @f() {
+  // expected-error @below {{'spmd.section' op repeat, expected a positive number but got 0}}
+  spmd.section "s" repeat 0 {
+  }
+  return
+}
+
+// -----
+
+// section_c2: other results than what is yielded
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'spmd.section' op results, expected the types of what is yielded ('tensor<2xf32>') but got ('tensor<3xf32>')}}
+  %r = spmd.section "s" repeat 1 -> tensor<3xf32> {
+    spmd.yield %x : tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+// section_c3: a word that says nothing of repetitions
+func.func @f(%x: tensor<2xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.accumulate' op spmd.when, expected first, not_first, last or not_last but got "never"}}
+    %0 = spmd.accumulate %x {spmd.when = "never"} : tensor<2xf32> -> tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+// section_c4: a section in a section
+func.func @f() {
+  spmd.section "s" repeat 1 {
+    // expected-error @below {{'spmd.section' op expected no section around it but got one}}
+    spmd.section "t" repeat 1 {
+    }
+  }
+  return
+}
+
+// -----
+
+// accumulate_c1: a narrower sum
+func.func @f(%x: tensor<2xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.accumulate' op sum, expected element type 'f32' or f32 but got 'bf16'}}
+    %0 = spmd.accumulate %x : tensor<2xf32> -> tensor<2xbf16>
+  }
+  return
+}
+
+// -----
+
+// accumulate_c2: outside sections
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @below {{'spmd.accumulate' op expected a section around it but got none}}
+  %0 = spmd.accumulate %x : tensor<2xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// valid: a dim before the first
+// expected-error @below {{dim of a shard, expected a dim from 0 but got -1}}
+func.func @f(%x: tensor<2xf32, #spmd.valid<dim = -1, total = 4, axes = ["shard"]>>)
+
+// -----
+
+// valid: nothing to cut
+// expected-error @below {{total extent of a shard, expected a positive number but got 0}}
+func.func @f(%x: tensor<2xf32, #spmd.valid<dim = 0, total = 0, axes = ["shard"]>>)

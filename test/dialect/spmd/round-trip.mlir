@@ -1,0 +1,40 @@
+// RUN: sluice-opt %s | sluice-opt | FileCheck %s
+// RUN: sluice-opt %s -mlir-print-op-generic | sluice-opt | FileCheck %s
+// Tests that every op of the dialect prints as it is read.
+
+!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+
+// CHECK: spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
+spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
+// CHECK: spmd.unit @root []
+spmd.unit @root []
+// CHECK: spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
+spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
+
+// CHECK-LABEL: func.func @step
+func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
+  // CHECK: %[[R:.*]] = spmd.section "microbatch" repeat 2 -> tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>> {
+  %r = spmd.section "microbatch" repeat 2 -> !shard {
+    // CHECK: %[[T:.*]] = spmd.all_gather_start %{{.*}} over ["shard"] unit "h.0" {model.phase = "forward"} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %t = spmd.all_gather_start %w over ["shard"] unit "h.0" {model.phase = "forward"} : !shard
+    // CHECK: %[[W:.*]] = spmd.wait %[[T]] : tensor<6x4xf32>
+    %whole = spmd.wait %t : tensor<6x4xf32>
+    // CHECK: spmd.release %[[W]] unit "h.0" : tensor<6x4xf32>
+    spmd.release %whole unit "h.0" : tensor<6x4xf32>
+    // CHECK: %[[S:.*]] = spmd.accumulate %{{.*}} : tensor<6x4xf32> -> tensor<6x4xf32>
+    %sum = spmd.accumulate %x : tensor<6x4xf32> -> tensor<6x4xf32>
+    // CHECK: spmd.reduce_scatter_start %[[S]] over ["shard"] "mean" unit "h.0" {spmd.when = "last"} : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+    %u = spmd.reduce_scatter_start %sum over ["shard"] "mean" unit "h.0" {spmd.when = "last"} : tensor<6x4xf32> to [!shard]
+    // CHECK: spmd.wait %{{.*}} {chained, spmd.when = "last"} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %part = spmd.wait %u {chained, spmd.when = "last"} : !shard
+    // CHECK: spmd.all_reduce_start %{{.*}} over ["replicate"] "premul_sum" unit "h.0" {scale = 5.000000e-01 : f64, spmd.when = "last"} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %v = spmd.all_reduce_start %part over ["replicate"] "premul_sum" unit "h.0" {scale = 0.5 : f64, spmd.when = "last"} : !shard
+    %mean = spmd.wait %v {spmd.when = "last"} : !shard
+    // CHECK: spmd.yield %{{.*}} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    spmd.yield %mean : !shard
+  }
+  // CHECK: spmd.section "empty" repeat 1 {
+  spmd.section "empty" repeat 1 {
+  }
+  return %r : !shard
+}
