@@ -37,4 +37,70 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// Phase lower: from spmd to the plan dialect
+//===----------------------------------------------------------------------===//
+
+def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
+  let summary = "values become views of buffers, ops instructions";
+  let description = [{
+    Every value gets a buffer of its own, unless it is a window of another one's memory (views), takes over its operand's
+    memory (updates in place, donation, all_reduce) or is an operand of an op that joins (concat): then a copy into the
+    window of the result stands for the op. Asks KernelOpInterface, ViewOpInterface, DestinationOpInterface and
+    CostOpInterface. Collectives keep a token until events are inserted. Inputs are copied from the host at the start of
+    the section that reads them, outputs to the host at the end.
+    ```
+    %y = model.relu %x  ==>  plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@h.0.tmp.0 : 4xf32>] {}
+    ```
+  }];
+  let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+}
+
+def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
+  let summary = "what is only copied into a window is made there";
+  let description = [{
+    A buffer that one launch writes and one launch of kernel `copy` reads, to put it into a window of another buffer, is
+    replaced by that window, and the copy goes away.
+    ```
+    launch k outs [@a]; launch copy ins [@a] outs [@b offset 128]  ==>  launch k outs [@b offset 128]
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase streams: on which stream, after which event
+//===----------------------------------------------------------------------===//
+
+def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
+  let summary = "every instruction gets its stream, every launch its workspace";
+  let description = [{
+    Launches, copies, fills and releases stand on `compute`, gathers on `gather`, reductions on `reduce`. A launch's
+    workspace is the catalogue's cap for its shapes, `target.threads` and `target.isa`; a stream's is the largest of its
+    launches.
+  }];
+  let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+}
+
+def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
+  let summary = "tokens of collectives become events between streams";
+  let description = [{
+    A collective waits for the compute position at which it is issued; compute waits for it where its `plan.await`
+    stands. Correct first: plan-elide-events takes away what is implied.
+    ```
+    collective on @gather {token = 1}; ...; await 1
+    ==>
+    record 0 on @compute; wait 0 on @gather; collective on @gather; record 1 on @gather; ...; wait 1 on @compute
+    ```
+  }];
+}
+
+def ElideEvents : Pass<"plan-elide-events", "::mlir::ModuleOp"> {
+  let summary = "waits that other waits imply go away, and records that nobody waits for";
+}
+
+def VerifyStreams : Pass<"plan-verify-streams", "::mlir::ModuleOp"> {
+  let summary = "every instruction has a stream, every conflict between streams an order";
+  let description = [{Runs each entry with vector clocks over buffers and refuses the first race. Changes nothing.}];
+}
+
 #endif // SLUICE_PASSES_SCHEDULE_PASSES_TD

@@ -7,3 +7,15 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
   manager.addPass(createHoistGathers());
   manager.addPass(createSinkWaits());
 }
+
+void sluice::buildLower(mlir::OpPassManager &manager) {
+  manager.addPass(createLowerToPlan());
+  manager.addPass(createPlaceDestinations());
+}
+
+void sluice::buildStreams(mlir::OpPassManager &manager) {
+  manager.addPass(createAssignStreams());
+  manager.addPass(createInsertEvents());
+  manager.addPass(createElideEvents());
+  manager.addPass(createVerifyStreams());
+}

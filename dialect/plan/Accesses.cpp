@@ -1,0 +1,107 @@
+//===- Accesses.cpp - what instructions read and write ------------------------------===//
+#include "dialect/plan/Accesses.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace sluice::plan_ir {
+namespace {
+
+void append(llvm::SmallVector<Access> &accesses, ArrayAttr views, bool writes) {
+  for (ViewAttr view : views.getAsRange<ViewAttr>())
+    accesses.push_back({view, writes});
+}
+
+} // namespace
+
+llvm::SmallVector<Access> accessesOf(Operation *instruction) {
+  llvm::SmallVector<Access> accesses;
+  llvm::TypeSwitch<Operation *>(instruction)
+      .Case([&](LaunchOp op) {
+        append(accesses, op.getInputs(), false);
+        append(accesses, op.getOutputs(), true);
+      })
+      .Case([&](CollectiveOp op) {
+        append(accesses, op.getSources(), false);
+        append(accesses, op.getDestinations(), true);
+      })
+      .Case([&](CopyOp op) {
+        accesses.push_back({op.getSource(), false});
+        accesses.push_back({op.getDestination(), true});
+      })
+      .Case([&](FillOp op) { accesses.push_back({op.getDestination(), true}); });
+  return accesses;
+}
+
+void forEachInstruction(EntryOp entry, llvm::function_ref<void(Operation *, int64_t, SectionOp)> visit) {
+  int64_t i = 0;
+  for (auto section : entry.getBody().getOps<SectionOp>())
+    for (Operation &op : llvm::make_early_inc_range(section.getBody().front()))
+      visit(&op, i++, section);
+}
+
+void replaceViews(Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](ViewAttr view) { return change(view); });
+  instruction->setAttrs(cast<DictionaryAttr>(replacer.replace(instruction->getAttrDictionary())));
+}
+
+llvm::StringRef streamOf(Operation *instruction) {
+  auto stream = instruction->getAttrOfType<FlatSymbolRefAttr>("stream");
+  return stream ? stream.getValue() : llvm::StringRef();
+}
+
+llvm::StringRef whenOf(Operation *instruction) {
+  auto when = instruction->getAttrOfType<StringAttr>("when");
+  return when ? when.getValue() : llvm::StringRef("all");
+}
+
+bool windowsDisjoint(ViewAttr a, ViewAttr b) {
+  if (a.getOffset() + a.spanBytes() <= b.getOffset() || b.getOffset() + b.spanBytes() <= a.getOffset())
+    return true;
+  if (a.getStrides().empty() || a.getStrides() != b.getStrides() || a.getElementType() != b.getElementType())
+    return false;
+  // Both start somewhere in one grid: compare them dim by dim, from the outermost stride to the innermost.
+  const int64_t bytes = ViewAttr::elementBytes(a.getElementType());
+  int64_t startA = a.getOffset() / bytes, startB = b.getOffset() / bytes;
+  llvm::SmallVector<size_t> order = llvm::to_vector(llvm::seq<size_t>(0, a.getShape().size()));
+  llvm::stable_sort(order, [&](size_t x, size_t y) { return a.getStrides()[x] > a.getStrides()[y]; });
+  int64_t outer = 0;
+  for (size_t d : order) {
+    const int64_t stride = a.getStrides()[d];
+    if (stride == 0)
+      continue;
+    const int64_t inA = startA / stride, inB = startB / stride;
+    startA %= stride;
+    startB %= stride;
+    // Nothing may spill over into the next step of the stride around this one.
+    if (outer != 0 && ((inA + a.getShape()[d]) * stride > outer || (inB + b.getShape()[d]) * stride > outer))
+      return false;
+    if (inA + a.getShape()[d] <= inB || inB + b.getShape()[d] <= inA)
+      return true;
+    outer = stride;
+  }
+  return false;
+}
+
+llvm::SmallVector<Repetition> repetitionsOf(SectionOp section) {
+  if (section.getRepeat() == 1)
+    return {Repetition::only};
+  return {Repetition::first, Repetition::middle, Repetition::last};
+}
+
+bool isIssued(Operation *instruction, Repetition repetition) {
+  const bool first = repetition == Repetition::first || repetition == Repetition::only;
+  const bool last = repetition == Repetition::last || repetition == Repetition::only;
+  return llvm::StringSwitch<bool>(whenOf(instruction))
+      .Case("first", first)
+      .Case("not_first", !first)
+      .Case("last", last)
+      .Case("not_last", !last)
+      .Default(true);
+}
+
+} // namespace sluice::plan_ir

@@ -1,0 +1,47 @@
+//===- Accesses.h - what instructions read and write --------------------------------===//
+//
+// The one place that knows which attribute of which instruction names memory that is read or written. Instructions of an
+// entry point are numbered in order of issue, sections one after another, not expanded.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_PLAN_ACCESSES_H
+#define SLUICE_DIALECT_PLAN_ACCESSES_H
+
+#include "dialect/plan/Plan.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace sluice::plan_ir {
+
+struct Access {
+  ViewAttr view;
+  bool writes = false;
+};
+
+/// Reads before writes, in order of operands.
+llvm::SmallVector<Access> accessesOf(mlir::Operation *instruction);
+
+/// Calls `visit(instruction, i, section)` in order of issue.
+void forEachInstruction(EntryOp entry,
+                        llvm::function_ref<void(mlir::Operation *, int64_t, SectionOp)> visit);
+
+/// Replaces each view of an instruction by what `change` gives for it.
+void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change);
+
+/// The stream of an instruction; empty without one.
+llvm::StringRef streamOf(mlir::Operation *instruction);
+/// When it is issued; "all" where it does not say.
+llvm::StringRef whenOf(mlir::Operation *instruction);
+
+/// True where the windows, of one buffer, share no byte: told exactly for windows with the same strides, by their hulls
+/// otherwise.
+bool windowsDisjoint(ViewAttr a, ViewAttr b);
+
+/// The repetitions of a section that must be told apart: first, middle, last, and the only one.
+enum class Repetition { only, first, middle, last };
+llvm::SmallVector<Repetition> repetitionsOf(SectionOp section);
+bool isIssued(mlir::Operation *instruction, Repetition repetition);
+
+} // namespace sluice::plan_ir
+
+#endif // SLUICE_DIALECT_PLAN_ACCESSES_H

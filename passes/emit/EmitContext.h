@@ -1,0 +1,57 @@
+//===- EmitContext.h - what the parts of emit share ---------------------------------===//
+//
+// Names to positions, in the order of the module, and the small translations that every part needs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_EMIT_EMITCONTEXT_H
+#define SLUICE_PASSES_EMIT_EMITCONTEXT_H
+
+#include "dialect/plan/Plan.h"
+#include "runtime/plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace sluice {
+
+struct EmitContext {
+  mlir::ModuleOp module;
+  plan::PlanT plan;
+  llvm::DenseMap<mlir::StringAttr, std::uint32_t> buffers;
+  llvm::StringMap<std::uint32_t> axes, units, parameters, streams, entries, kernels, locations;
+  /// Where the first failure was reported.
+  bool failed = false;
+
+  mlir::InFlightDiagnostic error(mlir::Operation *op) {
+    failed = true;
+    return op->emitOpError();
+  }
+};
+
+plan::DType dtypeOf(mlir::Type type);
+/// Enumerators by their names in plan.fbs; the verifiers of the dialect know no others.
+template <typename Enum> Enum enumOf(llvm::StringRef name, const char *const *names) {
+  for (int i = 0; names[i]; ++i)
+    if (name == names[i])
+      return static_cast<Enum>(i);
+  return static_cast<Enum>(0);
+}
+
+std::unique_ptr<plan::ValidT> validOf(EmitContext &context, plan_ir::ValidAttr valid);
+std::unique_ptr<plan::ViewT> viewOf(EmitContext &context, plan_ir::ViewAttr view);
+/// Integers, floats, lists; texts as the list of their bytes.
+std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<mlir::NamedAttribute> attributes);
+/// A name or `file:line:column` without folders; empty where nothing is known.
+std::string locationText(mlir::Location location);
+
+/// Mesh, streams, arenas, units, buffers, parameters.
+void emitTables(EmitContext &context);
+/// Entry points: ports, sections, instructions.
+void emitEntries(EmitContext &context);
+/// The unsharded program.
+void emitProgram(EmitContext &context);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_EMIT_EMITCONTEXT_H

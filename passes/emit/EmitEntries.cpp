@@ -1,0 +1,176 @@
+//===- EmitEntries.cpp - entry points and their instructions ------------------------===//
+#include "passes/emit/EmitContext.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace sluice {
+namespace {
+
+struct KernelRow {
+  llvm::StringLiteral name;
+  plan::ReductionClass reduction;
+};
+
+constexpr KernelRow kernelRows[] = {
+#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, plan::ReductionClass::reduction},
+#include "runtime/kernel/catalogue.def"
+#undef SLUICE_KERNEL
+};
+
+std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name) {
+  auto [it, isNew] = indices.try_emplace(name, names.size());
+  if (isNew)
+    names.push_back(name.str());
+  return it->second;
+}
+
+class EntryWriter {
+public:
+  EntryWriter(EmitContext &context) : context(context) {}
+
+  std::unique_ptr<plan::InstructionT> instruction(Operation *op) {
+    auto result = std::make_unique<plan::InstructionT>();
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](plan_ir::LaunchOp launch) { result->operation.Set(write(launch)); })
+        .Case([&](plan_ir::CollectiveOp collective) { result->operation.Set(write(collective)); })
+        .Case([&](plan_ir::CopyOp copy) {
+          plan::CopyT written;
+          written.source = viewOf(context, copy.getSource());
+          written.destination = viewOf(context, copy.getDestination());
+          result->operation.Set(std::move(written));
+        })
+        .Case([&](plan_ir::FillOp fill) {
+          plan::FillT written;
+          written.destination = viewOf(context, fill.getDestination());
+          written.value = fill.getValue().convertToDouble();
+          result->operation.Set(std::move(written));
+        })
+        .Case([&](plan_ir::RecordOp record) {
+          plan::RecordT written;
+          written.event = record.getEvent();
+          result->operation.Set(std::move(written));
+        })
+        .Case([&](plan_ir::WaitOp wait) {
+          plan::WaitT written;
+          written.event = wait.getEvent();
+          result->operation.Set(std::move(written));
+        })
+        .Case([&](plan_ir::ReleaseOp release) {
+          plan::ReleaseT written;
+          for (auto buffer : release.getBuffers().getAsRange<FlatSymbolRefAttr>())
+            written.buffers.push_back(context.buffers.lookup(buffer.getAttr()));
+          result->operation.Set(std::move(written));
+        })
+        .Default([&](Operation *other) { context.error(other) << "cannot be emitted, expected an instruction"; });
+    writeCommon(*result, op);
+    return result;
+  }
+
+private:
+  std::vector<std::unique_ptr<plan::ViewT>> views(ArrayAttr attributes) {
+    std::vector<std::unique_ptr<plan::ViewT>> results;
+    for (auto view : attributes.getAsRange<plan_ir::ViewAttr>())
+      results.push_back(viewOf(context, view));
+    return results;
+  }
+
+  plan::LaunchT write(plan_ir::LaunchOp op) {
+    plan::LaunchT launch;
+    launch.kernel = indexOf(context.kernels, context.plan.kernels, op.getKernel());
+    launch.attributes = attributesOf(op.getSettings().getValue());
+    launch.inputs = views(op.getInputs());
+    launch.outputs = views(op.getOutputs());
+    // Numbers mean something only beside the program that they are numbers of.
+    if (context.plan.program && !context.plan.program->values.empty()) {
+      for (std::int64_t id : op.getInputValues())
+        launch.input_values.push_back(id);
+      for (std::int64_t id : op.getOutputValues())
+        launch.output_values.push_back(id);
+    }
+    for (const KernelRow &row : kernelRows)
+      if (row.name == op.getKernel())
+        launch.reduction = row.reduction;
+    launch.workspace = op.getWorkspace();
+    launch.flops = op.getFlops();
+    launch.bytes = op.getTraffic();
+    return launch;
+  }
+
+  plan::CollectiveT write(plan_ir::CollectiveOp op) {
+    plan::CollectiveT collective;
+    collective.kind = enumOf<plan::CollectiveKind>(op.getKind(), plan::EnumNamesCollectiveKind());
+    collective.op = enumOf<plan::ReduceOp>(op.getOp(), plan::EnumNamesReduceOp());
+    collective.scale = op.getScale().convertToDouble();
+    for (auto axis : op.getAxes().getAsRange<StringAttr>())
+      collective.axes.push_back(context.axes.lookup(axis.getValue()));
+    // The communicators of the CPU add in a stated order; a library's order is fixed by its version.
+    if (collective.op != plan::ReduceOp::none)
+      collective.reduction =
+          context.plan.target->device == "cpu" ? plan::ReductionClass::ordered : plan::ReductionClass::fixed;
+    for (auto [source, destination] : llvm::zip(op.getSources().getAsRange<plan_ir::ViewAttr>(),
+                                                op.getDestinations().getAsRange<plan_ir::ViewAttr>())) {
+      collective.dtype = dtypeOf(source.getElementType());
+      auto segment = std::make_unique<plan::SegmentT>();
+      segment->source = viewOf(context, source);
+      segment->destination = viewOf(context, destination);
+      collective.segments.push_back(std::move(segment));
+    }
+    return collective;
+  }
+
+  void writeCommon(plan::InstructionT &result, Operation *op) {
+    if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
+      result.stream = context.streams.lookup(stream.getValue());
+    else
+      context.error(op) << "stream, expected one behind the streams phase but got none";
+    if (auto when = op->getAttrOfType<StringAttr>("when"))
+      result.when = enumOf<plan::When>(when.getValue(), plan::EnumNamesWhen());
+    if (auto phase = op->getAttrOfType<StringAttr>("phase"))
+      result.phase = enumOf<plan::Phase>(phase.getValue(), plan::EnumNamesPhase());
+    if (auto pass = op->getAttrOfType<IntegerAttr>("pass"))
+      result.pass = pass.getInt();
+    if (auto unit = op->getAttrOfType<StringAttr>("unit"))
+      if (auto it = context.units.find(unit.getValue()); it != context.units.end())
+        result.unit = it->second;
+    result.recompute = op->hasAttr("recompute");
+    if (std::string text = locationText(op->getLoc()); !text.empty())
+      result.location = indexOf(context.locations, context.plan.locations, text);
+  }
+
+  EmitContext &context;
+};
+
+std::unique_ptr<plan::PortT> portOf(EmitContext &context, plan_ir::PortOp op) {
+  auto port = std::make_unique<plan::PortT>();
+  port->name = op.getName().str();
+  port->view = viewOf(context, op.getView());
+  port->per_repetition = op.getPerRepetition();
+  port->limit = op.getLimit();
+  return port;
+}
+
+} // namespace
+
+void emitEntries(EmitContext &context) {
+  EntryWriter writer(context);
+  for (auto op : context.module.getOps<plan_ir::EntryOp>()) {
+    auto entry = std::make_unique<plan::EntryT>();
+    entry->name = op.getSymName().str();
+    entry->events = op.getEvents();
+    for (auto port : op.getBody().getOps<plan_ir::PortOp>())
+      (port.getDirection() == "input" ? entry->inputs : entry->outputs).push_back(portOf(context, port));
+    for (auto part : op.getBody().getOps<plan_ir::SectionOp>()) {
+      auto section = std::make_unique<plan::SectionT>();
+      section->name = part.getName().str();
+      section->repeat = part.getRepeat();
+      for (Operation &inner : part.getBody().front())
+        section->instructions.push_back(writer.instruction(&inner));
+      entry->sections.push_back(std::move(section));
+    }
+    context.plan.entries.push_back(std::move(entry));
+  }
+}
+
+} // namespace sluice

@@ -1,0 +1,171 @@
+//===- EmitTables.cpp - everything of a plan but its instructions -------------------===//
+#include "passes/emit/EmitContext.h"
+
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Mesh.h"
+
+using namespace mlir;
+
+namespace sluice {
+namespace {
+
+template <typename Op, typename Visit> void forEach(EmitContext &context, Visit &&visit) {
+  for (Op op : context.module.getOps<Op>())
+    visit(op);
+}
+
+void emitMesh(EmitContext &context) {
+  forEach<spmd::MeshOp>(context, [&](spmd::MeshOp mesh) {
+    for (auto [name, size] : llvm::zip(mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes())) {
+      auto axis = std::make_unique<plan::AxisT>();
+      axis->name = name.str();
+      axis->size = size;
+      context.axes[name.getValue()] = context.plan.mesh.size();
+      context.plan.mesh.push_back(std::move(axis));
+    }
+  });
+}
+
+void emitStreams(EmitContext &context) {
+  forEach<plan_ir::StreamOp>(context, [&](plan_ir::StreamOp op) {
+    auto stream = std::make_unique<plan::StreamT>();
+    stream->name = op.getSymName().str();
+    stream->processor = op.getProcessor() == "host" ? plan::Processor::host : plan::Processor::device;
+    stream->workspace = op.getWorkspace();
+    stream->priority = op.getPriority();
+    context.streams[op.getSymName()] = context.plan.streams.size();
+    context.plan.streams.push_back(std::move(stream));
+  });
+}
+
+void emitArenas(EmitContext &context) {
+  forEach<plan_ir::ArenaOp>(context, [&](plan_ir::ArenaOp op) {
+    auto arena = std::make_unique<plan::ArenaT>();
+    arena->space = enumOf<plan::Space>(op.getSpace(), plan::EnumNamesSpace());
+    arena->bytes = op.getBytes();
+    arena->persistent = op.getPersistent();
+    arena->peak_live = op.getPeakLive();
+    arena->workspace = op.getWorkspace();
+    arena->alignment = op.getAlignment();
+    context.plan.arenas.push_back(std::move(arena));
+  });
+}
+
+void emitBuffers(EmitContext &context) {
+  forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
+    auto buffer = std::make_unique<plan::BufferT>();
+    auto type = cast<RankedTensorType>(op.getType());
+    buffer->name = op.getSymName().str();
+    buffer->space = enumOf<plan::Space>(op.getSpace(), plan::EnumNamesSpace());
+    buffer->class_ = enumOf<plan::BufferClass>(op.getBufferClass(), plan::EnumNamesBufferClass());
+    buffer->dtype = dtypeOf(type.getElementType());
+    buffer->shape.assign(type.getShape().begin(), type.getShape().end());
+    buffer->bytes = op.getBytes();
+    if (!op.getOffset()) {
+      context.error(op) << "offset, expected one behind the memory phase but got none";
+      return;
+    }
+    buffer->offset = *op.getOffset();
+    if (op.getEntry()) {
+      buffer->entry = context.entries.lookup(*op.getEntry());
+      buffer->begin = op.getBegin().value_or(0);
+      buffer->end = op.getEnd().value_or(0);
+    }
+    if (op.getUnit())
+      if (auto unit = context.units.find(*op.getUnit()); unit != context.units.end())
+        buffer->unit = unit->second;
+    context.buffers[op.getSymNameAttr()] = context.plan.buffers.size();
+    context.plan.buffers.push_back(std::move(buffer));
+  });
+}
+
+void emitUnits(EmitContext &context) {
+  forEach<spmd::UnitOp>(context, [&](spmd::UnitOp op) {
+    auto unit = std::make_unique<plan::UnitT>();
+    unit->name = op.getSymName().str();
+    unit->reshard_after_forward = op.getReshardAfterForward();
+    const std::uint32_t index = context.plan.units.size();
+    context.units[op.getSymName()] = index;
+    for (auto parameter : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+      auto it = context.parameters.find(parameter.getValue());
+      if (it == context.parameters.end()) {
+        context.error(op) << "parameter '" << parameter.getValue() << "', expected one of the module";
+        return;
+      }
+      unit->parameters.push_back(it->second);
+      context.plan.parameters[it->second]->unit = index;
+    }
+    context.plan.units.push_back(std::move(unit));
+  });
+}
+
+void emitParameters(EmitContext &context) {
+  forEach<model::ParameterOp>(context, [&](model::ParameterOp op) {
+    auto parameter = std::make_unique<plan::ParameterT>();
+    auto type = cast<RankedTensorType>(op.getType());
+    parameter->name = op.getSymName().str();
+    if (op.getAliases())
+      for (auto alias : op.getAliases()->getAsRange<StringAttr>())
+        parameter->aliases.push_back(alias.str());
+    parameter->dtype = dtypeOf(type.getElementType());
+    parameter->shape.assign(type.getShape().begin(), type.getShape().end());
+    parameter->frozen = op.getFrozen();
+    parameter->key = context.plan.parameters.size();
+    parameter->initializer = std::make_unique<plan::InitializerT>();
+    parameter->initializer->kind = enumOf<plan::InitializerKind>(op.getInit(), plan::EnumNamesInitializerKind());
+    parameter->initializer->a = op.getA().convertToDouble();
+    parameter->initializer->b = op.getB().convertToDouble();
+    context.parameters[op.getSymName()] = context.plan.parameters.size();
+    context.plan.parameters.push_back(std::move(parameter));
+  });
+}
+
+/// Tells parameters which buffers hold them, and how they are cut.
+void bindParameters(EmitContext &context) {
+  std::vector<bool> held(context.plan.parameters.size());
+  forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
+    if (!op.getParameter())
+      return;
+    auto it = context.parameters.find(*op.getParameter());
+    if (it == context.parameters.end()) {
+      context.error(op) << "parameter '" << *op.getParameter() << "', expected one of the module";
+      return;
+    }
+    plan::ParameterT &parameter = *context.plan.parameters[it->second];
+    const std::uint32_t buffer = context.buffers.lookup(op.getSymNameAttr());
+    if (op.getState()) {
+      auto state = std::make_unique<plan::StateT>();
+      state->name = op.getState()->str();
+      state->buffer = buffer;
+      parameter.states.push_back(std::move(state));
+      return;
+    }
+    held[it->second] = true;
+    parameter.buffer = buffer;
+    if (plan_ir::ValidAttr valid = op.getValidAttr()) {
+      parameter.dim = valid.getDim();
+      parameter.chunk = valid.getChunk();
+      parameter.axes = validOf(context, valid)->axes;
+    }
+  });
+  for (auto [index, isHeld] : llvm::enumerate(held))
+    if (!isHeld)
+      context.error(context.module) << "parameter '" << context.plan.parameters[index]->name
+                                    << "', expected a buffer that holds it but got none";
+}
+
+} // namespace
+
+void emitTables(EmitContext &context) {
+  std::uint32_t entries = 0;
+  forEach<plan_ir::EntryOp>(context, [&](plan_ir::EntryOp op) { context.entries[op.getSymName()] = entries++; });
+  emitMesh(context);
+  emitStreams(context);
+  emitArenas(context);
+  emitParameters(context);
+  emitUnits(context);
+  emitBuffers(context);
+  bindParameters(context);
+}
+
+} // namespace sluice

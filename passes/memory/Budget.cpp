@@ -1,0 +1,164 @@
+//===- Budget.cpp - more memory than allowed ----------------------------------------===//
+#include "passes/memory/Budget.h"
+
+#include "dialect/plan/Plan.h"
+#include "passes/memory/Arena.h"
+#include "passes/recipe/Recipe.h"
+#include "passes/recipe/RecipeAttr.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace sluice {
+namespace {
+
+using Classes = std::map<std::string, uint64_t>;
+
+struct Peak {
+  std::string entry;
+  int64_t at = 0;
+  uint64_t bytes = 0;
+  Classes classes;
+};
+
+uint64_t sumOf(const Classes &classes) {
+  uint64_t sum = 0;
+  for (const auto &[name, bytes] : classes)
+    sum += bytes;
+  return sum;
+}
+
+/// The instant of most live bytes over all entry points.
+Peak findPeak(ModuleOp module) {
+  Classes persistent;
+  for (plan_ir::BufferOp buffer : buffersOf(module, "device", ""))
+    persistent[buffer.getBufferClass().str()] += buffer.getBytes();
+  Peak peak{"", 0, sumOf(persistent), persistent};
+  for (auto entry : module.getOps<plan_ir::EntryOp>()) {
+    auto buffers = buffersOf(module, "device", entry.getSymName());
+    // (instant, ends first, buffer)
+    std::vector<std::tuple<int64_t, int, size_t>> events;
+    for (size_t b = 0; b < buffers.size(); ++b) {
+      events.emplace_back(*buffers[b].getBegin(), 1, b);
+      events.emplace_back(*buffers[b].getEnd(), 0, b);
+    }
+    llvm::sort(events);
+    Classes live = persistent;
+    uint64_t bytes = sumOf(live);
+    for (const auto &[at, begins, b] : events) {
+      uint64_t &held = live[buffers[b].getBufferClass().str()];
+      held = begins ? held + buffers[b].getBytes() : held - buffers[b].getBytes();
+      bytes = begins ? bytes + buffers[b].getBytes() : bytes - buffers[b].getBytes();
+      if (bytes > peak.bytes)
+        peak = {entry.getSymName().str(), at, bytes, live};
+    }
+  }
+  return peak;
+}
+
+std::string sizeText(uint64_t bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = bytes;
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[64];
+  snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  return text;
+}
+
+std::string exactSize(uint64_t bytes) {
+  return std::to_string(bytes) + " bytes" + (bytes < 1024 ? "" : " (" + sizeText(bytes) + ")");
+}
+
+struct Remedy {
+  std::string text;
+  uint64_t bytes;
+};
+
+/// Estimates from the classes at the peak, the most helpful first.
+std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const Peak &peak) {
+  const auto held = [&](const char *name) {
+    auto it = peak.classes.find(name);
+    return it == peak.classes.end() ? 0 : it->second;
+  };
+  const uint64_t activations = held("activation"), gathered = held("gathered");
+  const uint64_t perRow = activations + held("temporary") + held("input");
+  const uint64_t sharded = held("parameter") + held("optimizer") + held("gradient_shard");
+  const int64_t shard = recipe.integer("mesh.shard");
+  std::vector<Remedy> remedies;
+  const Attribute policy = recipe.raw("recompute.policy");
+  int64_t blocks = 0;
+  for (Operation &op : *module.getBody())
+    blocks += op.getName().getStringRef() == "spmd.unit";
+  if (auto text = dyn_cast_or_null<StringAttr>(policy); !text || text.getValue() != "block")
+    if (activations > 0)
+      remedies.push_back({"recompute.policy = \"block\" keeps about one block's activations of " +
+                              std::to_string(std::max<int64_t>(blocks - 1, 1)),
+                          activations - activations / std::max<int64_t>(blocks - 1, 1)});
+  if (recipe.string("sharding.strategy") != "full_shard" && gathered > 0)
+    remedies.push_back({"sharding.strategy = \"full_shard\" releases units after their forward",
+                        gathered - gathered / std::max<int64_t>(blocks, 1)});
+  remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves what each rank keeps of parameters, " +
+                          "gradients and optimizer state",
+                      sharded / 2});
+  if (auto batch = module->getAttrOfType<IntegerAttr>("model.batch"); batch && batch.getInt() > 1)
+    remedies.push_back({"a batch of " + std::to_string(batch.getInt() / 2) + " rows instead of " +
+                            std::to_string(batch.getInt()) + " holds fewer activations (more micro-batches give the same step)",
+                        perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
+  else
+    remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
+  if (remedies.size() < 3)
+    remedies.push_back({"optimizer.name = \"sgd\" without momentum has no optimizer state", held("optimizer")});
+  std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+  remedies.resize(std::min<size_t>(remedies.size(), 3));
+  return remedies;
+}
+
+} // namespace
+
+LogicalResult checkBudget(ModuleOp module) {
+  RecipeView recipe(module);
+  if (!recipe.has("memory.budget"))
+    return success();
+  const Attribute raw = recipe.raw("memory.budget");
+  int64_t budget = 0;
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(raw)) {
+    budget = integer.getInt();
+  } else if (auto text = dyn_cast_or_null<StringAttr>(raw)) {
+    if (text.getValue() == "none")
+      return success();
+    if (!parseByteCount(text.str(), budget))
+      return emitError(module.getLoc(), "memory.budget, expected bytes (\"24MiB\") but got ") << raw;
+  }
+  uint64_t total = 0, workspace = 0;
+  for (auto arena : module.getOps<plan_ir::ArenaOp>())
+    if (arena.getSpace() == "device") {
+      workspace = arena.getWorkspace();
+      total = arena.getBytes() + workspace;
+    }
+  if (total <= uint64_t(budget))
+    return success();
+  Peak peak = findPeak(module);
+  InFlightDiagnostic error = emitError(module.getLoc(), "over the memory budget of one rank, expected at most ")
+                             << exactSize(budget) << " but got " << exactSize(total);
+  std::vector<std::pair<uint64_t, std::string>> holders;
+  for (const auto &[name, bytes] : peak.classes)
+    if (bytes > 0)
+      holders.push_back({bytes, name});
+  if (workspace > 0)
+    holders.push_back({workspace, "workspace"});
+  std::stable_sort(holders.begin(), holders.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::string text;
+  for (const auto &[bytes, name] : holders)
+    text += (text.empty() ? "" : ", ") + name + " " + sizeText(bytes);
+  error.attachNote() << "the peak is at instruction " << peak.at << " of '" << peak.entry << "': " << text;
+  for (const Remedy &remedy : remediesFor(module, recipe, peak))
+    error.attachNote() << remedy.text << ": about " << sizeText(remedy.bytes) << " less";
+  return error;
+}
+
+} // namespace sluice

@@ -1,0 +1,10 @@
+//===- Pipeline.cpp - the phase of the memory stage -----------------------------------===//
+
+#include "passes/memory/Passes.h"
+
+void sluice::buildMemory(mlir::OpPassManager &manager) {
+  manager.addPass(createReuseInPlace());
+  manager.addPass(createComputeLifespans());
+  manager.addPass(createPlaceBuffers());
+  manager.addPass(createVerifyMemory());
+}

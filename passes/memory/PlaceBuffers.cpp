@@ -1,0 +1,68 @@
+//===- PlaceBuffers.cpp - plan-place-buffers ----------------------------------------===//
+#include "passes/memory/Passes.h"
+
+#include "dialect/plan/Plan.h"
+#include "passes/memory/Arena.h"
+#include "passes/memory/Budget.h"
+#include "passes/solver/PackingSolver.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_PLACEBUFFERS
+#include "passes/memory/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto arena : llvm::make_early_inc_range(module.getOps<plan_ir::ArenaOp>()))
+      arena.erase();
+    for (StringRef space : {"device", "host"})
+      if (failed(placeSpace(module, space)))
+        return signalPassFailure();
+    if (failed(checkBudget(module)))
+      signalPassFailure();
+  }
+
+  static LogicalResult placeSpace(ModuleOp module, StringRef space) {
+    uint64_t top = 0, persistentBytes = 0;
+    for (plan_ir::BufferOp buffer : buffersOf(module, space, "")) {
+      top = llvm::alignTo(top, arenaAlignment);
+      buffer.setOffset(top);
+      top += buffer.getBytes();
+      persistentBytes += buffer.getBytes();
+    }
+    const uint64_t persistent = llvm::alignTo(top, arenaAlignment);
+    uint64_t height = 0, live = 0;
+    for (auto entry : module.getOps<plan_ir::EntryOp>()) {
+      auto buffers = buffersOf(module, space, entry.getSymName());
+      for (plan_ir::BufferOp buffer : buffers)
+        if (!buffer.getBegin())
+          return buffer.emitOpError("lifespan, expected one before placement but got none");
+      const PackingProblem problem = problemOf(buffers);
+      const PackingSolution solution = solvePacking(problem);
+      for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets))
+        buffer.setOffset(persistent + offset);
+      height = std::max(height, solution.height);
+      live = std::max(live, largestLiveSum(problem, 1));
+    }
+    uint64_t workspace = 0;
+    if (space == "device")
+      for (auto stream : module.getOps<plan_ir::StreamOp>())
+        workspace += stream.getWorkspace();
+    OpBuilder builder(module.getContext());
+    auto all = module.getOps<plan_ir::BufferOp>();
+    builder.setInsertionPointToEnd(module.getBody());
+    if (!all.empty())
+      builder.setInsertionPoint(*all.begin());
+    plan_ir::ArenaOp::create(builder, module.getLoc(), space, persistent + height, persistent, persistentBytes + live,
+                             workspace, arenaAlignment);
+    return success();
+  }
+};
+
+} // namespace

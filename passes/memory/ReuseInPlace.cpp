@@ -1,0 +1,104 @@
+//===- ReuseInPlace.cpp - plan-reuse-in-place ---------------------------------------===//
+#include "passes/memory/Passes.h"
+
+#include "dialect/plan/Accesses.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_REUSEINPLACE
+#include "passes/memory/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice::plan_ir;
+
+namespace {
+
+/// First and last access of a buffer, in order of issue, and whether any is by another stream than compute.
+struct Span {
+  int64_t first = 0, last = 0;
+  bool isShared = false;
+  llvm::SmallVector<Operation *> users;
+};
+using Spans = llvm::DenseMap<StringAttr, Span>;
+
+Spans spansOf(EntryOp entry) {
+  Spans spans;
+  forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
+    for (const Access &access : accessesOf(op)) {
+      Span &span = spans[access.view.getBuffer().getAttr()];
+      if (span.users.empty())
+        span.first = position;
+      span.last = position;
+      span.isShared |= isa<CollectiveOp>(op);
+      if (span.users.empty() || span.users.back() != op)
+        span.users.push_back(op);
+    }
+  });
+  return spans;
+}
+
+bool isWhole(ViewAttr view, BufferOp buffer) {
+  return view.getOffset() == 0 && view.isDense() && view.spanBytes() == int64_t(buffer.getBytes());
+}
+
+/// Of two classes, the one that a buffer that is first one and then the other is accounted under.
+StringRef weightier(StringRef a, StringRef b) {
+  for (StringRef heavy : {"gradient", "activation", "communication"})
+    if (a == heavy || b == heavy)
+      return heavy;
+  return a;
+}
+
+struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    for (auto entry : module.getOps<EntryOp>()) {
+      Spans spans = spansOf(entry);
+      forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
+        if (auto launch = dyn_cast<LaunchOp>(op))
+          for (size_t pair = 0; pair + 1 < launch.getMayAlias().size(); pair += 2)
+            if (join(launch, launch.getMayAlias()[pair], launch.getMayAlias()[pair + 1], position, spans, symbols))
+              break;
+      });
+    }
+  }
+
+  static bool join(LaunchOp launch, int64_t input, int64_t output, int64_t position, Spans &spans, SymbolTable &symbols) {
+    auto from = cast<ViewAttr>(launch.getInputs()[input]);
+    auto to = cast<ViewAttr>(launch.getOutputs()[output]);
+    if (from.getBuffer() == to.getBuffer())
+      return false;
+    auto old = symbols.lookup<BufferOp>(from.getBuffer().getAttr());
+    auto next = symbols.lookup<BufferOp>(to.getBuffer().getAttr());
+    Span &before = spans[old.getSymNameAttr()];
+    Span &after = spans[next.getSymNameAttr()];
+    if (!old.getEntry() || !next.getEntry() || old.getCarried() || next.getCarried() || before.isShared ||
+        old.getSpace() != next.getSpace() || old.getBufferClass() == "gathered" || next.getBufferClass() == "gathered" ||
+        old.getBytes() != next.getBytes() || !isWhole(from, old) || !isWhole(to, next) || before.last != position ||
+        after.first != position || from.getElementType() != to.getElementType())
+      return false;
+    // Another operand that is a window of the same memory would change under the kernel's hands.
+    for (auto [index, view] : llvm::enumerate(launch.getInputs().getAsRange<ViewAttr>()))
+      if (int64_t(index) != input && view.getBuffer() == from.getBuffer())
+        return false;
+    // What one of several repetitions writes must not stand in another's way.
+    if (before.users.front()->getParentOp() != launch->getParentOp() || whenOf(before.users.front()) != whenOf(launch))
+      return false;
+    old.setBufferClass(weightier(old.getBufferClass(), next.getBufferClass()));
+    const FlatSymbolRefAttr symbol = FlatSymbolRefAttr::get(old.getSymNameAttr());
+    for (Operation *user : after.users)
+      replaceViews(user, [&](ViewAttr view) {
+        return view.getBuffer() == to.getBuffer() ? view.onBuffer(symbol, view.getOffset()) : view;
+      });
+    before.last = after.last;
+    before.isShared |= after.isShared;
+    for (Operation *user : after.users)
+      if (before.users.back() != user)
+        before.users.push_back(user);
+    symbols.erase(next);
+    return true;
+  }
+};
+
+} // namespace

@@ -1,0 +1,65 @@
+//===- PlanBuffer.h - buffers while the plan is being made --------------------------===//
+//
+// The buffers of all entry points, in the order in which they will stand in the plan. Persistent ones are shared by the
+// entry points; the others belong to one. Names are given at the end, when it is known what each buffer is for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SCHEDULE_PLANBUFFER_H
+#define SLUICE_PASSES_SCHEDULE_PLANBUFFER_H
+
+#include "dialect/plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct PlanBuffer {
+  mlir::RankedTensorType type;
+  mlir::Location location;
+  std::string space = "device";
+  /// Empty until classify(): told by who writes and reads it.
+  std::string bufferClass;
+  /// Empty: persistent.
+  std::string entry;
+  std::string parameter, state, unit;
+  plan_ir::ValidAttr valid;
+  /// Contents are carried from one repetition to the next.
+  bool carried = false;
+  /// Outermost block of the op that writes it; what the name begins with.
+  std::string block;
+  /// A name that is better than one by block and number; empty: none.
+  std::string hint;
+  std::string name;
+  /// Phases of the ops that write and read it.
+  std::set<std::string> writers, readers;
+};
+
+class PlanBuffers {
+public:
+  /// Adds a buffer of that shape and element type, without the type's encoding.
+  int add(mlir::RankedTensorType type, mlir::Location location, std::string entry, std::string bufferClass = "");
+  PlanBuffer &operator[](int id) { return buffers[id]; }
+  const PlanBuffer &operator[](int id) const { return buffers[id]; }
+  int size() const { return static_cast<int>(buffers.size()); }
+
+  /// The persistent buffer of a parameter (empty state) or of a state beside it, made at first use.
+  int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type, plan_ir::ValidAttr valid,
+                 mlir::Location location);
+
+  /// Gives each buffer without a class its class, by the phases of its writers and readers, and all their names. Names
+  /// avoid those of the module's symbols.
+  void finish(mlir::ModuleOp module);
+
+private:
+  std::vector<PlanBuffer> buffers;
+  std::map<std::pair<std::string, std::string>, int> persistents;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_SCHEDULE_PLANBUFFER_H
