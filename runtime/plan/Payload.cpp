@@ -22,7 +22,9 @@ private:
 
   bool field(const flatbuffers::String *text) { return !text || take(text->size() + 1); }
   template <typename T> bool field(const flatbuffers::Vector<T> *numbers) {
-    return !numbers || take(std::uint64_t(numbers->size()) * sizeof(T));
+    // The verifier aligns a vector's length, not its elements.
+    return !numbers || (reinterpret_cast<std::uintptr_t>(numbers->Data()) % sizeof(T) == 0 &&
+                        take(std::uint64_t(numbers->size()) * sizeof(T)));
   }
   template <typename T> bool field(const flatbuffers::Vector<flatbuffers::Offset<T>> *items) {
     if (!items)

@@ -1,7 +1,8 @@
 //===- Payload.h - how much unpacking a plan would allocate -------------------------===//
 //
 // FlatBuffers' verifier lets tables share vectors and strings; unpacking copies them for each. This walk over the
-// verified bytes bounds the copy before it is made.
+// verified bytes bounds the copy before it is made. It also sees to what the verifier leaves out: that the elements of
+// vectors are aligned.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PAYLOAD_H
@@ -11,7 +12,8 @@
 
 namespace sluice {
 
-/// True where the bytes of all vectors and strings, counted once for each table that names them, are at most `limit`.
+/// True where the bytes of all vectors and strings, counted once for each table that names them, are at most `limit`, and
+/// vectors are aligned to their elements. The plan's bytes begin at a multiple of 16.
 bool payloadFits(const plan::Plan &plan, std::uint64_t limit);
 
 } // namespace sluice

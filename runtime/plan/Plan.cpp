@@ -63,7 +63,7 @@ std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes) {
   std::string name;
   for (std::uint32_t axis : axes)
-    name += (name.empty() ? "" : "*") + plan.mesh[axis]->name;
+    name += (name.empty() ? "" : "*") + (axis < plan.mesh.size() ? plan.mesh[axis]->name : "?");
   return name;
 }
 

@@ -41,7 +41,7 @@ std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::
 /// World ranks of the group of `rank` along `axes`, in the order of coordinateAlong.
 std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
 
-/// Names of axes joined by '*', as "replicate*shard".
+/// Names of axes joined by '*', as "replicate*shard"; '?' for one that does not exist.
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
 
 /// clamp(total - coordinate * chunk, 0, chunk).

@@ -123,7 +123,7 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
     return damaged(name, "expected digest " + named + " but its bytes have " + file.digest);
   // Vectors and strings that are shared between tables would be copied for each on unpacking.
   if (!payloadFits(*root, bytes.size()))
-    return damaged(name, "its tables share contents");
+    return damaged(name, "its tables share contents or are not aligned");
   root->UnPackTo(&file.plan);
   return file;
 }

@@ -113,7 +113,7 @@ TEST(PlanFile, RefusesSharedContents) {
   Bytes bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
   const Digest sum = sha256(bytes);
   std::copy(sum.begin(), sum.end(), bytes.begin() + (plan::GetPlan(bytes.data())->digest()->data() - bytes.data()));
-  EXPECT_EQ(refusal(bytes), "plan 'test.plan' is damaged or cut off, its tables share contents");
+  EXPECT_EQ(refusal(bytes), "plan 'test.plan' is damaged or cut off, its tables share contents or are not aligned");
 }
 
 TEST(PlanFile, ReadsFromADisk) {
