@@ -111,7 +111,10 @@ struct Widened {
         widenPanel(fromA, m, k, s.aM, panelA, call.threads);
       else
         widenPanel(fromA, k, m, s.aK, panelA, call.threads);
-      if (byRows(s.n, s.bK, s.bN))
+      // Panels of b are kept where there is one along k: m runs inside.
+      if (m0 > 0 && s.k <= widenK)
+        ;
+      else if (byRows(s.n, s.bK, s.bN))
         widenPanel(fromB, k, n, s.bK, panelB, call.threads);
       else
         widenPanel(fromB, n, k, s.bN, panelB, call.threads);
