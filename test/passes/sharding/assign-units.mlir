@@ -1,0 +1,115 @@
+// RUN: sluice-opt %s -spmd-assign-units -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: sluice-opt %s -spmd-assign-units -split-input-file -verify-diagnostics | sluice-opt -spmd-assign-units -split-input-file | FileCheck %s
+
+// Tests that a parameter belongs to the outermost block of its readers, a shared or outer one to the root, an unused one
+// to the block that its name begins with, and that units stand in the order of their blocks.
+
+// CHECK: spmd.mesh @mesh <replicate = 2, shard = 4, tensor = 1>
+// CHECK-NEXT: spmd.unit @root [@tied, @shared, @scale]
+// CHECK-NEXT: spmd.unit @h.0 [@h.0.w, @h.0.unused] {reshard_after_forward}
+// CHECK-NEXT: spmd.unit @h.1 [@h.1.w] {reshard_after_forward}
+// CHECK-NEXT: model.parameter @h.1.w : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "h.1"}
+// CHECK-NEXT: model.parameter @h.0.w : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "h.0"}
+// CHECK-NEXT: model.parameter @h.0.unused : tensor<1xf32> zeros {dim = 0 : i64, unit = "h.0"}
+// CHECK-NEXT: model.parameter @tied : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "root"}
+// CHECK-NEXT: model.parameter @shared : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "root"}
+// A scalar has no dim to be split on.
+// CHECK-NEXT: model.parameter @scale : tensor<f32> ones {unit = "root"}
+module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i64}} {
+  model.parameter @h.1.w : tensor<3x2xf32> zeros
+  model.parameter @h.0.w : tensor<3x2xf32> zeros
+  model.parameter @h.0.unused : tensor<1xf32> zeros
+  model.parameter @tied : tensor<3x2xf32> zeros
+  model.parameter @shared : tensor<3x2xf32> zeros
+  model.parameter @scale : tensor<f32> ones
+  // CHECK: func.func @f
+  func.func @f() -> tensor<3x2xf32> attributes {model.entry = "forward"} {
+    // Where a read stands does not matter.
+    %w1 = model.read @h.1.w {model.block = ""} : tensor<3x2xf32>
+    %w0 = model.read @h.0.w {model.block = "h.0/attn"} : tensor<3x2xf32>
+    %tied = model.read @tied {model.block = ""} : tensor<3x2xf32>
+    %shared = model.read @shared {model.block = "h.0"} : tensor<3x2xf32>
+    %scale = model.read @scale {model.block = ""} : tensor<f32>
+    %0 = model.add %tied, %scale {model.block = ""} : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xf32>
+    %1 = model.add %0, %w0 {model.block = "h.0/attn"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    %2 = model.add %1, %shared {model.block = "h.0"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    %3 = model.add %2, %shared {model.block = "h.1"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    %4 = model.add %3, %w1 {model.block = "h.1"} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    %5 = model.add %4, %tied {model.block = ""} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    return %5 : tensor<3x2xf32>
+  }
+}
+
+// -----
+
+// Tests one unit for all.
+// CHECK: spmd.unit @root [@w]
+// CHECK-NEXT: model.parameter @w {{.*}} {dim = 0 : i64, unit = "root"}
+module attributes {model.recipe = {sharding.units = "root"}} {
+  model.parameter @w : tensor<3xf32> zeros
+  func.func @f() -> tensor<3xf32> attributes {model.entry = "forward"} {
+    %0 = model.read @w {model.block = ""} : tensor<3xf32>
+    %1 = model.relu %0 {model.block = "h.0"} : (tensor<3xf32>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+}
+
+// -----
+
+// Tests that nothing is split without sharding.
+// CHECK: spmd.unit @root [@w]
+// CHECK-NEXT: model.parameter @w : tensor<3xf32> zeros {unit = "root"}
+module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "no_shard"}} {
+  model.parameter @w : tensor<3xf32> zeros
+}
+
+// -----
+
+// Tests that a strategy gives the default of what is released behind the forward.
+// CHECK: spmd.unit @root [@w]
+// CHECK-NEXT: spmd.unit @h [@h.w]{{$}}
+module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "shard_grad_op"}} {
+  model.parameter @w : tensor<3xf32> zeros
+  model.parameter @h.w : tensor<3xf32> zeros
+  func.func @f() attributes {model.entry = "forward"} {
+    %0 = model.read @h.w {model.block = "h"} : tensor<3xf32>
+    %1 = model.relu %0 {model.block = "h"} : (tensor<3xf32>) -> tensor<3xf32>
+    return
+  }
+}
+
+// -----
+
+// Tests that an explicit value wins over the strategy's, for the root too.
+// CHECK: spmd.unit @root [@w] {reshard_after_forward}
+module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "shard_grad_op", sharding.reshard_after_forward = true}} {
+  model.parameter @w : tensor<3xf32> zeros
+}
+
+// -----
+
+// A recipe that this version does not do.
+// expected-error @below {{mesh.tensor}}
+module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
+}
+
+// -----
+
+// A release behind the forward that nobody knows.
+// expected-error @below {{sharding.reshard_after_forward}}
+module attributes {model.recipe = {sharding.reshard_after_forward = 2 : i64}} {
+}
+
+// -----
+
+// A block whose name a parameter has.
+// expected-error @below {{name of a unit, expected one that no other symbol has but got 'w'}}
+module {
+  // expected-note @below {{the other symbol is here}}
+  model.parameter @w : tensor<3xf32> zeros
+  func.func @f() attributes {model.entry = "forward"} {
+    %0 = model.read @w {model.block = "w"} : tensor<3xf32>
+    %1 = model.relu %0 {model.block = "w"} : (tensor<3xf32>) -> tensor<3xf32>
+    return
+  }
+}

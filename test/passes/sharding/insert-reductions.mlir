@@ -1,0 +1,49 @@
+// RUN: sed 's/RECIPE/mesh.shard = 4 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions -o %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: sluice-opt %t.once -spmd-insert-reductions | diff %t.once -
+// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 4 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=MANY
+// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.strategy = "no_shard"/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=WHOLE
+// Tests where gradients and scalars cross ranks.
+
+// A unit's gradients are reduced behind its release: over the shards, then over replicas.
+// CHECK-NOT: spmd.accumulate
+// CHECK: spmd.release {{.*}} unit "layer.1" {model.phase = "backward"}
+// CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+// CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] {chained, model.phase = "backward"}
+// CHECK-NEXT: %[[U:.*]] = spmd.all_reduce_start %[[S]] over ["replicate"] "mean" unit "layer.1" {model.phase = "backward"}
+// CHECK-NEXT: %[[G1:.*]] = spmd.wait %[[U]] {model.phase = "backward"}
+// CHECK: spmd.release {{.*}} unit "layer.0" {model.phase = "backward"}
+// CHECK-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.0"
+// CHECK: spmd.release {{.*}} unit "root" {model.phase = "backward"}
+// CHECK-NEXT: spmd.reduce_scatter_start {{.*}} unit "root"
+// CHECK: spmd.yield %{{.*}}, %[[G1]],
+// CHECK-NOT: model.gradient
+// CHECK: spmd.section "update"
+// CHECK-NEXT: spmd.all_reduce_start %{{.*}}#0 over ["replicate", "shard"] "mean" {model.phase = "update"} : tensor<f32>
+// CHECK-NEXT: spmd.wait
+// CHECK-NOT: model.step_mean
+
+// Over micro-batches gradients and the loss are added up, and reduced in the last.
+// MANY: spmd.section "microbatch" repeat 4
+// MANY: %[[L:.*]] = model.reduce_sum
+// MANY-NEXT: %[[LS:.*]] = spmd.accumulate %[[L]] {model.phase = "loss"} : tensor<f32> -> tensor<f32>
+// MANY: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
+// MANY-NEXT: %[[DS:.*]] = spmd.accumulate %[[D]] {model.phase = "backward"} : tensor<6x6xf32> -> tensor<6x6xf32>
+// MANY-NEXT: spmd.release
+// MANY-NEXT: spmd.reduce_scatter_start %[[DS]] {{.*}}spmd.when = "last"
+// MANY-NEXT: spmd.wait {{.*}}spmd.when = "last"
+// MANY-NEXT: spmd.all_reduce_start {{.*}}spmd.when = "last"
+// MANY-NEXT: spmd.wait {{.*}}spmd.when = "last"
+// MANY: spmd.yield %[[LS]],
+// MANY: spmd.section "update"
+// MANY-NEXT: %[[LM:.*]] = model.scale %{{.*}}#0 {factor = 2.500000e-01 : f64, model.phase = "update"}
+// MANY-NEXT: spmd.all_reduce_start %[[LM]] over ["replicate", "shard"] "mean"
+
+// What is whole on every rank is all-reduced as it is.
+// WHOLE-NOT: spmd.release
+// WHOLE-NOT: spmd.reduce_scatter_start
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32>
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "layer.0"
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "root"
+// WHOLE: model.power_sum
+// WHOLE-NOT: spmd.all_reduce_start
