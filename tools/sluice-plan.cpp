@@ -9,7 +9,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cctype>
 #include <cstdio>
+#include <string>
 #include <unistd.h>
 
 using namespace sluice;
@@ -21,6 +23,15 @@ int report(const Status &status) {
   for (const std::string &note : status.notes())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   return int(status.code());
+}
+
+/// CLI11's sentences in the form of our diagnostics.
+std::string usageText(std::string text) {
+  if (!text.empty())
+    text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
+  while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
+    text.pop_back();
+  return text;
 }
 
 } // namespace
@@ -37,12 +48,21 @@ int main(int argc, char **argv) {
     subcommand->add_flag("--json", command.json, "print JSON and nothing else");
     subcommand->callback([&command, &row] { command.name = row.name; });
   }
+  // CLI11 would only say that a subcommand is missing.
+  std::string names;
+  bool known = argc < 2 || argv[1][0] == '-';
+  for (const PlanSubcommand &row : planSubcommands()) {
+    names += std::string(names.empty() ? "" : "|") + row.name;
+    known = known || std::string(argv[1]) == row.name;
+  }
+  if (!known)
+    return report(Status(StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &help) {
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
-    return report(Status(StatusCode::usage, error.what()));
+    return report(Status(StatusCode::usage, usageText(error.what())));
   }
   const PlanAnswer answer = runPlanCommand(command);
   std::fputs(answer.text.c_str(), stdout);

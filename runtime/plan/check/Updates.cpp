@@ -50,15 +50,20 @@ public:
     const plan::EntryT &entry = *plan.entries[e];
     bool updates = false;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
-      const plan::LaunchT *launch = instruction.operation.AsLaunch();
-      if (!launch || instruction.phase != plan::Phase::update)
-        return;
-      for (const auto &view : launch->outputs)
-        if (auto found = writes.find(view->buffer); found != writes.end()) {
+      auto count = [&](const plan::ViewT &view) {
+        if (auto found = writes.find(view.buffer); found != writes.end()) {
           found->second.count += timesIssued(instruction, entry.sections[s]->repeat);
           found->second.last = i;
           updates = true;
         }
+      };
+      if (instruction.phase != plan::Phase::update)
+        return;
+      if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
+        for (const auto &view : launch->outputs)
+          count(*view);
+      else if (const plan::CopyT *copy = instruction.operation.AsCopy())
+        count(*copy->destination);
     });
     if (!updates)
       return {};
