@@ -81,11 +81,11 @@ struct PanelProducts {
   std::unique_ptr<LibraryProduct> of[2][2][2][2];
 };
 
-/// Widens rows of bf16 to dense rows of f32.
+/// Widens rows of bf16 to rows of f32.
 void widenPanel(const Bf16 *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to,
                 int threads) {
   forEach(threads, outer,
-          [&](std::int64_t i) { loops().bf16.widen(from + i * stride, to + i * inner, inner); });
+          [&](std::int64_t i) { loops().bf16.widen(from + i * stride, to + i * (inner + widenSlack), inner); });
 }
 
 struct Widened {
@@ -101,9 +101,9 @@ struct Widened {
                std::int64_t n0) const {
     std::int64_t m = std::min(widenM, s.m - m0), n = std::min(widenN, s.n - n0);
     float *panelA = static_cast<float *>(call.workspace);
-    float *panelB = panelA + roundUp(std::min(s.m, widenM) * std::min(s.k, widenK), 16);
-    float *panelC = panelB + roundUp(std::min(s.k, widenK) * std::min(s.n, widenN), 16);
-    void *scratchpad = panelC + roundUp(std::min(s.m, widenM) * std::min(s.n, widenN), 16);
+    float *panelB = panelA + widenPanelFloats(std::min(s.m, widenM), std::min(s.k, widenK));
+    float *panelC = panelB + widenPanelFloats(std::min(s.k, widenK), std::min(s.n, widenN));
+    void *scratchpad = panelC + widenPanelFloats(std::min(s.m, widenM), std::min(s.n, widenN));
     for (std::int64_t k0 = 0; k0 < s.k; k0 += widenK) {
       std::int64_t k = std::min(widenK, s.k - k0);
       const Bf16 *fromA = a + m0 * s.aM + k0 * s.aK, *fromB = b + k0 * s.bK + n0 * s.bN;
@@ -136,7 +136,7 @@ struct Widened {
         loops().bf16.addTo(o.as<Bf16>() + offset, to, count);
     };
     forEach(call.threads, m, [&](std::int64_t row) {
-      float *sums = panelC + row * n;
+      float *sums = panelC + row * (n + widenSlack);
       if (s.bias >= 0)
         add(call.inputs[s.bias], n0, sums, n);
       if (s.residual >= 0)
@@ -179,9 +179,9 @@ Bound widened(const KernelRequest &request, const MatmulShape &s) {
           if (!occurs)
             continue;
           bool aRows = Widened::byRows(s.k, s.aM, s.aK), bRows = Widened::byRows(s.n, s.bK, s.bN);
-          p.aM = aRows ? p.k : 1, p.aK = aRows ? 1 : p.m;
-          p.bK = bRows ? p.n : 1, p.bN = bRows ? 1 : p.k;
-          p.cM = p.n;
+          p.aM = aRows ? p.k + widenSlack : 1, p.aK = aRows ? 1 : p.m + widenSlack;
+          p.bK = bRows ? p.n + widenSlack : 1, p.bN = bRows ? 1 : p.k + widenSlack;
+          p.cM = p.n + widenSlack;
           p.input = p.output = DType::f32;
           p.accumulate = later;
           p.threads = std::max(1, request.threads);

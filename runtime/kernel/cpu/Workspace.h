@@ -26,7 +26,7 @@ inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 /// Queries and keys of a tile of scores.
-inline constexpr std::int64_t queryTile = 48, keyTile = 64;
+inline constexpr std::int64_t queryTile = 24, keyTile = 64;
 
 /// Floats of one thread: packed keys and values, a tile of queries, of scores and of outputs, row statistics.
 constexpr std::int64_t attentionFloats(std::int64_t keys, std::int64_t size) {
@@ -43,9 +43,15 @@ constexpr std::int64_t attentionGradFloats(std::int64_t queries, std::int64_t ke
 
 /// Panels of a bf16 product that is widened to f32.
 inline constexpr std::int64_t widenM = 256, widenN = 512, widenK = 1024;
+/// Rows of a panel are this much longer than their elements: rows a power of two apart would fall on each other in a cache.
+inline constexpr std::int64_t widenSlack = 16;
+/// Floats of a panel in either layout.
+constexpr std::int64_t widenPanelFloats(std::int64_t rows, std::int64_t columns) {
+  return roundUp((rows + widenSlack) * (columns + widenSlack), 16);
+}
 constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int64_t k) {
   m = std::min(m, widenM), n = std::min(n, widenN), k = std::min(k, widenK);
-  return static_cast<std::uint64_t>(roundUp(m * k, 16) + roundUp(k * n, 16) + roundUp(m * n, 16)) * 4;
+  return static_cast<std::uint64_t>(widenPanelFloats(m, k) + widenPanelFloats(k, n) + widenPanelFloats(m, n)) * 4;
 }
 
 /// What oneDNN may take as scratchpad; an implementation that wants more is passed over.
