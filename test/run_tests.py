@@ -41,7 +41,10 @@ def run_program(name, command, folder, results):
                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
-        code, output = f"no end after {TIMEOUT} s", (late.stdout or b"").decode(errors="replace")
+        partial = late.stdout or ""
+        code, output = f"no end after {TIMEOUT} s", partial if isinstance(partial, str) else partial.decode(errors="replace")
+    except OSError as error:
+        code, output = "never begun", str(error)
     (results / f"{name}.log").write_text(output)
     if not report.exists():
         if code == 0:
@@ -70,7 +73,8 @@ def run_programs(build, results):
     jobs = []
     for test in json.loads(listing.stdout)["tests"]:
         folder = next((p["value"] for p in test.get("properties", []) if p["name"] == "WORKING_DIRECTORY"), str(build))
-        jobs.append((test["name"], test["command"], folder))
+        # ctest gives no command where the program was not built.
+        jobs.append((test["name"], test.get("command", [test["name"]]), folder))
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         futures = [pool.submit(run_program, name, command, folder, results) for name, command, folder in jobs]
         for (name, _, _), future in zip(jobs, futures):
@@ -84,9 +88,13 @@ def run_lit(root, build, results):
     report = results / "lit.json"
     report.unlink(missing_ok=True)
     environment = dict(os.environ, SLUICE_BUILD=str(build))
-    done = subprocess.run([LIT, "-q", f"-j{WORKERS}", f"--timeout={TIMEOUT}", "-o", str(report), str(root / "test")],
-                          env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        done = subprocess.run([LIT, "-q", f"-j{WORKERS}", "-o", str(report), str(root / "test")], env=environment,
+                              timeout=TIMEOUT, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired:
+        tally.failed.append(("lit", f"no end after {TIMEOUT} s"))
+        return tally
     (results / "lit.log").write_text(done.stdout)
     if not report.exists():
         tally.failed.append(("lit", f"exit {done.returncode}\n{tail(done.stdout)}"))
