@@ -27,7 +27,8 @@ int report(const Status &status) {
 
 /// CLI11's sentences in the form of our diagnostics.
 std::string usageText(std::string text) {
-  if (!text.empty())
+  // Names of options keep their capitals.
+  if (text.size() > 1 && !std::isupper(static_cast<unsigned char>(text[1])))
     text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
   while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
     text.pop_back();
