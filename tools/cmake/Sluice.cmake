@@ -19,9 +19,10 @@ if(SLUICE_SANITIZE)
 endif()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
-# A static library of all .cpp files in the calling folder (not below it).
+# A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
+# share one precompiled header of MLIR's.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR" "" "LINK" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -35,6 +36,9 @@ function(sluice_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK})
+  if(ARG_MLIR)
+    target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
+  endif()
 endfunction()
 
 # sluice_test(NAME; LINK libraries...): a GoogleTest program of all .cpp files in the calling folder.

@@ -14,6 +14,17 @@ if(NOT LLVM_ENABLE_RTTI)
   target_compile_options(sluice_mlir INTERFACE -fno-rtti)
 endif()
 
+# Most of the time to compile a pass is MLIR's headers: they are compiled once.
+file(WRITE ${CMAKE_BINARY_DIR}/mlir_headers.cpp.in "// The precompiled header's one source.\n")
+configure_file(${CMAKE_BINARY_DIR}/mlir_headers.cpp.in ${CMAKE_BINARY_DIR}/mlir_headers.cpp COPYONLY)
+add_library(sluice_mlir_headers STATIC ${CMAKE_BINARY_DIR}/mlir_headers.cpp)
+target_link_libraries(sluice_mlir_headers PUBLIC sluice_mlir)
+target_precompile_headers(sluice_mlir_headers PRIVATE
+  <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
+  <mlir/IR/IRMapping.h> <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Interfaces/ControlFlowInterfaces.h>
+  <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
+  <mlir/Pass/PassManager.h>)
+
 # sluice_tablegen(target file.td output-prefix generator...): files land beside the source's place in the build tree.
 # Generators are names of mlir-tblgen actions with the suffix of the file, as "gen-op-decls=Ops.h.inc".
 function(sluice_tablegen target td)
