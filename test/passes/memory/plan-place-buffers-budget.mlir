@@ -1,0 +1,44 @@
+// RUN: sluice-opt %s -plan-place-buffers -split-input-file -verify-diagnostics
+
+// expected-error @+5 {{over the memory budget of one rank, expected at most 1024 bytes (1.00 KiB) but got 12416 bytes (12.12 KiB)}}
+// expected-note @+4 {{the peak is at instruction 0 of 'f': activation 7.81 KiB, parameter 3.91 KiB, workspace 128 B}}
+// expected-note @+3 {{recompute.policy = "block" keeps about one block's activations of 4: about 5.86 KiB less}}
+// expected-note @+2 {{a batch of 2 rows instead of 4 holds fewer activations (more micro-batches give the same step): about 3.91 KiB less}}
+// expected-note @+1 {{mesh.shard = 4 halves what each rank keeps of parameters, gradients and optimizer state: about 1.95 KiB less}}
+module attributes {model.batch = 4 : i64, model.recipe = {memory.budget = "1KiB", mesh.shard = 2 : i64}} {
+  spmd.unit @root []
+  spmd.unit @b0 []
+  spmd.unit @b1 []
+  spmd.unit @b2 []
+  spmd.unit @b3 []
+  plan.stream @compute on "device" {workspace = 128 : i64}
+  plan.buffer @w : tensor<1000xf32> {space = "device", buffer_class = "parameter", bytes = 4000 : i64}
+  plan.buffer @a : tensor<2000xf32> {space = "device", buffer_class = "activation", bytes = 8000 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
+  plan.entry @f {
+    plan.section "main" repeat 1 {
+      plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "forward"}
+    }
+  }
+}
+
+// -----
+
+// Within the budget, to the byte.
+module attributes {model.recipe = {memory.budget = 16 : i64}} {
+  plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
+  plan.entry @f {
+    plan.section "main" repeat 1 {
+      plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+    }
+  }
+}
+
+// -----
+
+// expected-error @+1 {{lifespan, expected one before placement but got none}}
+plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+  }
+}

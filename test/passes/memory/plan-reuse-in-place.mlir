@@ -1,0 +1,42 @@
+// RUN: sluice-opt %s -plan-reuse-in-place | FileCheck %s
+// RUN: sluice-opt %s -plan-reuse-in-place -plan-reuse-in-place | FileCheck %s
+
+// @b takes @a's memory, and @c with it. @d may not take @c's: it is read behind. @e may not take @w's: it persists. @f may
+// not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions.
+
+// CHECK: plan.buffer @a
+// CHECK-SAME: buffer_class = "activation"
+// CHECK-NOT: plan.buffer @b
+// CHECK-NOT: plan.buffer @c
+// CHECK: plan.buffer @d
+// CHECK: plan.buffer @e
+// CHECK: plan.buffer @f
+// CHECK: plan.buffer @g
+// CHECK: plan.buffer @h
+plan.buffer @w : tensor<4xf32> {space = "device", buffer_class = "parameter", bytes = 16 : i64}
+plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @b : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @c : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f"}
+plan.buffer @d : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @e : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @f : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f", carried}
+plan.buffer @h : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 2 {
+    // CHECK: plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>]
+    plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    // CHECK-NEXT: plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>]
+    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@b : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    // CHECK-NEXT: plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>]
+    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@b : 4xf32>] outs [#plan.view<@c : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0, 1, 0>}
+    // CHECK-NEXT: plan.launch "exp" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@d : 4xf32>]
+    plan.launch "exp" ins [#plan.view<@c : 4xf32>] outs [#plan.view<@d : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@c : 4xf32>] outs [#plan.view<@e : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    // CHECK: plan.launch "add" ins [#plan.view<@d : 4xf32>, #plan.view<@d : 4xf32 strides [0]>] outs [#plan.view<@f : 4xf32>]
+    plan.launch "add" ins [#plan.view<@d : 4xf32>, #plan.view<@d : 4xf32 strides [0]>] outs [#plan.view<@f : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "accumulate" ins [#plan.view<@f : 4xf32>] outs [#plan.view<@g : 4xf32>] {first = 0} {phase = "forward"}
+    // CHECK: plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>]
+    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+  }
+}

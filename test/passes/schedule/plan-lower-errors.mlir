@@ -1,0 +1,40 @@
+// RUN: sluice-opt %s -plan-lower -split-input-file -verify-diagnostics
+
+spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
+// expected-error @+1 {{argument 0, expected a parameter, state or input but got neither}}
+func.func @f(%x: tensor<4xf32>) attributes {model.entry = "forward"} {
+  return
+}
+
+// -----
+
+spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
+func.func @f(%w: tensor<2x4xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
+  return
+}
+// expected-error @+1 {{argument 0, expected 'tensor<2x4xf32>' as in other entry points but got}}
+func.func @g(%w: tensor<4x4xf32> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
+  return
+}
+
+// -----
+
+spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
+func.func @f(%w: tensor<4x2xf32, #spmd.valid<dim = 1, total = 4, axes = ["shard"]>> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
+  spmd.section "main" repeat 1 {
+    // expected-error @+1 {{sharded dim, expected 0 but got 1}}
+    %t = spmd.all_gather_start %w over ["shard"] : tensor<4x2xf32, #spmd.valid<dim = 1, total = 4, axes = ["shard"]>>
+    %W = spmd.wait %t : tensor<4x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {spmd.input = "x"}) attributes {model.entry = "forward"} {
+  spmd.section "main" repeat 1 {
+    // expected-error @+1 {{cannot be lowered, expected an op with a kernel, a view or a collective}}
+    model.parameter @inside : tensor<4xf32> zeros
+  }
+  return
+}

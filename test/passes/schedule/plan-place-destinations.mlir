@@ -1,0 +1,30 @@
+// RUN: sluice-opt %s -plan-place-destinations | FileCheck %s
+// RUN: sluice-opt %s -plan-place-destinations -plan-place-destinations | FileCheck %s
+
+// @a is made in its window. @b stays: it is read a second time. @c stays: the window is read between.
+
+// CHECK-NOT: plan.buffer @a
+// CHECK: plan.buffer @b
+// CHECK: plan.buffer @c
+plan.buffer @x : tensor<2x3xf32> {space = "device", buffer_class = "input", bytes = 24 : i64, entry = "f"}
+plan.buffer @a : tensor<2x3xf32> {space = "device", buffer_class = "temporary", bytes = 24 : i64, entry = "f"}
+plan.buffer @b : tensor<2x3xf32> {space = "device", buffer_class = "temporary", bytes = 24 : i64, entry = "f"}
+plan.buffer @c : tensor<2x3xf32> {space = "device", buffer_class = "temporary", bytes = 24 : i64, entry = "f"}
+plan.buffer @j : tensor<2x6xf32> {space = "device", buffer_class = "temporary", bytes = 48 : i64, entry = "f"}
+plan.buffer @k : tensor<2x3xf32> {space = "device", buffer_class = "temporary", bytes = 24 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // CHECK: plan.launch "relu" ins [#plan.view<@x : 2x3xf32>] outs [#plan.view<@j : 2x3xf32 strides [6, 1]>]
+    plan.launch "relu" ins [#plan.view<@x : 2x3xf32>] outs [#plan.view<@a : 2x3xf32>] {} {phase = "forward"}
+    // CHECK-NEXT: plan.launch "negate" {{.*}} outs [#plan.view<@b : 2x3xf32>]
+    plan.launch "negate" ins [#plan.view<@x : 2x3xf32>] outs [#plan.view<@b : 2x3xf32>] {} {phase = "forward"}
+    // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@b : 2x3xf32>]
+    plan.launch "copy" ins [#plan.view<@a : 2x3xf32>] outs [#plan.view<@j : 2x3xf32 strides [6, 1]>] {} {phase = "forward"}
+    plan.launch "copy" ins [#plan.view<@b : 2x3xf32>] outs [#plan.view<@j : 2x3xf32 offset 12 strides [6, 1]>] {} {phase = "forward"}
+    // CHECK-NEXT: plan.launch "exp" {{.*}} outs [#plan.view<@c : 2x3xf32>]
+    plan.launch "exp" ins [#plan.view<@b : 2x3xf32>] outs [#plan.view<@c : 2x3xf32>] {} {phase = "forward"}
+    plan.launch "tanh" ins [#plan.view<@j : 2x3xf32 offset 12 strides [6, 1]>] outs [#plan.view<@k : 2x3xf32>] {} {phase = "forward"}
+    // CHECK: plan.launch "copy" ins [#plan.view<@c : 2x3xf32>]
+    plan.launch "copy" ins [#plan.view<@c : 2x3xf32>] outs [#plan.view<@j : 2x3xf32 offset 12 strides [6, 1]>] {} {phase = "forward"}
+  }
+}
