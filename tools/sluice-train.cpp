@@ -147,7 +147,7 @@ static std::vector<std::string> splitNames(const std::string &text) {
 
 static Status run(CommandLine &line) {
   line.train.processBefore = processHighWater();
-  line.train.stop = &stopRequested;
+  line.train.stop = line.generate.stop = &stopRequested;
   line.train.shuffled = line.order == "shuffled";
   line.train.entries = splitNames(line.entries);
   line.ranks.seed = line.generate.seed = line.train.seed;
@@ -170,7 +170,7 @@ static Status run(CommandLine &line) {
     SLUICE_RETURN_IF_ERROR(train(*ranks, line.train, console));
   if (!line.trace.empty())
     SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, console.spans));
-  if (line.generate.count == 0) {
+  if (line.generate.count == 0 || stopRequested) {
     console.close();
     return Status::ok();
   }

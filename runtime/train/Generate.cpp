@@ -76,7 +76,7 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
   for (unsigned char byte : options.prompt)
     context.push_back(byte);
 
-  for (std::uint64_t i = 0; i < options.count; ++i) {
+  for (std::uint64_t i = 0; i < options.count && !(options.stop && options.stop->load()); ++i) {
     std::size_t used = std::min(context.size(), length);
     std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
     for (int rank = 0; rank < ranks.size(); ++rank)

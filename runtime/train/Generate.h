@@ -9,6 +9,7 @@
 
 #include "runtime/train/Ranks.h"
 
+#include <atomic>
 #include <functional>
 
 namespace sluice {
@@ -22,6 +23,8 @@ struct GenerateOptions {
   /// Only the k most likely tokens; 0: all.
   std::uint64_t topK = 0;
   std::uint64_t seed = 0;
+  /// Set from outside (a signal): no further token is made.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 /// Calls `sink` with each new token's text: its byte, or "<id>" where it is more than a byte.

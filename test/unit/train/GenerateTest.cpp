@@ -57,6 +57,17 @@ TEST(Generate, ContinuesThePromptPastTheWindow) {
   EXPECT_EQ(ranks.runs.size(), 6u);
 }
 
+TEST(Generate, StopsWhenAsked) {
+  FakeRanks ranks = counter();
+  std::atomic<bool> stop = false;
+  GenerateOptions options;
+  options.count = 6;
+  options.stop = &stop;
+  int made = 0;
+  ASSERT_TRUE(generate(ranks, options, [&](std::string_view) { stop = ++made == 2; }).isOk());
+  EXPECT_EQ(made, 2);
+}
+
 TEST(Generate, Faults) {
   FakeRanks ranks = counter();
   GenerateOptions options;
