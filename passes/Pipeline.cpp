@@ -10,6 +10,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 
 #if __has_include("passes/memory/Passes.h")
@@ -47,27 +48,30 @@ const Phase *sluice::findPhase(llvm::StringRef name) {
   return nullptr;
 }
 
-llvm::LogicalResult
-sluice::runPhases(mlir::ModuleOp module, const Phase *last,
-                  llvm::function_ref<llvm::LogicalResult(unsigned, const Phase &)> afterPhase) {
+Status sluice::runPhases(mlir::ModuleOp module, const Phase *last,
+                         llvm::function_ref<Status(unsigned, const Phase &)> afterPhase) {
   llvm::ArrayRef<Phase> all = pipelinePhases();
   unsigned first = 0;
   if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
     const Phase *phase = findPhase(done.getValue());
     if (!phase)
-      return module.emitError("'model.compiled_to', expected a phase but got '") << done.getValue() << "'";
+      return inputError("'model.compiled_to', expected a phase but got '" + done.getValue().str() + "'");
     first = phase - all.begin() + 1;
   }
   for (unsigned i = first; i < all.size() && (!last || &all[i] <= last); ++i) {
     mlir::PassManager manager(module.getContext());
+    // Once a phase is enough here; sluice-opt verifies after each pass.
+    manager.enableVerifier(false);
     all[i].build(manager);
     if (llvm::failed(manager.run(module)))
-      return llvm::failure();
+      return inputError("cannot compile the module: phase '" + all[i].name.str() + "' refuses it");
+    if (llvm::failed(mlir::verify(module)))
+      return internalError("phase '" + all[i].name.str() + "' leaves IR that does not verify, please report it");
     module->setAttr(compiledToAttribute, mlir::StringAttr::get(module.getContext(), all[i].name));
-    if (afterPhase && llvm::failed(afterPhase(i + 1, all[i])))
-      return llvm::failure();
+    if (afterPhase)
+      SLUICE_RETURN_IF_ERROR(afterPhase(i + 1, all[i]));
   }
-  return llvm::success();
+  return Status::ok();
 }
 
 llvm::LogicalResult sluice::emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes) {

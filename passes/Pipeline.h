@@ -7,13 +7,14 @@
 #ifndef SLUICE_PASSES_PIPELINE_H
 #define SLUICE_PASSES_PIPELINE_H
 
+#include "runtime/base/Status.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace sluice {
@@ -34,9 +35,10 @@ const Phase *findPhase(llvm::StringRef name);
 inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
 
 /// Puts the module through the phases that it has not been through yet, up to and with `last` (null: all). `afterPhase`
-/// is called with the phase's number, from 1, and may fail.
-llvm::LogicalResult runPhases(mlir::ModuleOp module, const Phase *last,
-                              llvm::function_ref<llvm::LogicalResult(unsigned, const Phase &)> afterPhase = {});
+/// is called with the phase's number, from 1. What a phase refuses is an input error, with its diagnostics printed; IR
+/// that does not verify after a phase is an internal one.
+Status runPhases(mlir::ModuleOp module, const Phase *last,
+                 llvm::function_ref<Status(unsigned, const Phase &)> afterPhase = {});
 
 /// The plan's bytes, of a module that has been through all phases.
 llvm::LogicalResult emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes);

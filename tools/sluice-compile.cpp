@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cctype>
 #include <cstdio>
 #include <iostream>
 
@@ -120,35 +121,31 @@ int compile(const Options &options) {
     return static_cast<int>(StatusCode::input);
 
   Recipe recipe;
-  if (Status status = settleRecipe(module.get(), options, recipe); !status.isOk())
-    return report(status);
+  if (Status settled = settleRecipe(module.get(), options, recipe); !settled.isOk())
+    return report(settled);
   if (options.printRecipe) {
     std::cout << recipe.print();
     return 0;
   }
 
-  Status written;
-  auto afterPhase = [&](unsigned number, const Phase &phase) -> llvm::LogicalResult {
-    if (!options.dumpPhases.empty())
-      written = dump(options.dumpPhases, number, phase.name, module.get());
-    return llvm::success(written.isOk());
+  auto afterPhase = [&](unsigned number, const Phase &phase) -> Status {
+    return options.dumpPhases.empty() ? Status::ok() : dump(options.dumpPhases, number, phase.name, module.get());
   };
-  if (llvm::failed(runPhases(module.get(), last, afterPhase))) {
-    if (!written.isOk())
-      return report(written);
-    return static_cast<int>(diagnostics.isOverBudget ? StatusCode::budget : StatusCode::input);
-  }
+  Status status = runPhases(module.get(), last, afterPhase);
+  if (diagnostics.isOverBudget)
+    return static_cast<int>(StatusCode::budget);
+  if (!status.isOk())
+    return report(status);
 
   if (!emits) {
-    written = writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get()));
-    return written.isOk() ? 0 : report(written);
+    status = writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get()));
+    return status.isOk() ? 0 : report(status);
   }
   std::vector<std::uint8_t> bytes;
   if (llvm::failed(emitModule(module.get(), bytes)))
     return report(Status(StatusCode::internal, options.input + ": plan that cannot be emitted, please report it"));
-  written = writeOutput(options.output,
-                        llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
-  return written.isOk() ? 0 : report(written);
+  status = writeOutput(options.output, llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+  return status.isOk() ? 0 : report(status);
 }
 
 } // namespace
@@ -158,7 +155,7 @@ int main(int argc, char **argv) {
   Options options;
   std::vector<std::string> whatIf;
   std::string fit;
-  bool pareto = false, asJson = false;
+  bool pareto = false, asJson = false, recipeKeys = false;
   app.add_option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
   app.add_option("--recipe", options.recipe, "the recipe, a TOML file");
   app.add_option("--set", options.settings, "key=value over the recipe, again and again")->allow_extra_args(false);
@@ -166,6 +163,7 @@ int main(int argc, char **argv) {
   app.add_option("--compile-to", options.compileTo, "stop after this phase and write the IR");
   app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder");
   app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
+  app.add_flag("--recipe-keys", recipeKeys, "print all keys of the recipe as a table in Markdown");
   app.add_option("--what-if", whatIf, "compile variants and print a table")->allow_extra_args(false);
   app.add_flag("--pareto", pareto, "print a table of memory against time");
   app.add_option("--fit", fit, "the largest batch or sequence within the budget");
@@ -177,11 +175,20 @@ int main(int argc, char **argv) {
   app.footer(phases + "\n  emit: the plan's bytes");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(StatusCode::usage);
+    std::string text = error.what();
+    // CLI11 begins sentences; our diagnostics are in lower case.
+    if (!text.empty())
+      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return report(Status(StatusCode::usage, text));
   }
 
+  if (recipeKeys) {
+    std::cout << documentRecipeKeys();
+    return 0;
+  }
   for (auto [isGiven, name] : {std::pair(!whatIf.empty(), "--what-if"), std::pair(pareto, "--pareto"),
                                std::pair(!fit.empty(), "--fit"), std::pair(asJson, "--json")})
     if (isGiven)

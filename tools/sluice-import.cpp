@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cctype>
 #include <cmath>
 #include <iostream>
 
@@ -49,9 +50,14 @@ int main(int argc, char **argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(StatusCode::usage);
+    std::string text = error.what();
+    // CLI11 begins sentences; our diagnostics are in lower case.
+    if (!text.empty())
+      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return report(Status(StatusCode::usage, text));
   }
   if (zoo->parsed())
     return report(Status(StatusCode::usage, "zoo model, expected the command hf but got zoo")

@@ -60,8 +60,8 @@ public:
     };
     if (failed(reverse.run(forward)))
       return failure();
-    eraseDead(made);
     terminator->setOperand(0, mean);
+    eraseDead(made);
     return success();
   }
 

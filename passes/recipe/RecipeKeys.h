@@ -75,6 +75,9 @@ std::string printRecipeValue(const RecipeValue &value);
 /// What this version takes for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
 std::string describeRecipeValues(const RecipeKey &key);
 
+/// All keys as a table in Markdown (docs/recipe.md).
+std::string documentRecipeKeys();
+
 } // namespace sluice
 
 #endif // SLUICE_PASSES_RECIPE_RECIPEKEYS_H

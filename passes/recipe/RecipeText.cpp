@@ -137,3 +137,20 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
     out += (i == 0 ? "" : i + 1 == parts.size() ? " or " : ", ") + parts[i];
   return out;
 }
+
+std::string sluice::documentRecipeKeys() {
+  auto code = [](std::string text) {
+    // A bar would end the cell.
+    std::size_t at = 0;
+    while ((at = text.find('|', at)) != std::string::npos)
+      text.replace(at, 1, "\\|"), at += 2;
+    return text;
+  };
+  std::string out = "| key | default | takes | meaning |\n|---|---|---|---|\n";
+  for (const RecipeKey &key : recipeKeys()) {
+    bool isOff = std::holds_alternative<std::monostate>(key.defaultValue);
+    out += "| `" + key.name + "` | " + (isOff ? "off" : "`" + printRecipeValue(key.defaultValue) + "`") + " | " +
+           code(key.onlyDefault ? "only the default" : describeRecipeValues(key)) + " | " + code(key.doc) + " |\n";
+  }
+  return out;
+}

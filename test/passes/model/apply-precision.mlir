@@ -1,0 +1,59 @@
+// RUN: sluice-opt %s -split-input-file -model-apply-precision | FileCheck %s
+// RUN: sluice-opt %s -split-input-file -model-apply-precision > %t.once
+// RUN: sluice-opt %t.once -split-input-file -model-apply-precision | sluice-opt -split-input-file | diff %t.once -
+// Tests compute precision: reads, inputs, inferred and followed types, ops that keep theirs, and the way back.
+
+module attributes {model.recipe = {precision.compute = "bf16"}} {
+  model.parameter @w : tensor<8x4xf32> normal(0.0, 0.02)
+  model.parameter @g : tensor<4xf32> ones
+  model.parameter @b : tensor<4xf32> zeros
+  // CHECK-LABEL: func.func @f
+  // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32> {{.*}}%[[I:.*]]: tensor<2xi32>
+  // CHECK-NEXT: %[[C:.*]] = model.cast %[[X]] {{.*}}-> tensor<2x4xbf16>
+  // CHECK-NEXT: %[[W:.*]] = model.read @w {{.*}}: tensor<8x4xbf16>
+  // CHECK-NEXT: model.read @g {{.*}}: tensor<4xbf16>
+  // CHECK-NEXT: model.read @b {{.*}}: tensor<4xbf16>
+  // CHECK-NEXT: %[[Y:.*]], %[[M:.*]], %{{.*}} = model.layer_norm %[[C]]{{.*}} -> (tensor<2x4xbf16>, tensor<2xf32>, tensor<2xf32>)
+  // What an op has in f32 for its own sake stays so, through what follows it.
+  // CHECK-NEXT: model.reshape %[[M]] {{.*}}-> tensor<2x1xf32>
+  // CHECK-NEXT: %[[L:.*]] = model.matmul %[[Y]], %[[W]] {{.*}}-> tensor<2x8xbf16>
+  // CHECK-NEXT: %[[R:.*]] = model.reshape %[[L]] {{.*}}-> tensor<2x8xbf16>
+  // CHECK-NEXT: %[[LOSS:.*]], %{{.*}} = model.cross_entropy %[[R]], %[[I]] {{.*}}-> (tensor<f32>, tensor<2xf32>)
+  // A constant that met an f32 value meets it still.
+  // CHECK-NEXT: %[[TWO:.*]] = model.constant 2.0{{.*}} : tensor<bf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = model.cast %[[TWO]] {{.*}}-> tensor<f32>
+  // CHECK-NEXT: %[[P:.*]] = model.multiply %[[LOSS]], %[[WIDE]] {{.*}}-> tensor<f32>
+  // CHECK-NEXT: %[[OUT:.*]] = model.cast %[[R]] {{.*}}-> tensor<2x8xf32>
+  // CHECK-NEXT: return %[[P]], %[[OUT]]
+  func.func @f(%x: tensor<2x4xf32> {model.input = "x"}, %i: tensor<2xi32> {model.input = "i"})
+      -> (tensor<f32> {model.output = "loss"}, tensor<2x8xf32> {model.output = "logits"})
+      attributes {model.entry = "forward"} {
+    %w = model.read @w {model.block = ""} : tensor<8x4xf32>
+    %g = model.read @g {model.block = ""} : tensor<4xf32>
+    %b = model.read @b {model.block = ""} : tensor<4xf32>
+    %y, %mean, %rstd = model.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f64, model.block = ""} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+    %s = model.reshape %mean {model.block = ""} : (tensor<2xf32>) -> tensor<2x1xf32>
+    %l = model.matmul %y, %w {transpose_rhs, model.block = ""} : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x8xf32>
+    %r = model.reshape %l {model.block = ""} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    %loss, %lse = model.cross_entropy %r, %i {reduction = "mean", model.block = ""} : (tensor<2x8xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    %two = model.constant 2.0 {model.block = ""} : tensor<f32>
+    %p = model.multiply %loss, %two {model.block = ""} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %p, %r : tensor<f32>, tensor<2x8xf32>
+  }
+}
+
+// -----
+
+// Under f32 nothing changes, f64 included.
+module {
+  model.parameter @w : tensor<4xf64> ones
+  // CHECK-LABEL: func.func @g
+  // CHECK-NEXT: model.read @w {{.*}}: tensor<4xf64>
+  // CHECK-NEXT: model.exp {{.*}} -> tensor<4xf64>
+  // CHECK-NEXT: return
+  func.func @g() -> (tensor<4xf64> {model.output = "y"}) attributes {model.entry = "forward"} {
+    %w = model.read @w {model.block = ""} : tensor<4xf64>
+    %y = model.exp %w {model.block = ""} : (tensor<4xf64>) -> tensor<4xf64>
+    return %y : tensor<4xf64>
+  }
+}

@@ -1,0 +1,150 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-verify-input
+// Tests what is refused before anything is changed; the last module is fit.
+
+// expected-error@+1 {{module without entry point, expected a function with 'model.entry'}}
+module {
+}
+
+// -----
+
+// expected-error@+1 {{unknown recipe key, expected 'mesh.shard' or another of the recipe's keys but got 'mesh.shrad'}}
+module attributes {model.recipe = {mesh.shrad = 2 : i64}} {
+}
+
+// -----
+
+// expected-error@+1 {{value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got 0}}
+module attributes {model.recipe = {mesh.shard = 0 : i64}} {
+}
+
+// -----
+
+// expected-error@+1 {{'model.recipe' value of 'mesh.shard', expected a text, number, boolean or list of them}}
+module attributes {model.recipe = {mesh.shard = i32}} {
+}
+
+// -----
+
+// expected-error@+1 {{'model.recipe', expected a dictionary of recipe keys}}
+module attributes {model.recipe = 1 : i64} {
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{function '@f' without 'model.entry', expected "train" or "forward"}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{'model.entry' of '@f', expected "train" or "forward" but got "backward"}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"})
+      attributes {model.entry = "backward"} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{entry point '@f', expected a body of one block}}
+  func.func private @f(tensor<4xf32>) attributes {model.entry = "forward"}
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f' without 'model.input', expected its name}}
+  func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{result 0 of '@f' without 'model.output', expected its name}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> tensor<4xf32> attributes {model.entry = "forward"} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 1 of '@f', expected a name of its own but got 'x' again}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.input = "x"})
+      -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f', expected a static tensor but got 'tensor<?xf32>'}}
+  func.func @f(%x: tensor<?xf32> {model.input = "x"}) -> (tensor<?xf32> {model.output = "y"})
+      attributes {model.entry = "forward"} {
+    return %x : tensor<?xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{results of the train entry point '@f', expected one loss of type 'tensor<f32>' but got '(tensor<4xf32>) -> tensor<4xf32>'}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "loss"})
+      attributes {model.entry = "train"} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f', expected another name than 'lr', which the update takes}}
+  func.func @f(%x: tensor<f32> {model.input = "lr"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = "train"} {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  model.parameter @w : tensor<4xf32> zeros
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    // expected-error@+1 {{read of the state 'exp_avg', expected none before the update is made}}
+    %x = model.read @w state "exp_avg" : tensor<4xf32>
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  model.parameter @w : tensor<4xf32> zeros
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    %x = model.read @w : tensor<4xf32>
+    // expected-error@+1 {{op 'model.write' in an entry point, expected an op of the model dialect that computes}}
+    model.write @w, %x : tensor<4xf32>
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.shard = 4 : i64, optimizer.betas = [0.9, 0.95]}} {
+  model.parameter @w : tensor<4xf32> zeros
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = "train"} {
+    %w = model.read @w : tensor<4xf32>
+    %p = model.multiply %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %s = model.reduce_sum %p {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}

@@ -1,0 +1,247 @@
+//===- RecipeTest.cpp - reading, checking and printing recipes ---------------------------===//
+
+#include "passes/recipe/Recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+using namespace sluice;
+
+namespace {
+
+/// The error of a recipe, or empty where it is fine.
+std::string errorOf(const std::string &text) {
+  Recipe recipe;
+  Status status = recipe.addText(text, "r.toml");
+  if (status.isOk())
+    status = recipe.resolve();
+  return status.message();
+}
+
+std::string settingError(const std::string &setting) {
+  Recipe recipe;
+  return recipe.addSetting(setting).message();
+}
+
+RecipeValue text(const char *value) { return RecipeValue(std::string(value)); }
+
+TEST(RecipeKeys, DefaultsAreTakenByTheirOwnKeys) {
+  for (const RecipeKey &key : recipeKeys()) {
+    if (std::holds_alternative<std::monostate>(key.defaultValue))
+      continue;
+    Recipe recipe;
+    EXPECT_EQ(recipe.add(key.name, key.defaultValue, "here").message(), "") << key.name;
+    EXPECT_TRUE(recipe.value(key.name) == key.defaultValue) << key.name;
+  }
+}
+
+TEST(RecipeKeys, EveryKeyHasADocAndOneName) {
+  std::map<std::string, int> seen;
+  for (const RecipeKey &key : recipeKeys()) {
+    EXPECT_FALSE(key.doc.empty()) << key.name;
+    EXPECT_EQ(seen[key.name]++, 0) << key.name;
+    EXPECT_EQ(findRecipeKey(key.name), &key);
+  }
+  EXPECT_EQ(findRecipeKey("mesh"), nullptr);
+}
+
+TEST(RecipeKeys, NearestKey) {
+  EXPECT_EQ(nearestRecipeKey("mesh.shrad").name, "mesh.shard");
+  EXPECT_EQ(nearestRecipeKey("strategy").name, "sharding.strategy");
+  EXPECT_EQ(nearestRecipeKey("sharding.clip_norm").name, "gradient.clip_norm");
+  EXPECT_EQ(nearestRecipeKey("optimizer.weigth_decay").name, "optimizer.weight_decay");
+}
+
+TEST(Recipe, ReadsTablesAndDottedKeys) {
+  Recipe recipe;
+  ASSERT_TRUE(recipe.addText(R"(
+mesh.shard = 4
+[sharding]
+reshard_after_forward = false
+[optimizer]
+name = "adamw"
+lr = 1
+betas = [0.9, 0.95]
+no_decay = ["*.bias", "ln_f.*"]
+[gradient]
+clip_norm = 0.25
+clip_type = inf
+[memory]
+budget = "24MiB"
+)",
+                             "r.toml")
+                  .isOk());
+  ASSERT_TRUE(recipe.resolve().isOk());
+  EXPECT_TRUE(recipe.value("mesh.shard") == RecipeValue(std::int64_t(4)));
+  EXPECT_TRUE(recipe.value("sharding.reshard_after_forward") == RecipeValue(false));
+  // An integer is a number where a number is meant.
+  EXPECT_TRUE(recipe.value("optimizer.lr") == RecipeValue(1.0));
+  EXPECT_TRUE(recipe.value("optimizer.betas") == RecipeValue(std::vector<double>{0.9, 0.95}));
+  EXPECT_TRUE(recipe.value("optimizer.no_decay") == RecipeValue(std::vector<std::string>{"*.bias", "ln_f.*"}));
+  EXPECT_TRUE(std::isinf(std::get<double>(recipe.value("gradient.clip_type"))));
+  EXPECT_TRUE(recipe.value("memory.budget") == RecipeValue(std::int64_t(24) << 20));
+  EXPECT_EQ(recipe.origin("mesh.shard"), "r.toml:2");
+  EXPECT_EQ(recipe.origin("optimizer.betas"), "r.toml:8");
+  EXPECT_EQ(recipe.origin("mesh.replicate"), "default");
+}
+
+TEST(Recipe, LaterSettingsWin) {
+  Recipe recipe;
+  ASSERT_TRUE(recipe.addText("mesh.shard = 4\nprecision.compute = \"f32\"\n", "r.toml").isOk());
+  ASSERT_TRUE(recipe.addSetting("mesh.shard=2").isOk());
+  // A bare word is a text.
+  ASSERT_TRUE(recipe.addSetting("precision.compute=bf16").isOk());
+  ASSERT_TRUE(recipe.addSetting("optimizer.betas=[0.8, 0.9]").isOk());
+  ASSERT_TRUE(recipe.addSetting("gradient.clip_type = inf").isOk());
+  EXPECT_TRUE(recipe.value("mesh.shard") == RecipeValue(std::int64_t(2)));
+  EXPECT_EQ(recipe.origin("mesh.shard"), "--set mesh.shard=2");
+  EXPECT_TRUE(recipe.value("precision.compute") == text("bf16"));
+}
+
+TEST(Recipe, DefaultsThatDependOnOthers) {
+  Recipe adamw, sgd;
+  ASSERT_TRUE(adamw.resolve().isOk());
+  EXPECT_TRUE(adamw.value("optimizer.weight_decay") == RecipeValue(0.01));
+  EXPECT_EQ(adamw.origin("optimizer.weight_decay"), "default of adamw");
+  EXPECT_TRUE(adamw.value("target.isa") == text(hostInstructionSet().c_str()));
+  ASSERT_TRUE(sgd.addSetting("optimizer.name=sgd").isOk());
+  ASSERT_TRUE(sgd.resolve().isOk());
+  EXPECT_TRUE(sgd.value("optimizer.weight_decay") == RecipeValue(0.0));
+}
+
+TEST(Recipe, OtherNamesOfOneThing) {
+  Recipe recipe;
+  ASSERT_TRUE(recipe
+                  .addText("mesh.replicate = 2\nsharding.strategy = \"hybrid_shard_grad_op\"\n"
+                           "schedule.backward_prefetch = \"none\"\ngradient.clip_norm = \"off\"\nmemory.budget = \"none\"",
+                           "r.toml")
+                  .isOk());
+  ASSERT_TRUE(recipe.resolve().isOk());
+  EXPECT_TRUE(recipe.value("sharding.strategy") == text("shard_grad_op"));
+  EXPECT_TRUE(recipe.value("schedule.backward_prefetch") == RecipeValue(std::int64_t(0)));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recipe.value("gradient.clip_norm")));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recipe.value("memory.budget")));
+}
+
+TEST(Recipe, OnlyWhatDiffersIsGiven) {
+  Recipe recipe;
+  ASSERT_TRUE(recipe.addText("mesh.shard = 1\nmesh.replicate = 2\ntarget.isa = \"avx2\"", "r.toml").isOk());
+  ASSERT_TRUE(recipe.resolve().isOk());
+  std::map<std::string, RecipeValue> given = recipe.given();
+  EXPECT_EQ(given.size(), 3u);
+  EXPECT_TRUE(given.count("mesh.replicate") && given.count("target.isa") && given.count("optimizer.weight_decay"));
+}
+
+TEST(Recipe, PrintIsARecipeAgain) {
+  Recipe recipe, again;
+  ASSERT_TRUE(recipe.addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\"]\ngradient.clip_type = inf", "r.toml").isOk());
+  ASSERT_TRUE(recipe.resolve().isOk());
+  std::string printed = recipe.print();
+  EXPECT_NE(printed.find("# r.toml:1"), std::string::npos);
+  EXPECT_NE(printed.find("# memory.budget is off"), std::string::npos);
+  ASSERT_EQ(again.addText(printed, "printed").message().find("sgd"), std::string::npos);
+  for (const RecipeKey &key : recipeKeys())
+    EXPECT_NE(printed.find(key.name), std::string::npos) << key.name;
+}
+
+TEST(RecipeErrors, UnknownKeys) {
+  EXPECT_EQ(errorOf("\n\nmesh.shrad = 2"), "r.toml:3: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
+                                          "keys but got 'mesh.shrad'");
+  EXPECT_EQ(errorOf("[shcedule]\nlr = 2"), "r.toml:1: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
+                                          "keys but got 'shcedule'");
+  EXPECT_EQ(settingError("nothing=1"), "--set nothing=1: unknown recipe key, expected '" +
+                                           nearestRecipeKey("nothing").name +
+                                           "' or another of the recipe's keys but got 'nothing'");
+}
+
+TEST(RecipeErrors, WrongTypesAndSizes) {
+  EXPECT_EQ(errorOf("mesh.shard = \"four\""),
+            "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got \"four\"");
+  EXPECT_EQ(errorOf("mesh.shard = 0"),
+            "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got 0");
+  EXPECT_EQ(errorOf("mesh.shard = -3"),
+            "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got -3");
+  EXPECT_EQ(errorOf("gradient.microbatches = 1.5"),
+            "r.toml:1: value of 'gradient.microbatches', expected an integer of at least 1 and at most 1048576 but got 1.5");
+  EXPECT_EQ(errorOf("optimizer.betas = [0.9]"),
+            "r.toml:1: value of 'optimizer.betas', expected a list of 2 numbers from 0 to 1 (below 1) but got [0.9]");
+  EXPECT_EQ(errorOf("optimizer.name = \"lion\""),
+            "r.toml:1: value of 'optimizer.name', expected \"adamw\", \"adam\" or \"sgd\" but got \"lion\"");
+  EXPECT_EQ(errorOf("optimizer.name = 1979-05-27"),
+            "r.toml:1: value of 'optimizer.name', expected \"adamw\", \"adam\" or \"sgd\" but got a date or time");
+  EXPECT_EQ(errorOf("gradient.clip_norm = 0.0"),
+            "r.toml:1: value of 'gradient.clip_norm', expected \"off\" or a number above 0 but got 0.0");
+  EXPECT_EQ(errorOf("optimizer.lr = nan"), "r.toml:1: value of 'optimizer.lr', expected a number of at least 0 but got nan");
+  EXPECT_EQ(errorOf("memory.budget = \"24 buckets\""),
+            "r.toml:1: value of 'memory.budget', expected \"none\" or a number of bytes (as 1048576 or \"24MiB\") but got "
+            "\"24 buckets\"");
+  EXPECT_EQ(errorOf("memory.budget = 0").substr(0, 32), "r.toml:1: value of 'memory.budge");
+}
+
+TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
+  EXPECT_EQ(errorOf("mesh.tensor = 2"),
+            "r.toml:1: value of 'mesh.tensor' that this version does not support, expected 1 but got 2");
+  EXPECT_EQ(errorOf("sharding.units = \"bytes:1000\""),
+            "r.toml:1: value of 'sharding.units' that this version does not support, expected \"block\" or \"root\" but got "
+            "\"bytes:1000\"");
+  for (const char *recipe :
+       {"precision.compute = \"f16\"", "sharding.reshard_after_forward = 2", "memory.offload = [\"optimizer\"]",
+        "sharding.reshard_after_backward = \"last\"", "gradient.sync = \"every\"", "loss.mean = \"tokens\"",
+        "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"pre\"",
+        "target.device = \"cuda\"", "target.arch = \"sm_90\"", "precision.loss_scale = 128", "sharding.dim = \"flat\"",
+        "sharding.units = {a = [\"h.0\"]}", "[sharding.tensor]\n\"h.*\" = \"column\"", "gradient.divide = 8",
+        "gradient.sync = [true, false]", "parameters.frozen = [\"wte.weight\"]", "sharding.tensor = \"megatron\"",
+        "sharding.reshard_before_backward = true", "recompute.save = [\"matmul\"]"})
+    EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
+        << recipe << ": " << errorOf(recipe);
+}
+
+TEST(RecipeErrors, ImpossibleCombinations) {
+  EXPECT_EQ(errorOf("sharding.strategy = \"hybrid_shard\""),
+            "r.toml:1: 'sharding.strategy' = \"hybrid_shard\", expected 'mesh.replicate' above 1 but got 1");
+  EXPECT_EQ(errorOf("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = true"),
+            "r.toml:2: 'sharding.reshard_after_forward' = true, expected a sharding strategy that shards parameters but got "
+            "'sharding.strategy' = \"no_shard\"");
+  EXPECT_EQ(errorOf("optimizer.momentum = 0.9"),
+            "r.toml:1: 'optimizer.momentum' = 0.9, expected the optimizer \"sgd\" but got \"adamw\"");
+  EXPECT_EQ(errorOf("optimizer.name = \"sgd\"\noptimizer.betas = [0.9, 0.95]"),
+            "r.toml:2: 'optimizer.betas' = [0.9, 0.95], expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
+  EXPECT_EQ(errorOf("optimizer.name = \"sgd\"\noptimizer.nesterov = true"),
+            "r.toml:2: 'optimizer.nesterov' = true, expected 'optimizer.momentum' above 0 but got 0");
+  EXPECT_EQ(errorOf("schedule.lr = \"cosine\""),
+            "r.toml:1: 'schedule.lr' = \"cosine\", expected 'schedule.total_steps' of at least 1 but got 0");
+  EXPECT_EQ(errorOf("schedule.total_steps = 10\nschedule.warmup_steps = 20"),
+            "r.toml:2: 'schedule.warmup_steps' = 20, expected at most 'schedule.total_steps' but that is 10");
+  EXPECT_EQ(errorOf("schedule.min_lr = 0.1"),
+            "r.toml:1: 'schedule.min_lr' = 0.1, expected at most 'optimizer.lr' but that is 0.001");
+  EXPECT_EQ(errorOf("mesh.shard = 1048576\nmesh.replicate = 2"),
+            "r.toml:1: 'mesh.shard' = 1048576, expected at most 1048576 ranks in all but got 2097152");
+}
+
+TEST(RecipeErrors, Files) {
+  Recipe recipe;
+  EXPECT_EQ(recipe.addFile("/nowhere/r.toml").message(), "/nowhere/r.toml: cannot read the recipe: No such file or directory");
+  EXPECT_EQ(recipe.addFile("/").message(), "/: cannot read the recipe, expected a file but got a directory");
+  EXPECT_EQ(errorOf("mesh.shard = \n").substr(0, 42), "r.toml:1: recipe that is not TOML: Error w");
+  EXPECT_EQ(errorOf("mesh.shard = 1\nmesh.shard = 2").substr(0, 33), "r.toml:2: recipe that is not TOML");
+  EXPECT_EQ(settingError("mesh.shard"), "--set mesh.shard: setting, expected key=value but got 'mesh.shard'");
+  EXPECT_EQ(recipe.addSetting("=1").code(), StatusCode::usage);
+  // A setting is one value: what follows on another line is no second key.
+  EXPECT_NE(settingError("mesh.shard=1\nmesh.replicate=2"), "");
+}
+
+TEST(Recipe, ByteCounts) {
+  std::int64_t bytes = 0;
+  EXPECT_TRUE(parseByteCount("24MiB", bytes) && bytes == 24 << 20);
+  EXPECT_TRUE(parseByteCount("1.5 kB", bytes) && bytes == 1500);
+  EXPECT_TRUE(parseByteCount("7", bytes) && bytes == 7);
+  EXPECT_FALSE(parseByteCount("", bytes));
+  EXPECT_FALSE(parseByteCount("-1MiB", bytes));
+  EXPECT_FALSE(parseByteCount("1e300TiB", bytes));
+  EXPECT_FALSE(parseByteCount("nan", bytes));
+}
+
+} // namespace
