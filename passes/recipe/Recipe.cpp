@@ -162,7 +162,8 @@ Status Recipe::resolve() {
   auto text = [&](std::string_view key) { return std::get<std::string>(value(key)); };
   auto integer = [&](std::string_view key) { return std::get<std::int64_t>(value(key)); };
   auto number = [&](std::string_view key) { return std::get<double>(value(key)); };
-  auto isGiven = [&](std::string_view key) { return entries.find(key) != entries.end(); };
+  // A printed recipe names all keys: what stands at its default conflicts with nothing.
+  auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };
   auto conflict = [&](std::string_view key, const std::string &what) {
     return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + ", " + what);
   };

@@ -142,16 +142,19 @@ TEST(Recipe, PrintIsARecipeAgain) {
   std::string printed = recipe.print();
   EXPECT_NE(printed.find("# r.toml:1"), std::string::npos);
   EXPECT_NE(printed.find("# memory.budget is off"), std::string::npos);
-  ASSERT_EQ(again.addText(printed, "printed").message().find("sgd"), std::string::npos);
-  for (const RecipeKey &key : recipeKeys())
+  ASSERT_EQ(again.addText(printed, "printed").message(), "");
+  ASSERT_EQ(again.resolve().message(), "");
+  for (const RecipeKey &key : recipeKeys()) {
     EXPECT_NE(printed.find(key.name), std::string::npos) << key.name;
+    EXPECT_TRUE(again.value(key.name) == recipe.value(key.name)) << key.name;
+  }
 }
 
 TEST(RecipeErrors, UnknownKeys) {
   EXPECT_EQ(errorOf("\n\nmesh.shrad = 2"), "r.toml:3: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
                                           "keys but got 'mesh.shrad'");
-  EXPECT_EQ(errorOf("[shcedule]\nlr = 2"), "r.toml:1: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
-                                          "keys but got 'shcedule'");
+  EXPECT_EQ(errorOf("[shcedule]\nlr = 2"), "r.toml:1: unknown recipe key, expected 'schedule.lr' or another of the "
+                                          "recipe's keys but got 'shcedule'");
   EXPECT_EQ(settingError("nothing=1"), "--set nothing=1: unknown recipe key, expected '" +
                                            nearestRecipeKey("nothing").name +
                                            "' or another of the recipe's keys but got 'nothing'");
