@@ -46,6 +46,10 @@ void FoldUnitAxes::runOnOperation() {
     start->setAttr("axes", axes);
     if (!axes.empty())
       continue;
+    // The first collective of a chain now gives what the chain gave.
+    auto before = start->getOperand(0).getDefiningOp<spmd::WaitOp>();
+    if (Attribute ids = wait->getAttr(spmd::idsName); ids && before && before.getChained())
+      before->setAttr(spmd::idsName, ids);
     for (auto [value, operand] : llvm::zip(wait.getValues(), start->getOperands())) {
       // What is not gathered is not released.
       for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {

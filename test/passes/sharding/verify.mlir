@@ -1,0 +1,94 @@
+// RUN: sluice-opt %s -spmd-verify -split-input-file -verify-diagnostics
+// Tests what the sharding phase must not leave behind. All errors are reported, not the first alone.
+
+// No mesh.
+// expected-error @below {{mesh, expected one but got none}}
+module {
+}
+
+// -----
+
+// What speaks of whole parameters and gradients.
+spmd.mesh @mesh <shard = 2>
+model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64}
+func.func @f(%x: tensor<f32>) attributes {model.entry = "train"} {
+  spmd.section "s" repeat 1 {
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.read}}
+    %0 = model.read @w : tensor<4xf32>
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.gradient}}
+    %1 = model.gradient @w, %0 : tensor<4xf32>
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.write}}
+    model.write @w, %1 : tensor<4xf32>
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.step_mean}}
+    %2 = model.step_mean %x : tensor<f32>
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.recompute}}
+    model.recompute "h" {
+    }
+    // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got builtin.unrealized_conversion_cast}}
+    %3 = builtin.unrealized_conversion_cast %x : tensor<f32> to tensor<1xf32>
+  }
+  // expected-error @below {{op of entry point @f, expected spmd.section but got model.relu}}
+  %4 = model.relu %x : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+// A shard that does not cover its parameter, and one of none.
+spmd.mesh @mesh <shard = 2>
+model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64}
+// expected-error @below {{shard of @w, expected 'tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>' but got 'tensor<1xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>'}}
+// expected-error @below {{argument 1, expected a shard of a parameter of the module but got one of @v}}
+func.func @f(%w: tensor<1xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @w},
+             %v: tensor<4xf32> {spmd.parameter = @v}) attributes {model.entry = "forward"} {
+  return
+}
+
+// -----
+
+// Two results in one place, and a result of another type than the place.
+spmd.mesh @mesh <shard = 1>
+// expected-error @below {{donated argument of result 1, expected one that no other result takes but got 0}}
+// expected-error @below {{result 2, expected the donated argument's type 'tensor<3xf32>' but got 'tensor<2xf32>'}}
+func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>)
+    -> (tensor<2xf32> {spmd.donates = 0 : i64}, tensor<2xf32> {spmd.donates = 0 : i64}, tensor<2xf32> {spmd.donates = 1 : i64})
+    attributes {model.entry = "forward"} {
+  return %a, %a, %a : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// A collective that nobody waits for, one along an axis of one rank, and a gathered value that is never released.
+!shard = tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+spmd.mesh @mesh <replicate = 1, shard = 2>
+func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = "forward"} {
+  spmd.section "s" repeat 1 {
+    // expected-error @below {{waits for a collective, expected one but got 0}}
+    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<f32>
+    // expected-error @below {{axis of a collective, expected one of several ranks but got "replicate" of one rank}}
+    %u = spmd.all_reduce_start %x over ["replicate"] "mean" : tensor<f32>
+    %0 = spmd.wait %u : tensor<f32>
+    %v = spmd.all_gather_start %w over ["shard"] unit "root" : !shard
+    // expected-error @below {{gathered value, expected a release before the section ends but got none}}
+    %1 = spmd.wait %v : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// A view of a gathered value that is read behind the release.
+!shard = tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+spmd.mesh @mesh <shard = 2>
+func.func @f(%w: !shard) attributes {model.entry = "forward"} {
+  spmd.section "s" repeat 1 {
+    %t = spmd.all_gather_start %w over ["shard"] unit "root" : !shard
+    %0 = spmd.wait %t : tensor<4xf32>
+    %1 = model.reshape %0 : (tensor<4xf32>) -> tensor<2x2xf32>
+    // expected-note @below {{released here}}
+    spmd.release %0 unit "root" : tensor<4xf32>
+    // expected-error @below {{operand, expected one that is not read behind its release but got 'tensor<2x2xf32>'}}
+    %2 = model.relu %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  }
+  return
+}
