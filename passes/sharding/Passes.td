@@ -27,9 +27,10 @@ def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
   let description = [{
     Each entry takes its shards as arguments and gives them back as donated results. The body of a train entry is cut in
     the sections `microbatch` (repeated `gradient.microbatches` times) and `update`. Reads of shards in the update
-    become the arguments, and update ops are retyped to shards; `model.recompute` regions are inlined. What moves between
-    ranks is left as `model.read` (whole values) and `model.gradient`, `model.step_mean`, which the next two passes replace.
-    Adds the entry point `init`.
+    become the arguments; update ops are retyped to shards as their sharding rules say, and partial results (`power_sum`)
+    completed by an all_reduce. `model.recompute` regions are inlined. What moves between ranks in the forward and backward is
+    left as `model.read` (whole values), `model.gradient` with a conversion cast from the whole mean to its shard, and
+    `model.step_mean`, which the next two passes replace. Adds the entry point `init`.
   }];
 }
 
@@ -47,8 +48,7 @@ def InsertReductions : Pass<"spmd-insert-reductions", "::mlir::ModuleOp"> {
   let description = [{
     Replaces `model.gradient` by one reduction for each unit, behind the release at the end of the unit's backward, and
     `model.step_mean` by accumulation and an all_reduce. With micro-batches, gradients are accumulated and reductions are
-    issued in the last repetition only. Partial results of update ops on shards (`power_sum`) are all-reduced as their
-    sharding rule says.
+    issued in the last repetition only.
   }];
 }
 
