@@ -1,8 +1,8 @@
 //===- Mesh.h - axes, groups, shards ---------------------------------------------------===//
 //
-// The arithmetic of sharding. A dim of `total` rows over `ranks` ranks is cut in chunks of ceil(total / ranks) rows; the
-// rank with coordinate c holds rows [c * chunk, (c + 1) * chunk) of it, those behind the end being padding. Over one rank
-// a shard is the whole tensor and its type has no encoding.
+// The arithmetic of sharding. A dim of `total` rows over `ranks` ranks is cut in chunks of ceil(total / ranks) rows;
+// the rank with coordinate c holds rows [c * chunk, (c + 1) * chunk) of it, those behind the end being padding. Over
+// one rank a shard is the whole tensor and its type has no encoding.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_MESH_H
@@ -32,7 +32,8 @@ std::int64_t validExtent(std::int64_t total, std::int64_t chunk, std::int64_t co
 /// The encoding of a shard's type; null for a whole tensor.
 ValidAttr validOf(mlir::Type type);
 /// The type of one rank's shard along `axes` of `ranks` ranks in all.
-mlir::RankedTensorType shardType(mlir::RankedTensorType whole, std::int64_t dim, mlir::ArrayAttr axes, std::int64_t ranks);
+mlir::RankedTensorType shardType(mlir::RankedTensorType whole, std::int64_t dim, mlir::ArrayAttr axes,
+                                 std::int64_t ranks);
 /// The type of the whole tensor that a shard is a piece of; the type itself where it is whole.
 mlir::RankedTensorType wholeType(mlir::RankedTensorType shard);
 /// Another element type, all else the same.

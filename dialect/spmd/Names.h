@@ -1,7 +1,7 @@
 //===- Names.h - attributes of spmd IR that no op declares -------------------------===//
 //
-// Names of the discardable attributes that compute ops, functions and collectives carry, and what they say: the phase of
-// an op and the outermost block that it belongs to.
+// Names of the discardable attributes that compute ops, functions and collectives carry, and what they say: the phase
+// of an op and the outermost block that it belongs to.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_NAMES_H

@@ -1,7 +1,7 @@
 //===- HoistGathers.cpp - gathers are issued ahead of their use ------------------------------===//
 //
-// The order is planned by gatherIssue (passes/solver/PrefetchOrder.h) over the entries of scopes that are read off the IR;
-// this pass moves the starts.
+// The order is planned by gatherIssue (passes/solver/PrefetchOrder.h) over the entries of scopes that are read off the
+// IR; this pass moves the starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,7 +141,8 @@ void hoist(Block &block, ArrayRef<std::string> units, PrefetchDistance distance)
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
   void runOnOperation() override {
     RecipeView recipe(getOperation());
-    PrefetchDistance distance{recipe.integer("schedule.forward_prefetch"), recipe.integer("schedule.backward_prefetch")};
+    PrefetchDistance distance{recipe.integer("schedule.forward_prefetch"),
+                              recipe.integer("schedule.backward_prefetch")};
     std::vector<std::string> units;
     for (auto unit : getOperation().getOps<spmd::UnitOp>())
       if (unit.getSymName() != spmd::rootUnit)

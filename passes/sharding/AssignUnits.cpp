@@ -1,7 +1,7 @@
 //===- AssignUnits.cpp - the mesh, the units and each parameter's placement ------------===//
 //
-// What the recipe says of sharding is put on the IR here, and here alone: the mesh's sizes, which parameters make a unit,
-// which units reshard after the forward, and the dim that a parameter is split on (none: it stays whole).
+// What the recipe says of sharding is put on the IR here, and here alone: the mesh's sizes, which parameters make a
+// unit, which units reshard after the forward, and the dim that a parameter is split on (none: it stays whole).
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,12 +87,14 @@ void AssignUnits::runOnOperation() {
   UnitPlan plan = planUnits(list, uses.blocks, recipe.string("sharding.units") == "block");
 
   auto builder = OpBuilder::atBlockBegin(module.getBody());
-  std::int64_t sizes[] = {recipe.integer("mesh.replicate"), recipe.integer("mesh.shard"), recipe.integer("mesh.tensor")};
-  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getStrArrayAttr({"replicate", "shard", "tensor"}), sizes);
+  std::int64_t sizes[] = {recipe.integer("mesh.replicate"), recipe.integer("mesh.shard"),
+                          recipe.integer("mesh.tensor")};
+  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getStrArrayAttr({"replicate", "shard", "tensor"}),
+                       sizes);
   for (auto [index, name] : llvm::enumerate(plan.units)) {
     if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
-      InFlightDiagnostic error = module.emitError() << "name of a unit, expected one that no other symbol has but got '"
-                                                    << name << "'";
+      InFlightDiagnostic error = module.emitError()
+                                 << "name of a unit, expected one that no other symbol has but got '" << name << "'";
       error.attachNote(taken->getLoc()) << "the other symbol is here";
       return signalPassFailure();
     }

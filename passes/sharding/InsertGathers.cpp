@@ -96,8 +96,7 @@ void Gatherer::collect() {
     if (llvm::none_of(list, [&](Wanted &other) {
           return other.read.getParameter() == read.getParameter() && other.read.getType() == read.getType();
         }))
-      list.push_back({read, placement.dim(read.getParameter()).has_value(),
-                      order[read.getParameter()], {}});
+      list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}});
   }
   for (auto &list : wanted)
     llvm::stable_sort(list, [](const Wanted &a, const Wanted &b) { return a.order < b.order; });

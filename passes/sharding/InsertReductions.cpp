@@ -17,7 +17,9 @@ using namespace sluice;
 
 namespace {
 
-void setPhase(Operation *op, StringRef phase) { op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase)); }
+void setPhase(Operation *op, StringRef phase) {
+  op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase));
+}
 
 /// The sum over repetitions of a value of a section that is repeated; the value itself where it is not.
 Value accumulated(Value local, spmd::SectionOp section) {
@@ -45,7 +47,8 @@ struct Gradient {
 class Reducer {
 public:
   Reducer(spmd::SectionOp section, const Placement &placement)
-      : section(section), placement(placement), body(section.getBody().front()), found(findScopes(section, placement)) {}
+      : section(section), placement(placement), body(section.getBody().front()), found(findScopes(section, placement)) {
+  }
 
   void run();
 

@@ -14,7 +14,8 @@ struct Split {
   spmd::ValidAttr valid;
   std::int64_t chunk = 0;
   bool operator==(const Split &other) const {
-    return valid.getTotal() == other.valid.getTotal() && valid.getAxes() == other.valid.getAxes() && chunk == other.chunk;
+    return valid.getTotal() == other.valid.getTotal() && valid.getAxes() == other.valid.getAxes() &&
+           chunk == other.chunk;
   }
 };
 
@@ -53,7 +54,8 @@ LogicalResult LocalTypes::retype(Operation *op) {
     Split split{valid, cast<RankedTensorType>(operand.getType()).getDimSize(valid.getDim())};
     auto [slot, fresh] = splits.insert({factors.front(), split});
     if (!fresh && !(slot->second == split))
-      return op->emitOpError() << "operand " << index << ", expected a shard like the others but got " << operand.getType();
+      return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
+                               << operand.getType();
   }
   // A whole operand must not have a split factor.
   for (unsigned index : wholeOperands)
@@ -111,14 +113,15 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
     whole->setOperands(wholeValues);
     op->setOperands(shardValues);
   }
-  auto start = spmd::AllReduceStartOp::create(builder, op->getLoc(), spmd::TokenType::get(op->getContext()), partial, axes,
-                                              sum ? "sum" : "max", APFloat(1.0), StringAttr());
+  auto start = spmd::AllReduceStartOp::create(builder, op->getLoc(), spmd::TokenType::get(op->getContext()), partial,
+                                              axes, sum ? "sum" : "max", APFloat(1.0), StringAttr());
   auto wait = spmd::WaitOp::create(builder, op->getLoc(), partial.getType(), start.getToken());
   tagged(start);
   tagged(wait);
   Value value = wait.getValues()[0];
   if (whole)
-    value = tagged(model::AddOp::create(builder, op->getLoc(), partial.getType(), value, whole->getResult(0)))->getResult(0);
+    value = tagged(model::AddOp::create(builder, op->getLoc(), partial.getType(), value, whole->getResult(0)))
+                ->getResult(0);
   if (Attribute ids = op->getAttr(spmd::idsName))
     value.getDefiningOp()->setAttr(spmd::idsName, ids);
   partial.replaceUsesWithIf(value, [&](OpOperand &use) { return use.getOwner() != start; });

@@ -1,7 +1,7 @@
 //===- Partition.cpp - entries over shards, cut in sections ----------------------------------===//
 //
-// The frame of the spmd program: arguments and donated results in the place of reads and writes, sections in the place of
-// phases, local types in the update. Between a gradient's whole mean and the shard that the update reads stands a
+// The frame of the spmd program: arguments and donated results in the place of reads and writes, sections in the place
+// of phases, local types in the update. Between a gradient's whole mean and the shard that the update reads stands a
 // conversion cast; spmd-insert-reductions puts the reduction there. Whole parameters are still read: those reads become
 // gathers in spmd-insert-gathers.
 //
@@ -222,7 +222,8 @@ void Entry::takeWrites() {
   for (unsigned i = 0; i < persistent.size(); ++i)
     if (Value value = written.lookup(i)) {
       values.push_back(value);
-      attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(i))));
+      attributes.push_back(
+          builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(i))));
     }
   Operation *end = block.getTerminator();
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {

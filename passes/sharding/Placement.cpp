@@ -33,4 +33,6 @@ RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) c
   return spmd::shardType(whole, *split, shardAxes(), spmd::groupSize(meshOp, shardAxes()));
 }
 
-ArrayAttr Placement::axes(ArrayRef<StringRef> names) const { return Builder(meshOp->getContext()).getStrArrayAttr(names); }
+ArrayAttr Placement::axes(ArrayRef<StringRef> names) const {
+  return Builder(meshOp->getContext()).getStrArrayAttr(names);
+}

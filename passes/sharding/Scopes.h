@@ -1,8 +1,9 @@
 //===- Scopes.h - where units are used in a section ---------------------------------------===//
 //
-// A unit's scope in one direction runs from the first to the last op of its block, and of what else reads its parameters
-// (views of them included) or makes its gradients. The root's forward scope runs from the start of the section to the last op of the
-// phase `forward`; its backward scope from the first op of the phase `backward` to the end of the section.
+// A unit's scope in one direction runs from the first to the last op of its block, and of what else reads its
+// parameters (views of them included) or makes its gradients. The root's forward scope runs from the start of the
+// section to the last op of the phase `forward`; its backward scope from the first op of the phase `backward` to the
+// end of the section.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_SCOPES_H

@@ -59,7 +59,8 @@ void Verifier::verify(func::FuncOp function) {
     if (auto section = dyn_cast<spmd::SectionOp>(op))
       verifySection(section);
     else
-      error(&op) << "op of entry point @" << function.getSymName() << ", expected spmd.section but got " << op.getName();
+      error(&op) << "op of entry point @" << function.getSymName() << ", expected spmd.section but got "
+                 << op.getName();
   }
 }
 

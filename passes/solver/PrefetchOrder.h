@@ -3,8 +3,8 @@
 // Two steps, both on lists without IR. placeUnitEvents: from the scopes in which units are used to gathers at use,
 // releases and reductions. gatherIssue: which gathers are issued ahead of their use, and behind which other use.
 //
-// A program is straight-line; positions are numbers of its ops, and an event at position p stands before op p. A unit is
-// gathered where its scope begins and released where the scope ends: in the forward if it reshards, in the backward
+// A program is straight-line; positions are numbers of its ops, and an event at position p stands before op p. A unit
+// is gathered where its scope begins and released where the scope ends: in the forward if it reshards, in the backward
 // always. Its gradients are reduced right after the release, so that its gathered memory is free by then.
 //
 //===----------------------------------------------------------------------===//

@@ -55,13 +55,11 @@ bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
 SmallVector<Type> valueTypes(Operation *start) {
   return TypeSwitch<Operation *, SmallVector<Type>>(start)
       .Case([](AllGatherStartOp gather) {
-        return llvm::map_to_vector(gather.getOperands().getTypes(), [](Type type) -> Type {
-          return wholeType(cast<RankedTensorType>(type));
-        });
+        return llvm::map_to_vector(gather.getOperands().getTypes(),
+                                   [](Type type) -> Type { return wholeType(cast<RankedTensorType>(type)); });
       })
-      .Case([](ReduceScatterStartOp scatter) {
-        return llvm::to_vector(scatter.getShards().getAsValueRange<TypeAttr>());
-      })
+      .Case(
+          [](ReduceScatterStartOp scatter) { return llvm::to_vector(scatter.getShards().getAsValueRange<TypeAttr>()); })
       .Default([](Operation *other) { return llvm::to_vector(TypeRange(other->getOperands().getTypes())); });
 }
 
@@ -130,12 +128,14 @@ LogicalResult WaitOp::verify() {
   // wait_c3
   SmallVector<Type> types = valueTypes(start);
   if (TypeRange(types) != getValues().getTypes())
-    return emitOpError() << "values, expected types (" << TypeRange(types) << ") but got (" << getValues().getTypes() << ")";
+    return emitOpError() << "values, expected types (" << TypeRange(types) << ") but got (" << getValues().getTypes()
+                         << ")";
   // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
       if (!isStart(user)) {
-        InFlightDiagnostic error = emitOpError("values of a chained wait, expected only collectives to read them but got another op");
+        InFlightDiagnostic error =
+            emitOpError("values of a chained wait, expected only collectives to read them but got another op");
         error.attachNote(user->getLoc()) << "the reader is here";
         return error;
       }
