@@ -39,22 +39,46 @@ int report(const Status &status) {
   return static_cast<int>(status.code());
 }
 
-/// Prints diagnostics as they come, and remembers one kind of them.
+/// A module path of the source, as the importer names places; empty for none.
+std::string pathOf(mlir::Location location) {
+  auto name = mlir::dyn_cast<mlir::NameLoc>(location);
+  return name && name.getName() != "model" ? " (at " + name.getName().str() + ")" : std::string();
+}
+
+bool hasFile(mlir::Location location) {
+  bool found = false;
+  location->walk([&](mlir::Location inner) {
+    found |= mlir::isa<mlir::FileLineColLoc>(inner);
+    return mlir::WalkResult::advance();
+  });
+  return found;
+}
+
+/// Prints diagnostics as they come, and remembers one kind of them. What has a place in a file shows its line; what the
+/// importer named shows its module path.
 class Diagnostics {
 public:
   Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
-      : printer(sources, context, llvm::errs()), watcher(context, [this](mlir::Diagnostic &diagnostic) {
-          isOverBudget |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
-                          llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
-          // Not handled here: the printer, registered before, comes next.
-          return mlir::failure();
-        }) {}
+      : printer(sources, context, llvm::errs()),
+        watcher(context, [this](mlir::Diagnostic &diagnostic) { return print(diagnostic); }) {}
 
   bool isOverBudget = false;
 
 private:
   mlir::SourceMgrDiagnosticHandler printer;
   mlir::ScopedDiagnosticHandler watcher;
+
+  llvm::LogicalResult print(mlir::Diagnostic &diagnostic) {
+    bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+    isOverBudget |= isError && llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
+    // The printer, registered before, takes what is not handled here.
+    if (hasFile(diagnostic.getLocation()))
+      return mlir::failure();
+    std::cerr << (isError ? "error: " : "warning: ") << diagnostic.str() << pathOf(diagnostic.getLocation()) << "\n";
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      std::cerr << "note: " << note.str() << pathOf(note.getLocation()) << "\n";
+    return mlir::success();
+  }
 };
 
 Status readRecipe(Recipe &recipe, const Options &options) {
