@@ -9,6 +9,8 @@
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace sluice {
 #define GEN_PASS_DEF_LOWERTOPLAN
 #include "passes/schedule/Passes.h.inc"
@@ -37,6 +39,8 @@ public:
   EntryLowering(func::FuncOp function, const BufferAssignment &assignment, PlanBuffers &buffers, OpBuilder &builder)
       : function(function), assignment(assignment), buffers(buffers), builder(builder) {
     auto kind = function->getAttrOfType<StringAttr>(spmd::entryName);
+    for (auto unit : function->getParentOfType<ModuleOp>().getOps<spmd::UnitOp>())
+      units.insert(unit.getSymName());
     isInit = kind && kind.getValue() == "init";
     phase = isInit ? "init" : "forward";
   }
@@ -99,6 +103,7 @@ private:
   bool isInit = false;
   std::string phase;
   std::vector<Port> ports;
+  llvm::StringSet<> units;
   llvm::DenseSet<Value> copiedIn;
   llvm::DenseMap<Value, int64_t> tokens;
 };
@@ -158,9 +163,8 @@ template <typename Op> Op EntryLowering::finish(Op instruction, Operation *from)
     StringRef unit = spmd::unitOf(from);
     if (unit.empty() && from->hasAttr(spmd::blockName)) {
       unit = spmd::outermostBlock(spmd::blockOf(from));
-      auto module = function->getParentOfType<ModuleOp>();
-      if (unit.empty() || !module.lookupSymbol<spmd::UnitOp>(unit))
-        unit = module.lookupSymbol<spmd::UnitOp>(spmd::rootUnit) ? StringRef(spmd::rootUnit) : StringRef();
+      if (!units.contains(unit))
+        unit = units.contains(spmd::rootUnit) ? StringRef(spmd::rootUnit) : StringRef();
     }
     if (!unit.empty())
       instruction.setUnit(unit);
@@ -444,10 +448,10 @@ struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
     if (!functions.empty())
       builder.setInsertionPoint(functions.front());
     emitBuffers(buffers, builder);
-    for (auto [function, lowering] : llvm::zip(functions, lowerings)) {
+    for (EntryLowering &lowering : lowerings)
       lowering.emit();
+    for (func::FuncOp function : functions)
       function.erase();
-    }
   }
 };
 

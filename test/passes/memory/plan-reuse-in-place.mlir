@@ -14,15 +14,15 @@
 // CHECK: plan.buffer @g
 // CHECK: plan.buffer @h
 plan.buffer @w : tensor<4xf32> {space = "device", buffer_class = "parameter", bytes = 16 : i64}
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.buffer @b : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.buffer @c : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f"}
-plan.buffer @d : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.buffer @e : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.buffer @f : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f", carried}
-plan.buffer @h : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
-plan.entry @f {
+plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @b : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @c : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "main"}
+plan.buffer @d : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @e : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @f : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "main", carried}
+plan.buffer @h : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.entry @main {
   plan.section "main" repeat 2 {
     // CHECK: plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>]
     plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}

@@ -15,10 +15,10 @@ plan.entry @f attributes {events = 7 : i64} {
     plan.wait 0 on @reduce {phase = "backward"}
     plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = "backward"}
     // Compute has done nothing since event 0.
-    // CHECK-NOT: plan.record {{.*}} on @compute
+    // CHECK-NEXT: plan.collective {{.*}} over ["shard"]
     plan.record 1 on @compute {phase = "backward"}
     plan.wait 1 on @reduce {phase = "backward"}
-    // CHECK: plan.collective
+    // CHECK-NEXT: plan.collective {{.*}} over ["replicate"]
     plan.collective "all_reduce" "mean" over ["replicate"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = "backward"}
     // Nobody waits for event 2.
     // CHECK-NEXT: plan.record 1 on @reduce

@@ -5,7 +5,7 @@
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
 
-// CHECK: plan.buffer @[[SUM:.*grad.0]] : tensor<2x3xf32> {{.*}}carried
+// CHECK: plan.buffer @root.grad.0 : tensor<2x3xf32> {{.*}}carried
 // CHECK-LABEL: plan.entry @train_step
 func.func @train_step(%x: tensor<2x3xf32> {spmd.input = "x", spmd.per_repetition}) -> (tensor<2x6xf32> {spmd.output = "y"})
     attributes {model.entry = "train"} {
@@ -14,14 +14,14 @@ func.func @train_step(%x: tensor<2x3xf32> {spmd.input = "x", spmd.per_repetition
   %s, %j = spmd.section "microbatch" repeat 2 -> tensor<2x3xf32>, tensor<2x6xf32> {
     // CHECK-NEXT: plan.launch "relu"
     %a = model.relu %x {model.phase = "forward"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
-    // CHECK-NEXT: plan.launch "accumulate" ins [#plan.view<@root.tmp.0 : 2x3xf32>] outs [#plan.view<@[[SUM]] : 2x3xf32>] {first = 1 : i64} {{.*}}when = "first"
+    // CHECK-NEXT: plan.launch "accumulate" ins [#plan.view<@root.act.0 : 2x3xf32>] outs [#plan.view<@root.grad.0 : 2x3xf32>] {first = 1 : i64} {{.*}}when = "first"
     // CHECK-NEXT: plan.launch "accumulate" {{.*}} {first = 0 : i64} {{.*}}when = "not_first"
     %sum = spmd.accumulate %a {model.phase = "backward"} : tensor<2x3xf32> -> tensor<2x3xf32>
-    // CHECK-NEXT: plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@[[SUM]] : 2x3xf32>] to [#plan.view<@[[SUM]] : 2x3xf32>] {{.*}}when = "last"
+    // CHECK-NEXT: plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@root.grad.0 : 2x3xf32>] to [#plan.view<@root.grad.0 : 2x3xf32>] {{.*}}when = "last"
     // CHECK-NEXT: plan.await 1 {{.*}}when = "last"
     %t = spmd.all_reduce_start %sum over ["shard"] "mean" unit "root" {model.phase = "backward", spmd.when = "last"} : tensor<2x3xf32>
     %r = spmd.wait %t {model.phase = "backward", spmd.when = "last"} : tensor<2x3xf32>
-    // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@root.tmp.0 : 2x3xf32>] outs [#plan.view<@[[J:.*]] : 2x3xf32 strides [6, 1]>]
+    // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@root.act.0 : 2x3xf32>] outs [#plan.view<@[[J:.*]] : 2x3xf32 strides [6, 1]>]
     // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@input.x : 2x3xf32>] outs [#plan.view<@[[J]] : 2x3xf32 offset 12 strides [6, 1]>]
     %j = model.concat %a, %x {dim = 1, model.phase = "backward"} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
     spmd.yield %r, %j : tensor<2x3xf32>, tensor<2x6xf32>

@@ -31,10 +31,13 @@ func.func @f(%w: tensor<4x2xf32, #spmd.valid<dim = 1, total = 4, axes = ["shard"
 
 // -----
 
-func.func @f(%x: tensor<4xf32> {spmd.input = "x"}) attributes {model.entry = "forward"} {
-  spmd.section "main" repeat 1 {
-    // expected-error @+1 {{cannot be lowered, expected an op with a kernel, a view or a collective}}
-    model.parameter @inside : tensor<4xf32> zeros
+module @outer {
+  func.func @f(%x: tensor<4xf32> {spmd.input = "x"}) attributes {model.entry = "forward"} {
+    spmd.section "main" repeat 1 {
+      // expected-error @+1 {{cannot be lowered, expected an op with a kernel, a view or a collective}}
+      func.call @g() : () -> ()
+    }
+    return
   }
-  return
+  func.func private @g()
 }
