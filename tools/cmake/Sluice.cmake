@@ -20,9 +20,9 @@ endif()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
-# share one precompiled header of MLIR's.
+# share one precompiled header of MLIR's. PRIVATE libraries leave their compile options here.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR" "" "LINK;PRIVATE" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -35,7 +35,7 @@ function(sluice_library name)
     return()
   endif()
   add_library(${name} STATIC ${sources})
-  target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK})
+  target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
   if(ARG_MLIR)
     target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
   endif()

@@ -58,17 +58,27 @@ void placeResidual(const MatmulShape &s, Call &call, std::int64_t residualAt, st
   });
 }
 
-/// The library's product, batch by batch.
-Bound direct(const KernelRequest &request, const MatmulShape &s, std::unique_ptr<LibraryProduct> product) {
+/// Adds the bias to each row of c.
+void addBias(const MatmulShape &s, Call &call, std::int64_t cAt) {
+  const float *bias = call.inputs[s.bias].as<float>();
+  float *c = call.outputs[0].as<float>() + cAt;
+  forEach(call.threads, s.m, [&](std::int64_t row) { loops().f32.addTo(bias, c + row * s.cM, s.n); });
+}
+
+/// The library's product, batch by batch. With `biasFirst` the bias is added to c, where the residual is, before it.
+Bound direct(const KernelRequest &request, const MatmulShape &s, bool biasFirst,
+             std::unique_ptr<LibraryProduct> product) {
   std::shared_ptr<LibraryProduct> shared = std::move(product);
-  return makeKernel(request, [s, shared](Call &call) {
+  return makeKernel(request, [s, biasFirst, shared](Call &call) {
     const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
-    const void *bias = s.bias < 0 ? nullptr : call.inputs[s.bias].data;
+    const void *bias = s.bias < 0 || biasFirst ? nullptr : call.inputs[s.bias].data;
     Status status;
     walk<4>(s.batchRank, s.batchExtent, {s.aBatch, s.bBatch, s.cBatch, s.rBatch}, [&](auto &at) {
       if (!status.isOk())
         return;
       placeResidual(s, call, at[3], at[2]);
+      if (biasFirst)
+        addBias(s, call, at[2]);
       status = shared->run(bytesAt(a, at[0]), bytesAt(b, at[1]), bias, const_cast<char *>(bytesAt(c, at[2])),
                            call.workspace);
     });
@@ -207,14 +217,16 @@ Bound matmul(const KernelRequest &request) {
   if (sameTypes && (f32 || (a.dtype == DType::bf16 && loops().isa == "avx512"))) {
     LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
     p.accumulate = s.residual >= 0;
-    p.bias = s.bias >= 0;
+    // A bias and a sum together cost the library a scratchpad of the size of c; in f32 the sum takes the bias along.
+    bool biasFirst = f32 && s.bias >= 0 && s.residual >= 0;
+    p.bias = s.bias >= 0 && !biasFirst;
     if (p.bias)
       p.biasType = request.inputs[s.bias].dtype;
     p.threads = std::max(1, request.threads);
     p.scratchpad = request.workspace;
     auto product = LibraryProduct::make(p);
     if (product.isOk())
-      return direct(request, s, std::move(*product));
+      return direct(request, s, biasFirst, std::move(*product));
     if (f32)
       return Check("matmul", request).refuse(product.status().message());
   }

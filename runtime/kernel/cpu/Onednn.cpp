@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 #include <omp.h>
 
+#include <string_view>
 #include <vector>
 
 namespace sluice::cpu {
@@ -69,7 +70,9 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
       bias = dnnl::memory::desc({1, p.n}, typeOf(p.biasType), dnnl::memory::format_tag::ab);
     dnnl::matmul::desc description = p.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
     dnnl::matmul::primitive_desc chosen(description, attributes, engine);
-    while (chosen.scratchpad_desc().get_size() > p.scratchpad)
+    // The library's last resort is a plain loop, a thousand times slower: no implementation at all.
+    auto isPlain = [&] { return std::string_view(chosen.impl_info_str()).substr(0, 3) == "ref"; };
+    while (chosen.scratchpad_desc().get_size() > p.scratchpad || isPlain())
       if (!chosen.next_impl())
         return refusedError("oneDNN matrix product, expected an implementation with at most " +
                             std::to_string(p.scratchpad) + " bytes of scratchpad but got none");
