@@ -312,9 +312,9 @@ Place &BufferAssignment::newPlace(Value value, llvm::StringRef bufferClass) {
   return places[value];
 }
 
-void BufferAssignment::bind(Value value, const Place &place) {
-  places[value] = place;
+void BufferAssignment::bind(Value value, Place place) {
   valuesIn[place.buffer].push_back(value);
+  places[value] = std::move(place);
 }
 
 void BufferAssignment::copyOperand(OpOperand &operand, Place to) { copies[&operand] = std::move(to); }

@@ -67,7 +67,8 @@ private:
 
   Place &newPlace(mlir::Value value, llvm::StringRef bufferClass = "");
   void copyOperand(mlir::OpOperand &operand, Place to);
-  void bind(mlir::Value value, const Place &place);
+  /// By value: the place may stand in the very map that grows here.
+  void bind(mlir::Value value, Place place);
   /// True where something behind `position` reads the memory of a buffer.
   bool isReadAfter(int buffer, unsigned position) const;
   void countAccesses();

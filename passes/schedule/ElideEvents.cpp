@@ -1,9 +1,9 @@
 //===- ElideEvents.cpp - plan-elide-events ------------------------------------------===//
 //
 // A wait is needless where its stream knows already that the record has happened: by stream order, or through other
-// waits. What a stream knows is a vector clock: of each stream, the last instruction that surely is done. It starts
-// empty in each repetition, which is less than what is known; a wait goes away only where it is implied in every kind of
-// repetition that issues it.
+// waits. What a stream knows is a vector clock: of each stream, the last instruction that surely is done. A repetition
+// starts with each stream knowing its own past alone, which is less than what is known; a wait goes away only where it
+// is implied in every kind of repetition that issues it.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
@@ -42,6 +42,8 @@ void findNeeded(SectionOp section, Repetition repetition, llvm::DenseSet<Operati
     if (!isIssued(&op, repetition))
       continue;
     Clock &mine = known[streamOf(&op)];
+    // What the stream did before this repetition is something that others do not know.
+    mine.try_emplace(streamOf(&op), 0);
     if (auto record = dyn_cast<RecordOp>(op)) {
       // What waits for the record knows all that the stream did and knew. Event instructions do nothing to memory.
       recorded[record.getEvent()] = mine;

@@ -58,6 +58,7 @@ private:
   };
 
   plan_ir::ViewAttr view(const Place &place, RankedTensorType type, int64_t step = 0) const;
+  plan_ir::ValidAttr validFor(const Place &place, RankedTensorType type) const;
   plan_ir::ViewAttr view(Value value) const { return view(assignment.placeOf(value), typeOf(value)); }
   plan_ir::ViewAttr hostView(const Port &port, RankedTensorType type) const;
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -96,7 +97,7 @@ private:
   void emitStart(Operation &op);
   void emitPadding(Operation &op, Value value, plan_ir::ViewAttr whole);
 
-  func::FuncOp function;
+  mutable func::FuncOp function;
   const BufferAssignment &assignment;
   PlanBuffers &buffers;
   OpBuilder &builder;
@@ -141,7 +142,19 @@ plan_ir::ViewAttr EntryLowering::view(const Place &place, RankedTensorType type,
     strides = {};
   return plan_ir::ViewAttr::get(builder.getContext(), symbol(place.buffer), type.getElementType(), layout.shape,
                                 layout.offset * plan_ir::ViewAttr::elementBytes(type.getElementType()), strides, step,
-                                planValid(type));
+                                validFor(place, type));
+}
+
+plan_ir::ValidAttr EntryLowering::validFor(const Place &place, RankedTensorType type) const {
+  plan_ir::ValidAttr valid = planValid(type);
+  // What persists also says which rows it holds. Of the rest, what is padded on no rank has nothing to say.
+  if (valid && !buffers[place.buffer].entry.empty()) {
+    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
+    const int64_t ranks = spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes));
+    if (valid.getChunk() * ranks == valid.getTotal())
+      return {};
+  }
+  return valid;
 }
 
 plan_ir::ViewAttr EntryLowering::hostView(const Port &port, RankedTensorType type) const {

@@ -5,7 +5,7 @@ plan.stream @compute on "device"
 plan.stream @reduce on "device"
 plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
 plan.buffer @b : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
-// CHECK: plan.entry @f attributes {events = 4 : i64}
+// CHECK: plan.entry @f attributes {events = 5 : i64}
 plan.entry @f attributes {events = 7 : i64} {
   plan.section "main" repeat 1 {
     plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "backward"}
@@ -29,13 +29,22 @@ plan.entry @f attributes {events = 7 : i64} {
     plan.wait 3 on @compute {phase = "backward"}
     plan.fill <@b : 4xf32> with 0.0 on @compute {phase = "backward"}
   }
+  plan.section "first" repeat 2 {
+    // Compute has done nothing here yet, but what it did before this repetition must be waited for.
+    // CHECK: plan.section "first"
+    // CHECK-NEXT: plan.record 2 on @compute
+    // CHECK-NEXT: plan.wait 2 on @reduce
+    plan.record 6 on @compute {phase = "backward"}
+    plan.wait 6 on @reduce {phase = "backward"}
+    plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@b : 4xf32>] to [#plan.view<@b : 4xf32>] on @reduce {phase = "backward"}
+  }
   plan.section "again" repeat 2 {
     // In the last repetition the first wait implies the second; in the others there is no first.
     // CHECK: plan.fill
-    // CHECK-NEXT: plan.record 2 on @compute {phase = "backward", when = "last"}
-    // CHECK-NEXT: plan.wait 2 on @reduce {phase = "backward", when = "last"}
-    // CHECK-NEXT: plan.record 3 on @compute {phase = "backward"}
-    // CHECK-NEXT: plan.wait 3 on @reduce {phase = "backward"}
+    // CHECK-NEXT: plan.record 3 on @compute {phase = "backward", when = "last"}
+    // CHECK-NEXT: plan.wait 3 on @reduce {phase = "backward", when = "last"}
+    // CHECK-NEXT: plan.record 4 on @compute {phase = "backward"}
+    // CHECK-NEXT: plan.wait 4 on @reduce {phase = "backward"}
     plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "backward"}
     plan.record 4 on @compute {phase = "backward", when = "last"}
     plan.wait 4 on @reduce {phase = "backward", when = "last"}

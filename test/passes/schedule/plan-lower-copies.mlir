@@ -22,7 +22,7 @@ func.func @reduced(%x: tensor<4xf32> {spmd.input = "x"}) -> (tensor<4xf32> {spmd
 }
 
 // CHECK-LABEL: plan.entry @reshaped
-// CHECK: plan.launch "copy" ins [#plan.view<@input.x.1 : 3x2xf32 strides [1, 3]>] outs [#plan.view<@[[D:.*]] : 3x2xf32>]
+// CHECK: plan.launch "copy" ins [#plan.view<@input.x.0 : 3x2xf32 strides [1, 3]>] outs [#plan.view<@[[D:.*]] : 3x2xf32>]
 // CHECK-NEXT: plan.launch "relu" ins [#plan.view<@[[D]] : 6xf32>]
 func.func @reshaped(%x: tensor<2x3xf32> {spmd.input = "x"}) -> (tensor<6xf32> {spmd.output = "y"}) attributes {model.entry = "forward"} {
   %r = spmd.section "main" repeat 1 -> tensor<6xf32> {
