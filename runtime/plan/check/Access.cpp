@@ -10,6 +10,8 @@
 namespace sluice::check {
 
 Padding PaddingIds::of(const std::vector<std::uint32_t> &axes, std::int64_t chunk, std::int64_t total) {
+  if ((unsigned __int128)(chunk)*groupSize(plan, axes) == (unsigned __int128)(total))
+    return clean;
   const std::int64_t divisor = std::max<std::int64_t>(1, std::gcd(chunk, total));
   return ids.insert({{axes, chunk / divisor, total / divisor}, Padding(ids.size())}).first->second;
 }

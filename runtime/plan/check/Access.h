@@ -61,14 +61,17 @@ struct Actions {
   }
 };
 
-/// Gives the same id to equal padding: of axes and of chunk : total in lowest terms.
+/// Gives the same id to equal padding: of axes and of chunk : total in lowest terms; `clean` where the ranks' chunks are
+/// the total, so that there is none.
 class PaddingIds {
 public:
+  explicit PaddingIds(const plan::PlanT &plan) : plan(plan) {}
   Padding of(const std::vector<std::uint32_t> &axes, std::int64_t chunk, std::int64_t total);
   /// Of a view: `clean` where it has no valid extents.
   Padding of(const plan::ViewT &view);
 
 private:
+  const plan::PlanT &plan;
   std::map<std::tuple<std::vector<std::uint32_t>, std::int64_t, std::int64_t>, Padding> ids;
 };
 

@@ -382,7 +382,7 @@ private:
 } // namespace
 
 Verdict simulate(const plan::PlanT &plan) {
-  PaddingIds paddings;
+  PaddingIds paddings(plan);
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     SLUICE_CHECK(Simulation(plan, e, paddings).run());
   return {};
