@@ -1,4 +1,5 @@
 //===- EmitTables.cpp - everything of a plan but its instructions -------------------===//
+#include "dialect/plan/Accesses.h"
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Model.h"
@@ -154,6 +155,24 @@ void bindParameters(EmitContext &context) {
                                     << "', expected a buffer that holds it but got none";
 }
 
+/// A parameter that no step updates, since its loss does not depend on it, is frozen in the plan whatever it is called in
+/// the model: the checker holds every other one to exactly one update.
+void freezeWithoutUpdate(EmitContext &context) {
+  llvm::DenseSet<std::uint32_t> written;
+  forEach<plan_ir::EntryOp>(context, [&](plan_ir::EntryOp entry) {
+    if (entry.getSymName() == "init")
+      return;
+    plan_ir::forEachInstruction(entry, [&](Operation *instruction, std::int64_t, plan_ir::SectionOp) {
+      for (const plan_ir::Access &access : plan_ir::accessesOf(instruction))
+        if (access.writes)
+          written.insert(context.buffers.lookup(access.view.getBuffer().getAttr()));
+    });
+  });
+  for (auto &parameter : context.plan.parameters)
+    if (!written.contains(parameter->buffer))
+      parameter->frozen = true;
+}
+
 } // namespace
 
 void emitTables(EmitContext &context) {
@@ -166,6 +185,7 @@ void emitTables(EmitContext &context) {
   emitUnits(context);
   emitBuffers(context);
   bindParameters(context);
+  freezeWithoutUpdate(context);
 }
 
 } // namespace sluice

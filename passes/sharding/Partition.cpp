@@ -313,7 +313,9 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
     for (func::FuncOp function : entries)
       if (failed(Entry(function, placement, persistent, microbatches).run()))
         return signalPassFailure();
-    addInitEntry(module, placement, persistent);
+    // A program without parameters has nothing to make.
+    if (!persistent.empty())
+      addInitEntry(module, placement, persistent);
   }
 };
 

@@ -50,6 +50,8 @@ public:
   PackingSolution place(const std::vector<std::uint32_t> &order, PackingFit fit, std::uint64_t limit) {
     PackingSolution solution;
     solution.offsets.assign(problem.buffers.size(), unplaced);
+    // Making the order and clearing the offsets costs as much as looking at every buffer, also where placing stops at once.
+    stepCount += problem.buffers.size();
     for (std::uint32_t buffer : order) {
       solution.offsets[buffer] = gapFor(buffer, fit, solution.offsets);
       solution.height = std::max(solution.height, solution.offsets[buffer] + problem.buffers[buffer].bytes);

@@ -23,7 +23,7 @@ inline constexpr PackingOrder packingOrders[] = {PackingOrder::lifespan, Packing
 
 struct PackingOptions {
   /// Bound of the work of the search, in looks at a neighbour. 0: greedy placement only.
-  std::uint64_t searchSteps = 60'000'000;
+  std::uint64_t searchSteps = 4'000'000;
 };
 
 /// The largest sum of bytes live at one instant, each size rounded up to `alignment`: no solution is lower, but for the

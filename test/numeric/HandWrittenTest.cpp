@@ -26,8 +26,8 @@ std::string graph(const std::string &name, int batch) {
   return text;
 }
 
-Run runOf(const std::string &name, int ranks, int rows, const std::string &recipe) {
-  Run run;
+TrainingRun runOf(const std::string &name, int ranks, int rows, const std::string &recipe) {
+  TrainingRun run;
   run.label = name + "-" + std::to_string(ranks) + "-" + std::to_string(recipe.size());
   run.module = graph(name, rows / ranks);
   run.steps = 8;
@@ -57,7 +57,7 @@ TEST_P(HandWritten, TrainsAloneAndOnThreeRanks) {
 }
 
 TEST_P(HandWritten, LearnsOneBatch) {
-  Run run = runOf(GetParam(), 1, 12, "optimizer.weight_decay = 0.0\n");
+  TrainingRun run = runOf(GetParam(), 1, 12, "optimizer.weight_decay = 0.0\n");
   run.label += "-one-batch";
   run.steps = 60;
   run.options = "--data random:5 --overfit-one-batch";

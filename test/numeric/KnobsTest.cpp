@@ -14,8 +14,8 @@
 namespace sluice::numeric {
 namespace {
 
-Run baseRun(const std::string &label, int batch, const std::string &recipe) {
-  Run run;
+TrainingRun baseRun(const std::string &label, int batch, const std::string &recipe) {
+  TrainingRun run;
   run.label = label;
   run.config = referenceFolder() + "/gpt2-tiny/config.json";
   run.batch = batch;

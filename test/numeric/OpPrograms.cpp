@@ -255,6 +255,8 @@ std::function<void(Builder &)> optimizer(const std::string &op) {
     if (adam) {
       b.f.output("exp_avg", states[0]);
       b.f.output("exp_avg_sq", states[1]);
+    } else if (!states.empty()) {
+      b.f.output("momentum_buffer", states[0]);
     }
   };
 }

@@ -47,7 +47,7 @@ std::vector<Case> cases() {
 std::string quoted(const nlohmann::json &value) { return "\"" + value.get<std::string>() + "\""; }
 
 /// The case's recipe as ours; `ranks` 0 for its own mesh.
-Run runOf(const Case &item, const nlohmann::json &reference) {
+TrainingRun runOf(const Case &item, const nlohmann::json &reference) {
   const nlohmann::json &recipe = reference["recipe"], &optimizer = recipe["optimizer"];
   int microbatches = recipe["microbatches"], world = recipe["world"], rows = recipe["rows_per_rank"];
   int replicate = recipe["mesh"]["replicate"], shard = recipe["mesh"]["shard"];
@@ -58,7 +58,7 @@ Run runOf(const Case &item, const nlohmann::json &reference) {
     shard = item.ranks;
     strategy = "full_shard";
   }
-  Run run;
+  TrainingRun run;
   run.label = item.name + "-" + std::to_string(item.ranks);
   run.config = referenceFolder() + "/" + item.model + "/config.json";
   run.batch = rows;

@@ -46,7 +46,20 @@ struct Outcome {
   std::vector<std::byte> bytes;
 };
 
-Outcome runTwoSteps(const plan::PlanT &plan, DelayInjector *delays) {
+/// An injector that acts in train_step alone: the initial weights' instructions have numbers of their own.
+class StepInjector : public DelayInjector {
+public:
+  std::atomic<bool> inStep{false};
+  void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) final {
+    if (inStep)
+      beforeInStep(instruction);
+  }
+
+protected:
+  virtual void beforeInStep(std::uint32_t instruction) = 0;
+};
+
+Outcome runTwoSteps(const plan::PlanT &plan, StepInjector *delays) {
   ExecutorOptions options;
   options.delays = delays;
   auto group = RankGroup::create(plan, options);
@@ -54,6 +67,8 @@ Outcome runTwoSteps(const plan::PlanT &plan, DelayInjector *delays) {
     return {group.takeStatus(), {}};
   Outcome outcome;
   outcome.status = (*group)->runEntry("init");
+  if (delays)
+    delays->inStep = true;
   for (std::int64_t step = 1; step <= 2 && outcome.status.isOk(); ++step) {
     for (int rank = 0; rank < (*group)->size(); ++rank) {
       Executor &executor = (*group)->executor(rank);
@@ -107,10 +122,10 @@ struct Places {
 };
 
 /// Sleeps before instructions that a predicate names.
-class Sleeper : public DelayInjector {
+class Sleeper : public StepInjector {
 public:
   explicit Sleeper(std::function<bool(std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
-  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+  void beforeInStep(std::uint32_t instruction) override {
     if (chosen(instruction)) {
       ++count;
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -151,10 +166,10 @@ TEST(Skew, DelaysChangeNoBit) {
 }
 
 /// Holds one collective back until another instruction has been reached on another stream, for at most ten seconds.
-class Gate : public DelayInjector {
+class Gate : public StepInjector {
 public:
   Gate(std::uint32_t held, std::uint32_t until) : held(held), until(until) {}
-  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+  void beforeInStep(std::uint32_t instruction) override {
     std::unique_lock lock(mutex);
     if (instruction == until) {
       reached = true;

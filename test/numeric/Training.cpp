@@ -24,7 +24,7 @@ bool must(const std::string &command) {
 
 } // namespace
 
-Training train(const Run &run, bool save) {
+Training train(const TrainingRun &run, bool save) {
   Training training;
   std::string base = scratchFolder() + "/" + run.label;
   std::string model = base + ".mlir";

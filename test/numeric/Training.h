@@ -12,7 +12,7 @@ namespace sluice::numeric {
 std::string referenceFolder();
 
 /// A run: a model (config.json or a hand-written .mlir), a recipe, training options.
-struct Run {
+struct TrainingRun {
   /// Unique among the runs of a test program: names files.
   std::string label;
   /// config.json of a Hugging Face model; empty where `module` is given.
@@ -38,7 +38,7 @@ struct Training {
 };
 
 /// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
-Training train(const Run &run, bool save);
+Training train(const TrainingRun &run, bool save);
 
 } // namespace sluice::numeric
 

@@ -31,7 +31,8 @@ template <typename T> Bound binaryOf(const KernelRequest &request, int op) {
   return makeKernel(request, [&l = loops().of<T>(), op](Call &call) {
     const Operand &c = call.outputs[0];
     const Operand &a = call.inputs[0], &b = call.inputs[1];
-    if (sameExtent(a, c) && sameExtent(b, c)) {
+    // A view that repeats may have the result's extent and a stride of 0.
+    if (sameExtent(a, c) && sameExtent(b, c) && contiguousRows(a) && contiguousRows(b)) {
       forStretches<3>(call.threads, {&c, &a, &b}, [&](auto &at, std::int64_t count) {
         l.binary(op, a.as<T>() + at[1], 1, b.as<T>() + at[2], 1, c.as<T>() + at[0], count);
       });
