@@ -59,6 +59,6 @@ if(SLUICE_TESTS)
   # The example stands for every user outside of this tree: it is built against an installation, and run.
   add_test(NAME own-trainer COMMAND ${CMAKE_COMMAND}
            -DSOURCE=${CMAKE_SOURCE_DIR} -DBUILD=${CMAKE_BINARY_DIR} -DGENERATOR=${CMAKE_GENERATOR}
-           -DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -DCOMPILER=${SLUICE_COMPILER}
+           -DLAUNCHER=${CCACHE} -DCOMPILER=${SLUICE_COMPILER}
            -P ${CMAKE_SOURCE_DIR}/test/docs/own-trainer.cmake)
 endif()
