@@ -2,6 +2,7 @@
 #include "passes/solver/PackingSolver.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -100,7 +101,38 @@ private:
   std::uint64_t stepCount = 0;
 };
 
-std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder order) {
+/// Of each buffer the most bytes that live at one instant of its lifespan.
+std::vector<std::uint64_t> crowdsOf(const PackingProblem &problem) {
+  std::uint32_t last = 0;
+  for (const PackingBuffer &b : problem.buffers)
+    last = std::max(last, b.end);
+  std::vector<std::uint64_t> live(last + std::size_t(1));
+  for (const PackingBuffer &b : problem.buffers)
+    if (b.begin < b.end) {
+      live[b.begin] += b.bytes;
+      live[b.end] -= b.bytes;
+    }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  // most[k][i] is the largest of the 2^k instants from i on.
+  std::vector<std::vector<std::uint64_t>> most = {std::move(live)};
+  for (std::size_t width = 1; 2 * width <= most[0].size(); width *= 2) {
+    const std::vector<std::uint64_t> &half = most.back();
+    std::vector<std::uint64_t> whole(half.size() - width);
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      whole[i] = std::max(half[i], half[i + width]);
+    most.push_back(std::move(whole));
+  }
+  std::vector<std::uint64_t> crowds;
+  for (const PackingBuffer &b : problem.buffers) {
+    const unsigned level = b.begin < b.end ? std::bit_width(b.end - b.begin) - 1 : 0;
+    crowds.push_back(b.begin < b.end ? std::max(most[level][b.begin], most[level][b.end - (1u << level)]) : 0);
+  }
+  return crowds;
+}
+
+/// With `crowds`, what lives at the fullest instants comes first: placed into nothing, it leaves no gaps there.
+std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder order,
+                                    const std::vector<std::uint64_t> *crowds = nullptr) {
   std::vector<std::uint32_t> ids(problem.buffers.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto key = [&](std::uint32_t id) -> double {
@@ -121,6 +153,8 @@ std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder 
     return 0;
   };
   std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (crowds && (*crowds)[a] != (*crowds)[b])
+      return (*crowds)[a] > (*crowds)[b];
     const double x = key(a), y = key(b);
     return x != y ? x < y : problem.buffers[a].bytes > problem.buffers[b].bytes;
   });
@@ -196,18 +230,20 @@ PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions
   best.height = std::numeric_limits<std::uint64_t>::max();
   std::vector<std::uint32_t> bestOrder;
   PackingFit bestFit = PackingFit::first;
-  for (PackingOrder order : packingOrders)
-    for (PackingFit fit : {PackingFit::first, PackingFit::best}) {
-      std::vector<std::uint32_t> ids = sortedBy(problem, order);
-      PackingSolution found = placer.place(ids, fit, best.height);
-      if (found.height < best.height) {
-        best = std::move(found);
-        bestOrder = std::move(ids);
-        bestFit = fit;
+  const std::vector<std::uint64_t> crowds = crowdsOf(problem);
+  for (const std::vector<std::uint64_t> *first : {&crowds, static_cast<const std::vector<std::uint64_t> *>(nullptr)})
+    for (PackingOrder order : packingOrders)
+      for (PackingFit fit : {PackingFit::first, PackingFit::best}) {
+        std::vector<std::uint32_t> ids = sortedBy(problem, order, first);
+        PackingSolution found = placer.place(ids, fit, best.height);
+        if (found.height < best.height) {
+          best = std::move(found);
+          bestOrder = std::move(ids);
+          bestFit = fit;
+        }
+        if (best.height <= least)
+          return best;
       }
-      if (best.height <= least)
-        return best;
-    }
   Numbers numbers;
   std::vector<std::uint32_t> order = bestOrder;
   PackingSolution current = best;
