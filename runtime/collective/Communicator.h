@@ -14,6 +14,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -78,6 +79,14 @@ public:
                                                        std::string_view channel) = 0;
   /// A rank has failed: every rank's pending and later calls return `reason`. Thread-safe.
   virtual void abort(const Status &reason) = 0;
+
+  /// The rank of this process has run an instruction of an entry point. A world of processes tells the others, so that
+  /// one which is stuck can be named with the last thing that it did. Thread-safe.
+  virtual void noteProgress(std::uint32_t entry, std::uint32_t instruction) {}
+  /// Gives words for instructions, the same on all ranks: they run one plan.
+  virtual void nameProgress(std::function<std::string(std::uint32_t entry, std::uint32_t instruction)> names) {}
+  /// Can that rank still hear of a failure and tell it?
+  virtual bool isHeard(int rank) { return true; }
 };
 
 /// Ranks are threads of this process. Reductions are `ordered`: ((x0 + x1) + x2) + ...

@@ -1,8 +1,15 @@
 //===- Backends.cpp - the devices and communicators that are tested ---------------===//
 #include "test/conformance/Backends.h"
+#include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/collective/process/ProcessWorld.h"
+#include "runtime/collective/socket/SocketLink.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <thread>
 
 namespace sluice::test {
 namespace {
@@ -31,11 +38,9 @@ public:
   bool sharesMemory() const override { return true; }
 };
 
-class LocalBackend final : public CommunicatorBackend {
+/// Memory of the host, and reductions in order.
+class HostBackend : public CommunicatorBackend {
 public:
-  std::string name() const override { return "local"; }
-  int maxRanks() const override { return 4096; }
-  std::shared_ptr<World> create(int size) const override { return createLocalWorld(size); }
   void *allocate(std::size_t bytes) const override { return std::malloc(bytes); }
   void release(void *memory) const override { std::free(memory); }
   void write(void *to, const void *from, std::size_t bytes) const override { copy(to, from, bytes); }
@@ -50,6 +55,90 @@ private:
   }
 };
 
+class LocalBackend final : public HostBackend {
+public:
+  std::string name() const override { return "local"; }
+  int maxRanks() const override { return 4096; }
+  std::shared_ptr<World> create(int size) const override { return createLocalWorld(size); }
+};
+
+/// Worlds that know each other by sockets alone, all in this process.
+class SocketWorlds final : public World {
+public:
+  explicit SocketWorlds(int size) {
+    const auto count = static_cast<std::size_t>(size);
+    std::vector<std::vector<socket::Socket>> ways(count);
+    for (auto &of : ways)
+      of.resize(count);
+    for (std::size_t a = 0; a < count; ++a)
+      for (std::size_t b = a + 1; b < count; ++b) {
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0) {
+          ways[a][b] = socket::Socket(pair[0]);
+          ways[b][a] = socket::Socket(pair[1]);
+        }
+      }
+    for (std::size_t r = 0; r < count; ++r) {
+      auto made = process::ProcessWorld::create(socket::createSocketLink(static_cast<int>(r), std::move(ways[r])), {});
+      EXPECT_TRUE(made.isOk()) << made.status().message();
+      worlds.push_back(std::move(*made));
+    }
+  }
+  ~SocketWorlds() override {
+    // Each waits for the others' goodbye.
+    std::vector<std::thread> threads;
+    for (auto &world : worlds)
+      threads.emplace_back([&world] { world.reset(); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  int size() const override { return static_cast<int>(worlds.size()); }
+  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
+                                               std::string_view channel) override {
+    return worlds[static_cast<std::size_t>(rank)]->create(rank, members, channel);
+  }
+  /// The suites let the last rank do it.
+  void abort(const Status &reason) override { worlds.back()->abort(reason); }
+
+private:
+  std::vector<std::unique_ptr<process::ProcessWorld>> worlds;
+};
+
+class SocketBackend final : public HostBackend {
+public:
+  std::string name() const override { return "socket"; }
+  int maxRanks() const override { return 16; }
+  std::shared_ptr<World> create(int size) const override { return std::make_shared<SocketWorlds>(size); }
+};
+
+/// The processes that mpirun has started, one a rank; all run the same tests in the same order.
+class MpiBackend final : public HostBackend {
+public:
+  std::string name() const override { return "mpi"; }
+  int maxRanks() const override { return mpi::worldSize(); }
+  bool isHere(int rank) const override { return rank == mpi::worldRank(); }
+  std::shared_ptr<World> create(int size) const override {
+    auto link = mpi::createMpiLink(size);
+    EXPECT_TRUE(link.isOk()) << link.status().message();
+    if (!link.isOk() || !*link)
+      return nullptr;
+    auto made = process::ProcessWorld::create(std::move(*link), {});
+    EXPECT_TRUE(made.isOk()) << made.status().message();
+    return std::move(*made);
+  }
+};
+
+bool underMpirun() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr && mpi::absence().empty(); }
+
+class MpiEnvironment final : public testing::Environment {
+public:
+  void TearDown() override {
+    if (underMpirun())
+      mpi::end();
+  }
+};
+const testing::Environment *const mpiEnvironment = testing::AddGlobalTestEnvironment(new MpiEnvironment);
+
 } // namespace
 
 std::vector<const DeviceBackend *> deviceBackends() {
@@ -59,13 +148,24 @@ std::vector<const DeviceBackend *> deviceBackends() {
 
 std::vector<const CommunicatorBackend *> communicatorBackends() {
   static const LocalBackend local;
-  return {&local};
+  static const SocketBackend socket;
+  static const MpiBackend mpi;
+  if (!underMpirun())
+    return {&local, &socket};
+  static const Status begun = mpi::begin();
+  if (begun.isOk())
+    return {&mpi};
+  std::fprintf(stderr, "%s\n", begun.message().c_str());
+  std::exit(1);
 }
 
 std::vector<AbsentBackend> absentBackends() {
-  return {{"cuda", "this build has no cuda device"},
-          {"mpi", "this build has no mpi communicator"},
-          {"nccl", "this build has no nccl communicator"}};
+  std::vector<AbsentBackend> absent = {{"cuda", "this build has no cuda device"},
+                                       {"nccl", "this build has no nccl communicator"}};
+  // Where it is there, the program conformance-mpi runs its suite.
+  if (!mpi::absence().empty())
+    absent.push_back({"mpi", std::string(mpi::absence())});
+  return absent;
 }
 
 } // namespace sluice::test

@@ -33,7 +33,10 @@ public:
   virtual std::string name() const = 0;
   /// Most ranks that this machine can run; the suite skips a case that needs more.
   virtual int maxRanks() const = 0;
+  /// Null where no rank of it is in this process.
   virtual std::shared_ptr<World> create(int size) const = 0;
+  /// Does that rank run in this process? A suite runs and judges those that do.
+  virtual bool isHere(int rank) const { return true; }
   /// Memory that collectives work on, of one rank.
   virtual void *allocate(std::size_t bytes) const = 0;
   virtual void release(void *memory) const = 0;

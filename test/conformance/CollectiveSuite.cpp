@@ -25,7 +25,7 @@ TEST_P(CollectiveSuite, AllGatherLandsChunksInOrder) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
   const std::size_t counts[] = {5, 0, 1, 1000};
-  forRanks(3, [&](int r) {
+  forRanks(backend(), 3, [&](int r) {
     auto communicator = join(*world, r);
     std::vector<std::unique_ptr<RankArray<float>>> sources, destinations;
     std::vector<SegmentPointers> segments;
@@ -53,7 +53,7 @@ TEST_P(CollectiveSuite, AllGatherLandsChunksInOrder) {
 TEST_P(CollectiveSuite, AllGatherInPlace) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
-  forRanks(4, [&](int r) {
+  forRanks(backend(), 4, [&](int r) {
     auto communicator = join(*world, r);
     std::vector<std::int32_t> initial(4 * 33, -1);
     for (int i = 0; i < 33; ++i)
@@ -98,7 +98,7 @@ TEST_P(CollectiveSuite, ReduceScatterByFormula) {
   for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::premulSum, Reduction::max}) {
     auto world = backend().create(3);
     const std::size_t count = 2051;
-    forRanks(3, [&](int r) {
+    forRanks(backend(), 3, [&](int r) {
       auto communicator = join(*world, r, "reduce");
       std::vector<float> whole(3 * count);
       for (std::size_t i = 0; i < whole.size(); ++i)
@@ -117,7 +117,7 @@ TEST_P(CollectiveSuite, ReduceScatterByFormula) {
 TEST_P(CollectiveSuite, ReduceScatterInPlace) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
-  forRanks(4, [&](int r) {
+  forRanks(backend(), 4, [&](int r) {
     auto communicator = join(*world, r);
     std::vector<float> whole(4 * 100);
     for (std::size_t i = 0; i < whole.size(); ++i)
@@ -139,7 +139,7 @@ TEST_P(CollectiveSuite, AllReduceByFormula) {
   for (bool inPlace : {false, true})
     for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::premulSum, Reduction::max}) {
       auto world = backend().create(5);
-      forRanks(5, [&](int r) {
+      forRanks(backend(), 5, [&](int r) {
         auto communicator = join(*world, r);
         for (std::size_t count : {std::size_t(1), std::size_t(3), std::size_t(3001)}) {
           std::vector<float> values(count);
@@ -162,7 +162,7 @@ TEST_P(CollectiveSuite, MaxKeepsNaN) {
   SLUICE_NEEDS_RANKS(3);
   for (int bad = 0; bad < 3; ++bad) {
     auto world = backend().create(3);
-    forRanks(3, [&](int r) {
+    forRanks(backend(), 3, [&](int r) {
       auto communicator = join(*world, r);
       RankArray<float> value(backend(), {r == bad ? std::nanf("") : static_cast<float>(r)});
       const SegmentPointers segment{value.data(), value.data(), 1};
@@ -175,7 +175,7 @@ TEST_P(CollectiveSuite, MaxKeepsNaN) {
 /// Sums of each type; `encode` makes an element of a small integer.
 template <typename T, typename Encode> void sumsOf(const CommunicatorBackend &backend, DType dtype, Encode &&encode) {
   auto world = backend.create(3);
-  forRanks(3, [&](int r) {
+  forRanks(backend, 3, [&](int r) {
     auto communicator = world->create(r, everybody(3), "types");
     ASSERT_TRUE(communicator.isOk());
     std::vector<T> values(50);
@@ -226,7 +226,7 @@ TEST_P(CollectiveSuite, AllTypes) {
 TEST_P(CollectiveSuite, Bf16AccumulatesInF32) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
-  forRanks(4, [&](int r) {
+  forRanks(backend(), 4, [&](int r) {
     auto communicator = join(*world, r);
     RankArray<std::uint16_t> value(backend(), {bf16(r == 0 ? 256 : 1)});
     const SegmentPointers segment{value.data(), value.data(), 1};
@@ -239,7 +239,7 @@ TEST_P(CollectiveSuite, Bf16AccumulatesInF32) {
 TEST_P(CollectiveSuite, IntegerMeanAndNoScale) {
   SLUICE_NEEDS_RANKS(2);
   auto world = backend().create(2);
-  forRanks(2, [&](int r) {
+  forRanks(backend(), 2, [&](int r) {
     auto communicator = join(*world, r);
     RankArray<std::int32_t> value(backend(), {r == 0 ? 7 : 4});
     const SegmentPointers segment{value.data(), value.data(), 1};
@@ -254,7 +254,7 @@ TEST_P(CollectiveSuite, IntegerMeanAndNoScale) {
 TEST_P(CollectiveSuite, Broadcast) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
-  forRanks(3, [&](int r) {
+  forRanks(backend(), 3, [&](int r) {
     auto communicator = join(*world, r);
     for (int root = 0; root < 3; ++root) {
       RankArray<double> source(backend(), {1.5 + r, 2.5 + r}), destination(backend(), {0.0, 0.0});
@@ -269,7 +269,7 @@ TEST_P(CollectiveSuite, Broadcast) {
 TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
-  forRanks(4, [&](int r) {
+  forRanks(backend(), 4, [&](int r) {
     const int row = r / 2, column = r % 2;
     const int shard[] = {2 * row, 2 * row + 1}, replicate[] = {column, column + 2};
     auto along = world->create(r, shard, "gather");
@@ -305,7 +305,7 @@ TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
   const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{17, 257}, {17, 1},   {64, 312}, {64, 1},
                                                                    {64, 64},  {512, 64}, {256, 1},  {64, 297}};
   auto world = backend().create(ranks);
-  forRanks(ranks, [&](int r) {
+  forRanks(backend(), ranks, [&](int r) {
     auto communicator = join(*world, r);
     std::vector<std::unique_ptr<RankArray<float>>> chunks, wholes, backs;
     std::vector<SegmentPointers> gathers, scatters;

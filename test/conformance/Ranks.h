@@ -10,11 +10,12 @@
 
 namespace sluice::test {
 
-/// Runs `body(rank)` on a thread a rank and returns when all have returned.
-template <typename Body> void forRanks(int size, Body &&body) {
+/// Runs `body(rank)` on a thread for each rank of this process and returns when all have returned.
+template <typename Body> void forRanks(const CommunicatorBackend &backend, int size, Body &&body) {
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r)
-    threads.emplace_back([&body, r] { body(r); });
+    if (backend.isHere(r))
+      threads.emplace_back([&body, r] { body(r); });
   for (std::thread &thread : threads)
     thread.join();
 }

@@ -8,18 +8,6 @@
 namespace sluice::local {
 namespace {
 
-std::string_view kindName(CallKind kind) {
-  constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "barrier"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-std::string_view reductionName(Reduction op) {
-  constexpr std::string_view names[] = {"none", "sum", "mean", "premul_sum", "max"};
-  return names[static_cast<std::size_t>(op)];
-}
-
-bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
-
 /// A range of one segment in the memory of every member.
 struct Range {
   const std::vector<const Call *> &calls;
@@ -52,7 +40,7 @@ Status LocalGroup::run(int member, const Call &call) {
     const std::uint64_t meeting = meetings;
     if (++arrivedCount == size()) {
       arrivedCount = 0;
-      failure = compare();
+      failure = compareCalls(channel, members, calls);
       mismatch = !failure.isOk();
       ++meetings;
       met.notify_all();
@@ -107,50 +95,8 @@ void LocalGroup::abandonIfLeft() {
   int waiting = 0;
   while (!calls[waiting])
     ++waiting;
-  failure = failedError("rank " + std::to_string(members[left]) + " has left channel '" + channel + "' while " +
-                        describe(waiting));
+  failure = leftError(members[left], channel, members[waiting], *calls[waiting]);
   met.notify_all();
-}
-
-std::string LocalGroup::describe(int member) const {
-  const Call &call = *calls[member];
-  std::uint64_t elements = 0;
-  for (const SegmentPointers &segment : call.segments)
-    elements += segment.count;
-  std::string text = "rank " + std::to_string(members[member]) + " calls " + std::string(kindName(call.kind));
-  if (call.kind != CallKind::barrier) {
-    text += " of " + std::to_string(call.segments.size()) + " segments, " + std::to_string(elements) + " " +
-            std::string(dtypeName(call.dtype));
-    if (reduces(call.kind))
-      text += ", " + std::string(reductionName(call.op));
-    if (call.op == Reduction::premulSum)
-      text += " by " + std::to_string(call.scale);
-    if (call.kind == CallKind::broadcast)
-      text += ", from " + std::to_string(call.root);
-  }
-  return text + " (instruction " + std::to_string(call.label.instruction) + ", " + std::string(call.label.what) + ")";
-}
-
-Status LocalGroup::compare() const {
-  const Call &first = *calls[0];
-  for (int m = 1; m < size(); ++m) {
-    const Call &other = *calls[m];
-    bool same = first.kind == other.kind && first.dtype == other.dtype && first.op == other.op &&
-                first.scale == other.scale && first.root == other.root &&
-                first.segments.size() == other.segments.size() && first.label.instruction == other.label.instruction &&
-                first.label.what == other.label.what;
-    std::string detail;
-    for (std::size_t s = 0; same && s < first.segments.size(); ++s)
-      if (first.segments[s].count != other.segments[s].count) {
-        same = false;
-        detail = ": segment " + std::to_string(s) + " has " + std::to_string(first.segments[s].count) + " and " +
-                 std::to_string(other.segments[s].count) + " elements";
-      }
-    if (!same)
-      return failedError("collectives on channel '" + channel + "' disagree: " + describe(0) + " but " + describe(m) +
-                         detail);
-  }
-  return {};
 }
 
 void LocalGroup::work(int member) const {

@@ -9,25 +9,12 @@
 #ifndef SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
 #define SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
 
-#include "runtime/collective/Communicator.h"
+#include "runtime/collective/Call.h"
 
 #include <condition_variable>
 #include <mutex>
 
 namespace sluice::local {
-
-enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, barrier };
-
-/// What one member calls.
-struct Call {
-  CallKind kind = CallKind::barrier;
-  DType dtype = DType::f32;
-  Reduction op = Reduction::none;
-  double scale = 1;
-  int root = 0;
-  std::span<const SegmentPointers> segments;
-  CallLabel label;
-};
 
 class LocalGroup {
 public:
@@ -43,9 +30,6 @@ public:
   void leave(int member);
 
 private:
-  /// The error of calls that do not belong together, or ok.
-  Status compare() const;
-  std::string describe(int member) const;
   void abandonIfLeft();
   void work(int member) const;
 

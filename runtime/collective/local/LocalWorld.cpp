@@ -12,8 +12,6 @@
 namespace sluice {
 namespace {
 
-using local::Call;
-using local::CallKind;
 using local::LocalGroup;
 
 class LocalCommunicator final : public Communicator {
@@ -25,43 +23,33 @@ public:
   int size() const override { return group->size(); }
 
   Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *) override {
-    return group->run(member, {CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label});
+    return run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label});
   }
   Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
                        const CallLabel &label, void *) override {
-    SLUICE_RETURN_IF_ERROR(checkReduction(dtype, op));
-    return group->run(member, {CallKind::reduceScatter, dtype, op, scale, 0, segments, label});
+    return run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label});
   }
   Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
                    const CallLabel &label, void *) override {
-    SLUICE_RETURN_IF_ERROR(checkReduction(dtype, op));
-    return group->run(member, {CallKind::allReduce, dtype, op, scale, 0, segments, label});
+    return run({CallKind::allReduce, dtype, op, scale, 0, segments, label});
   }
   Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
                    void *) override {
-    if (root < 0 || root >= size())
-      return failAll("root of a broadcast, expected less than " + std::to_string(size()) + " but got " +
-                     std::to_string(root));
-    return group->run(member, {CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label});
+    return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label});
   }
   Status barrier(const CallLabel &label) override {
-    return group->run(member, {CallKind::barrier, DType::u8, Reduction::none, 1, 0, {}, label});
+    return run({CallKind::barrier, DType::u8, Reduction::none, 1, 0, {}, label});
   }
   void abort(const Status &reason) override { group->abort(reason); }
 
 private:
-  Status checkReduction(DType dtype, Reduction op) {
-    if (op == Reduction::none)
-      return failAll("reduction of a collective, expected sum, mean, premul_sum or max but got none");
-    if (op == Reduction::premulSum && !isFloat(dtype))
-      return failAll("premul_sum, expected a float type but got " + std::string(dtypeName(dtype)));
-    return {};
-  }
   /// A call that this member cannot make: its peers, who wait for it, get the same error.
-  Status failAll(std::string message) {
-    Status status = failedError(std::move(message));
-    group->abort(status);
-    return status;
+  Status run(const Call &call) {
+    if (Status status = checkCall(call, size()); !status.isOk()) {
+      group->abort(status);
+      return status;
+    }
+    return group->run(member, call);
   }
 
   const std::shared_ptr<LocalGroup> group;
@@ -76,7 +64,7 @@ public:
 
   Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
                                                std::string_view channel) override {
-    SLUICE_RETURN_IF_ERROR(check(rank, members));
+    SLUICE_RETURN_IF_ERROR(checkMembers(rank, members, worldSize));
     const int member = static_cast<int>(std::ranges::find(members, rank) - members.begin());
     std::unique_lock lock(mutex);
     if (!failure.isOk())
@@ -123,16 +111,6 @@ private:
     std::vector<bool> here;
     bool complete = false;
   };
-
-  Status check(int rank, std::span<const int> members) const {
-    const auto less = [](int a, int b) { return a < b; };
-    if (members.empty() || !std::ranges::is_sorted(members, less) ||
-        std::ranges::adjacent_find(members) != members.end() || members.front() < 0 || members.back() >= worldSize)
-      return internalError("members of a group, expected ascending ranks below " + std::to_string(worldSize));
-    if (!std::ranges::binary_search(members, rank))
-      return internalError("members of a group, expected rank " + std::to_string(rank) + " among them");
-    return {};
-  }
 
   const int worldSize;
   std::mutex mutex;

@@ -1,0 +1,341 @@
+//===- MpiLink.cpp - frames over MPI ----------------------------------------------===//
+//
+// One message a frame. A thread of its own makes every call of MPI between begin() and end(): it sends what the streams
+// have copied into buffers, and receives into a ring of buffers, which it delivers in the order in which they were
+// offered, the order that MPI matches them in. So no memory of a caller is ever in MPI's hands, and a call that fails
+// leaves nothing behind.
+//
+//===----------------------------------------------------------------------===//
+#ifdef SLUICE_HAVE_MPI
+#include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/collective/mpi/MpiTable.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace sluice::mpi {
+namespace {
+
+using namespace process;
+using Clock = std::chrono::steady_clock;
+
+constexpr int tag = 1;
+constexpr std::size_t frameBytes = sizeof(FrameHeader) + maxFrameBytes;
+/// Messages that may be on their way here.
+constexpr std::size_t ringSize = 8;
+/// Buffers for what streams send; who finds none waits.
+constexpr int sendBuffers = 16;
+constexpr auto tickInterval = std::chrono::milliseconds(100);
+/// An idle thread looks again after this time, at most: a rank that waits must leave the processor to those that work.
+constexpr auto shortestSleep = std::chrono::microseconds(20), longestSleep = std::chrono::microseconds(500);
+/// Rounds without work before it sleeps.
+constexpr int eagerRounds = 20;
+
+struct Process {
+  MpiTable table;
+  int rank = 0;
+  int size = 1;
+};
+Process &self() {
+  static Process process;
+  return process;
+}
+
+using Buffer = std::unique_ptr<std::byte[]>;
+
+struct Outgoing {
+  Buffer buffer;
+  std::size_t bytes = 0;
+  int peer = 0;
+  /// One of the counted buffers, to be given back.
+  bool counted = false;
+  MPI_Request request = nullptr;
+  bool begun = false;
+};
+
+struct Incoming {
+  Buffer buffer;
+  MPI_Request request = nullptr;
+};
+
+class MpiLink final : public Link {
+public:
+  MpiLink(const MpiTable &mpi, MPI_Comm comm) : mpi(mpi), comm(comm) {
+    mpi.commRank(comm, &ownRank);
+    mpi.commSize(comm, &ranks);
+  }
+  ~MpiLink() override { stop(false); }
+
+  int rank() const override { return ownRank; }
+  int size() const override { return ranks; }
+  std::string_view name() const override { return "mpi"; }
+
+  Status start(FrameSink &given) override {
+    sink = &given;
+    for (Incoming &incoming : ring)
+      incoming.buffer.reset(new std::byte[frameBytes]);
+    try {
+      thread = std::thread([this] { work(); });
+    } catch (const std::system_error &error) {
+      return failedError(std::string("cannot start the thread of the mpi communicator: ") + error.what());
+    }
+    return {};
+  }
+
+  Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) override {
+    Outgoing out;
+    out.peer = peer;
+    out.counted = true;
+    {
+      std::unique_lock lock(mutex);
+      const auto ready = [&] { return used < sendBuffers || stopping || hurried; };
+      room.wait(lock, ready);
+      if (used >= sendBuffers || stopping)
+        return failedError("the world has ended");
+      ++used;
+      if (!spare.empty()) {
+        out.buffer = std::move(spare.back());
+        spare.pop_back();
+      }
+    }
+    if (!out.buffer)
+      out.buffer.reset(new std::byte[frameBytes]);
+    fill(out, kind, channel, parts);
+    hand(std::move(out));
+    return {};
+  }
+
+  void post(int peer, FrameKind kind, std::uint64_t channel, Part payload) override {
+    Outgoing out;
+    out.peer = peer;
+    out.buffer.reset(new std::byte[sizeof(FrameHeader) + payload.size()]);
+    fill(out, kind, channel, std::span(&payload, 1));
+    hand(std::move(out));
+  }
+
+  void hurry() override {
+    std::lock_guard lock(mutex);
+    hurried = true;
+    room.notify_all();
+  }
+
+  void stop(bool orderly) override {
+    if (!thread.joinable())
+      return;
+    {
+      std::lock_guard lock(mutex);
+      stopping = true;
+      room.notify_all();
+      handed.notify_all();
+    }
+    thread.join();
+    // What MPI still holds of a world that has failed stays with it.
+    if (orderly && comm != mpi.world)
+      mpi.commFree(&comm);
+    else if (!orderly)
+      for (Outgoing &out : sending)
+        out.buffer.release();
+  }
+
+private:
+  static void fill(Outgoing &out, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) {
+    FrameHeader header{channel, 0, kind, {}};
+    std::byte *to = out.buffer.get() + sizeof header;
+    for (const Part &part : parts) {
+      if (!part.empty())
+        std::memcpy(to, part.data(), part.size());
+      to += part.size();
+      header.bytes += static_cast<std::uint32_t>(part.size());
+    }
+    std::memcpy(out.buffer.get(), &header, sizeof header);
+    out.bytes = sizeof header + header.bytes;
+  }
+
+  void hand(Outgoing out) {
+    std::lock_guard lock(mutex);
+    given.push_back(std::move(out));
+    handed.notify_one();
+  }
+
+  void offer(Incoming &incoming) {
+    mpi.irecv(incoming.buffer.get(), static_cast<int>(frameBytes), mpi.byte, MPI_ANY_SOURCE, tag, comm,
+              &incoming.request);
+  }
+
+  void work() {
+    for (Incoming &incoming : ring)
+      offer(incoming);
+    Clock::time_point nextTick = Clock::now() + tickInterval;
+    int idle = 0;
+    auto sleep = shortestSleep;
+    while (true) {
+      const bool busy = takeGiven() | progressSends() | receive();
+      if (Clock::now() >= nextTick) {
+        sink->onTick();
+        nextTick = Clock::now() + tickInterval;
+      }
+      std::unique_lock lock(mutex);
+      if (stopping)
+        break;
+      if (busy || !given.empty()) {
+        idle = 0;
+        sleep = shortestSleep;
+      } else if (++idle < eagerRounds) {
+        lock.unlock();
+        std::this_thread::yield();
+      } else {
+        handed.wait_for(lock, sleep);
+        sleep = std::min(2 * sleep, longestSleep);
+      }
+    }
+    finish();
+  }
+
+  bool takeGiven() {
+    std::lock_guard lock(mutex);
+    if (given.empty())
+      return false;
+    while (!given.empty()) {
+      sending.push_back(std::move(given.front()));
+      given.pop_front();
+    }
+    return true;
+  }
+
+  bool progressSends() {
+    bool any = false;
+    for (Outgoing &out : sending)
+      if (!out.begun) {
+        mpi.isend(out.buffer.get(), static_cast<int>(out.bytes), mpi.byte, out.peer, tag, comm, &out.request);
+        out.begun = any = true;
+      }
+    for (std::size_t i = 0; i < sending.size();) {
+      int done = 0;
+      mpi.test(&sending[i].request, &done, MPI_STATUS_IGNORE);
+      if (!done) {
+        ++i;
+        continue;
+      }
+      any = true;
+      if (sending[i].counted) {
+        std::lock_guard lock(mutex);
+        --used;
+        spare.push_back(std::move(sending[i].buffer));
+        room.notify_one();
+      }
+      sending.erase(sending.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return any;
+  }
+
+  bool receive() {
+    bool any = false;
+    while (true) {
+      Incoming &incoming = ring[next];
+      int done = 0;
+      MPI_Status status;
+      mpi.test(&incoming.request, &done, &status);
+      if (!done)
+        return any;
+      any = true;
+      int bytes = 0;
+      mpi.getCount(&status, mpi.byte, &bytes);
+      FrameHeader header;
+      std::memcpy(&header, incoming.buffer.get(), sizeof header);
+      const bool good = bytes >= static_cast<int>(sizeof header) && header.kind <= FrameKind::goodbye &&
+                        header.bytes == static_cast<std::uint32_t>(bytes) - sizeof header;
+      if (good)
+        sink->onFrame(status.MPI_SOURCE, header, {incoming.buffer.get() + sizeof header, header.bytes});
+      else
+        sink->onLost(status.MPI_SOURCE, "what it sends is no frame");
+      offer(incoming);
+      next = (next + 1) % ringSize;
+    }
+  }
+
+  /// Lets what was sent last go out, and takes back the offers.
+  void finish() {
+    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(1);
+    takeGiven();
+    while (progressSends(), !sending.empty() && Clock::now() < deadline)
+      std::this_thread::yield();
+    for (Incoming &incoming : ring) {
+      mpi.cancel(&incoming.request);
+      int done = 0;
+      while (!done && Clock::now() < deadline)
+        mpi.test(&incoming.request, &done, MPI_STATUS_IGNORE);
+      if (!done)
+        incoming.buffer.release();
+    }
+  }
+
+  const MpiTable &mpi;
+  MPI_Comm comm;
+  int ownRank = 0;
+  int ranks = 1;
+  FrameSink *sink = nullptr;
+  std::thread thread;
+
+  std::mutex mutex;
+  std::condition_variable handed;
+  std::condition_variable room;
+  std::deque<Outgoing> given;
+  std::vector<Buffer> spare;
+  int used = 0;
+  bool stopping = false;
+  bool hurried = false;
+
+  /// The thread's own.
+  std::vector<Outgoing> sending;
+  std::array<Incoming, ringSize> ring;
+  std::size_t next = 0;
+};
+
+} // namespace
+
+std::string_view absence() { return {}; }
+
+Status begin() {
+  Process &process = self();
+  SLUICE_ASSIGN_OR_RETURN(process.table, MpiTable::open());
+  // Frames are small enough to be copied; the other way needs a right that containers do not give.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+  int got = 0;
+  if (const int error = process.table.initThread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &got); error != MPI_SUCCESS)
+    return failedError("mpi cannot begin: error " + std::to_string(error));
+  if (got < MPI_THREAD_SERIALIZED)
+    return failedError("mpi, expected support of threads but got level " + std::to_string(got));
+  process.table.setErrorHandler(process.table.world, process.table.returnErrors);
+  process.table.commRank(process.table.world, &process.rank);
+  process.table.commSize(process.table.world, &process.size);
+  return {};
+}
+
+int worldRank() { return self().rank; }
+int worldSize() { return self().size; }
+void end() { self().table.finalize(); }
+
+Result<std::unique_ptr<process::Link>> createMpiLink(int size) {
+  Process &process = self();
+  MPI_Comm comm = nullptr;
+  const int colour = process.rank < size ? 0 : MPI_UNDEFINED;
+  if (const int error = process.table.commSplit(process.table.world, colour, process.rank, &comm); error != MPI_SUCCESS)
+    return failedError("mpi cannot make a group of processes: " + process.table.words(error));
+  if (comm == process.table.noComm)
+    return std::unique_ptr<process::Link>();
+  process.table.setErrorHandler(comm, process.table.returnErrors);
+  return std::unique_ptr<process::Link>(std::make_unique<MpiLink>(process.table, comm));
+}
+
+} // namespace sluice::mpi
+
+#endif // SLUICE_HAVE_MPI

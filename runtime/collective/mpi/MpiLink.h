@@ -1,0 +1,27 @@
+//===- MpiLink.h - frames over MPI ------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_MPI_MPILINK_H
+#define SLUICE_RUNTIME_COLLECTIVE_MPI_MPILINK_H
+
+#include "runtime/collective/process/Link.h"
+
+#include <memory>
+
+namespace sluice::mpi {
+
+/// Why this build has no mpi communicator; empty where it has one.
+std::string_view absence();
+
+/// Opens the library and begins, once a process.
+Status begin();
+/// This process among those that mpirun started. After begin().
+int worldRank();
+int worldSize();
+/// Ends; every process calls it, or none.
+void end();
+
+/// A link between the first `size` processes; null where this process is none of them. Called by all processes.
+Result<std::unique_ptr<process::Link>> createMpiLink(int size);
+
+} // namespace sluice::mpi
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_MPI_MPILINK_H

@@ -1,0 +1,93 @@
+//===- Channel.h - one member's end of a channel ---------------------------------===//
+//
+// What has come from the other members and has not been taken, and where what comes next shall land. Guarded by the
+// world's mutex, but for the slots: those of a block are the call's own until it takes the next one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_CHANNEL_H
+#define SLUICE_RUNTIME_COLLECTIVE_PROCESS_CHANNEL_H
+
+#include "runtime/collective/Call.h"
+#include "runtime/collective/process/Link.h"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+
+namespace sluice::process {
+
+using Clock = std::chrono::steady_clock;
+
+/// A block and the one after it may have come before the first is reduced; no third (see ProcessCommunicator.cpp).
+inline constexpr std::uint64_t slotCount = 2;
+
+/// Memory of a destination that a member's frames fill in order.
+struct Landing {
+  std::byte *to = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// What comes from one member.
+struct Inbound {
+  bool joined = false;
+  bool left = false;
+  /// Calls that this member has made and the own one has not met yet, encoded.
+  std::deque<std::vector<std::byte>> calls;
+
+  std::vector<Landing> landings;
+  std::size_t landing = 0;
+  std::uint64_t landed = 0;
+  /// Bytes still to come, and frames that have come in this call.
+  std::uint64_t remaining = 0;
+  std::uint64_t results = 0;
+
+  std::array<std::unique_ptr<std::byte[]>, slotCount> slots;
+  std::array<std::uint32_t, slotCount> slotBytes{};
+  /// Blocks that have come, and that were reduced, in this call.
+  std::uint64_t blocks = 0;
+  std::uint64_t reduced = 0;
+};
+
+struct Channel {
+  std::uint64_t id = 0;
+  std::string name;
+  /// World ranks, ascending.
+  std::vector<int> members;
+  int own = 0;
+  /// Bytes of a block at most.
+  std::uint32_t blockBytes = 0;
+
+  std::condition_variable changed;
+  Status failure;
+  std::vector<Inbound> inbound;
+  /// The call under way; null: none.
+  const Call *waiting = nullptr;
+  Clock::time_point since;
+
+  int size() const { return static_cast<int>(members.size()); }
+  /// The member that is `worldRank`; -1: none.
+  int memberOf(int worldRank) const;
+
+  /// Puts a frame's payload where it belongs; false where the frame makes no sense.
+  bool takeCall(int member, Part payload);
+  bool takeBlock(int member, Part payload);
+  bool takeResult(int member, Part payload);
+};
+
+/// A call as bytes, and back. The label's text and the segments lie in the decoded object.
+struct DecodedCall {
+  Call call;
+  std::string what;
+  std::vector<SegmentPointers> segments;
+};
+void encodeCall(const Call &call, std::vector<std::byte> &out);
+bool decodeCall(Part bytes, DecodedCall &out);
+
+/// A status as bytes, and back.
+std::vector<std::byte> encodeStatus(const Status &status);
+Status decodeStatus(Part bytes);
+
+} // namespace sluice::process
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_PROCESS_CHANNEL_H

@@ -1,0 +1,167 @@
+//===- Launch.cpp - one process per rank, as a launcher has started them ---------===//
+#include "runtime/collective/process/Launch.h"
+#include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/collective/process/ProcessWorld.h"
+#include "runtime/collective/socket/Rendezvous.h"
+#include "runtime/collective/socket/SocketLink.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+constexpr int maxWorld = 4096;
+
+Status usage(std::string message) { return {StatusCode::usage, std::move(message)}; }
+
+class Variables {
+public:
+  explicit Variables(const Environment &environment) : environment(environment) {}
+
+  bool has(const char *name) const { return environment(name) != nullptr; }
+  std::string text(const char *name) const {
+    const char *value = environment(name);
+    return value ? value : "";
+  }
+  /// A whole number within [low, high].
+  Result<int> number(const char *name, int low, int high) const {
+    const std::string value = text(name);
+    int result = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || end != value.data() + value.size() || result < low || result > high)
+      return usage("environment variable " + std::string(name) + ", expected a number from " + std::to_string(low) +
+                   " to " + std::to_string(high) + " but got '" + value + "'");
+    return result;
+  }
+
+private:
+  const Environment &environment;
+};
+
+Result<Launch> rankOf(const Variables &variables, const char *rankName, const char *sizeName) {
+  Launch launch;
+  SLUICE_ASSIGN_OR_RETURN(launch.size, variables.number(sizeName, 1, maxWorld));
+  SLUICE_ASSIGN_OR_RETURN(launch.rank, variables.number(rankName, 0, launch.size - 1));
+  return launch;
+}
+
+Status readAddress(const Variables &variables, Launch &launch) {
+  launch.address = variables.text("MASTER_ADDR");
+  SLUICE_ASSIGN_OR_RETURN(int port, variables.number("MASTER_PORT", 1, 65535));
+  // torchrun's own store may listen at the port that it names; the next one is ours.
+  if (variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True")
+    port = port == 65535 ? 1024 : port + 1;
+  launch.port = static_cast<std::uint16_t>(port);
+  return {};
+}
+
+Result<Launch> readTorchrun(const Variables &variables) {
+  SLUICE_ASSIGN_OR_RETURN(Launch launch, rankOf(variables, "RANK", "WORLD_SIZE"));
+  launch.launcher = "torchrun";
+  launch.oneMachine = variables.text("LOCAL_WORLD_SIZE") == std::to_string(launch.size);
+  if (!variables.has("MASTER_ADDR") || !variables.has("MASTER_PORT"))
+    return usage("environment of a launcher, expected MASTER_ADDR and MASTER_PORT beside RANK but got none");
+  SLUICE_RETURN_IF_ERROR(readAddress(variables, launch));
+  return launch;
+}
+
+Result<Launch> readSrun(const Variables &variables) {
+  SLUICE_ASSIGN_OR_RETURN(Launch launch, rankOf(variables, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"));
+  launch.launcher = "srun";
+  launch.oneMachine = variables.text("SLURM_STEP_NUM_NODES") == "1";
+  if (variables.has("MASTER_ADDR") && variables.has("MASTER_PORT")) {
+    SLUICE_RETURN_IF_ERROR(readAddress(variables, launch));
+    return launch;
+  }
+  if (!launch.oneMachine)
+    return usage("environment of srun over several machines, expected MASTER_ADDR and MASTER_PORT of rank 0's but got "
+                 "none");
+  // Steps of one job get ports of their own.
+  SLUICE_ASSIGN_OR_RETURN(int job, variables.number("SLURM_JOB_ID", 0, 2147483647));
+  SLUICE_ASSIGN_OR_RETURN(int step, variables.number("SLURM_STEP_ID", 0, 2147483647));
+  launch.address = "127.0.0.1";
+  launch.port = static_cast<std::uint16_t>(20000 + (static_cast<std::uint64_t>(job) * 16 + step % 16) % 20000);
+  return launch;
+}
+
+bool isLoopback(const std::string &address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+Result<std::unique_ptr<process::Link>> openSocketLink(const Launch &launch, const LaunchOptions &options) {
+  socket::RendezvousOptions meeting;
+  meeting.rank = launch.rank;
+  meeting.size = launch.size;
+  meeting.address = launch.address;
+  meeting.port = launch.port;
+  meeting.seconds = options.joinSeconds;
+  if (!options.listen.empty())
+    meeting.listen = options.listen;
+  else if (launch.oneMachine || isLoopback(launch.address))
+    meeting.address = meeting.listen = "127.0.0.1";
+  else
+    return usage("ranks on several machines, expected --listen ADDRESS (this machine's, or 0.0.0.0) but got none, and "
+                 "nothing listens beyond loopback unless told");
+  SLUICE_ASSIGN_OR_RETURN(std::vector<socket::Socket> ways, socket::meet(meeting));
+  return socket::createSocketLink(launch.rank, std::move(ways));
+}
+
+Result<std::unique_ptr<process::Link>> openMpiLink(const Launch &launch) {
+  SLUICE_RETURN_IF_ERROR(mpi::begin());
+  if (mpi::worldSize() != launch.size || mpi::worldRank() != launch.rank)
+    return failedError("world of mpi, expected rank " + std::to_string(launch.rank) + " of " +
+                       std::to_string(launch.size) + " as the launcher says but got rank " +
+                       std::to_string(mpi::worldRank()) + " of " + std::to_string(mpi::worldSize()));
+  return mpi::createMpiLink(launch.size);
+}
+
+} // namespace
+
+Result<std::optional<Launch>> readLaunch(const Environment &environment, const LaunchOptions &options) {
+  const Variables variables(environment);
+  const std::string &wanted = options.communicator;
+  std::optional<Launch> launch;
+  if (wanted == "local")
+    return launch;
+  const bool torchrun = variables.has("RANK") && variables.has("WORLD_SIZE");
+  // A batch script has SLURM_PROCID too: only a step has a number of tasks. One task is how any program is run there.
+  const bool srun = variables.has("SLURM_PROCID") && variables.has("SLURM_STEP_NUM_TASKS") &&
+                    variables.text("SLURM_STEP_NUM_TASKS") != "1";
+  const bool mpirun = variables.has("OMPI_COMM_WORLD_RANK") && variables.has("OMPI_COMM_WORLD_SIZE");
+  if (mpirun && wanted != "socket") {
+    SLUICE_ASSIGN_OR_RETURN(launch, rankOf(variables, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"));
+    launch->launcher = "mpirun";
+    launch->carrier = Carrier::mpi;
+    launch->oneMachine = variables.text("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(launch->size);
+  } else if (wanted == "mpi") {
+    return usage("communicator mpi, expected a process started by mpirun but got no OMPI_COMM_WORLD_RANK");
+  } else if (torchrun) {
+    SLUICE_ASSIGN_OR_RETURN(launch, readTorchrun(variables));
+  } else if (srun) {
+    SLUICE_ASSIGN_OR_RETURN(launch, readSrun(variables));
+  } else if (wanted == "socket") {
+    return usage("communicator socket, expected RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment but "
+                 "got none");
+  }
+  return launch;
+}
+
+Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptions &options) {
+  Result<std::unique_ptr<process::Link>> link =
+      launch.carrier == Carrier::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
+  if (!link.isOk())
+    return link.takeStatus();
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,
+                          process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds, options.terminated}));
+  const bool mpi = launch.carrier == Carrier::mpi;
+  return std::shared_ptr<World>(world.release(), [mpi](World *last) {
+    const bool orderly = static_cast<process::ProcessWorld *>(last)->end();
+    delete last;
+    // A process that has died will not come to the end: MPI would wait for it.
+    if (mpi && orderly)
+      mpi::end();
+  });
+}
+
+} // namespace sluice

@@ -1,0 +1,87 @@
+//===- Link.h - frames between the processes of a world --------------------------===//
+//
+// What carries bytes from process to process (MPI, sockets) is a Link; what they mean is known above it. Frames from one
+// process arrive whole and in the order in which they were sent. A link has one thread of its own, which delivers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_LINK_H
+#define SLUICE_RUNTIME_COLLECTIVE_PROCESS_LINK_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sluice::process {
+
+enum class FrameKind : std::uint8_t {
+  /// Machine and process number of the sender.
+  hello,
+  /// The sender has made a channel.
+  join,
+  /// What the sender calls on a channel.
+  call,
+  /// Elements that the receiver reduces.
+  block,
+  /// Elements for the receiver's destination.
+  result,
+  /// The sender has given a channel up.
+  leave,
+  /// A channel, or the world where the channel is 0, ends with a reason.
+  abort,
+  /// The sender lives, and how far it has come.
+  pulse,
+  /// The sender ends as it should; losing it is no failure.
+  goodbye,
+};
+
+struct FrameHeader {
+  std::uint64_t channel = 0;
+  std::uint32_t bytes = 0;
+  FrameKind kind = FrameKind::hello;
+  std::uint8_t unused[3] = {};
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+/// Payload of a frame at most; a longer one is refused by the receiver.
+inline constexpr std::uint32_t maxFrameBytes = 1 << 18;
+
+using Part = std::span<const std::byte>;
+
+/// Called by the link's thread alone. None of these may wait for a frame or send() one; post() is allowed.
+class FrameSink {
+public:
+  virtual ~FrameSink() = default;
+  virtual void onFrame(int source, const FrameHeader &header, Part payload) = 0;
+  /// No further frame comes from that process.
+  virtual void onLost(int source, std::string_view why) = 0;
+  /// About every 100 milliseconds.
+  virtual void onTick() = 0;
+};
+
+class Link {
+public:
+  virtual ~Link() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// "mpi", "socket": for messages.
+  virtual std::string_view name() const = 0;
+
+  /// Begins to deliver.
+  virtual Status start(FrameSink &sink) = 0;
+  /// Sends a frame of these parts, at most maxFrameBytes; they may be changed again when it returns. Waits while the
+  /// way is full. Thread-safe; not for the link's thread.
+  virtual Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) = 0;
+  /// Leaves a small frame to be sent after what was sent before. Never waits; thread-safe. To a lost process: nothing.
+  virtual void post(int peer, FrameKind kind, std::uint64_t channel, Part payload) = 0;
+  /// The world has failed: a send() that waits gives up after a moment.
+  virtual void hurry() = 0;
+  /// Ends the thread and the connections; `orderly`: every process has said goodbye.
+  virtual void stop(bool orderly) = 0;
+};
+
+} // namespace sluice::process
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_PROCESS_LINK_H

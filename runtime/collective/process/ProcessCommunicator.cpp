@@ -1,0 +1,298 @@
+//===- ProcessCommunicator.cpp - one member's calls on a channel -----------------===//
+//
+// A call in four steps: say where results land; show the call to the others; compare; move the data. Data for a call
+// comes only from members that have seen the own call, so it always finds its place.
+//
+// A reduction goes block by block, and each member may have two blocks here: it sends block k + 2 only when it knows
+// that block k was reduced. In a reduce_scatter all have as many blocks, and block k + 1 of the owner says so; in an
+// all_reduce the result of block k does.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/collective/process/ProcessCommunicator.h"
+#include "runtime/collective/local/Reduce.h"
+
+#include <cstring>
+
+namespace sluice::process {
+namespace {
+
+std::byte *at(const void *base, std::uint64_t bytes) {
+  return const_cast<std::byte *>(static_cast<const std::byte *>(base)) + bytes;
+}
+
+bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
+
+/// The same elements in the memory of every member: the own ones, and those that came.
+struct BlockSources {
+  const Channel &channel;
+  const void *own;
+  std::size_t slot;
+  std::uint64_t offset;
+};
+
+void *sourceOf(const void *context, int member) {
+  const auto *sources = static_cast<const BlockSources *>(context);
+  if (member == sources->channel.own)
+    return const_cast<void *>(sources->own);
+  const Inbound &from = sources->channel.inbound[static_cast<std::size_t>(member)];
+  return from.slots[sources->slot].get() + sources->offset;
+}
+
+} // namespace
+
+ProcessCommunicator::ProcessCommunicator(ProcessWorld &world, std::shared_ptr<Channel> channel)
+    : world(world), channel(std::move(channel)), decoded(this->channel->members.size()),
+      calls(this->channel->members.size()) {}
+
+ProcessCommunicator::~ProcessCommunicator() {
+  Lock lock(world.mutex);
+  world.channels.erase(channel->id);
+  for (int m = 0; m < size(); ++m)
+    if (m != channel->own)
+      world.link->post(channel->members[static_cast<std::size_t>(m)], FrameKind::leave, channel->id, {});
+}
+
+Status ProcessCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                                      void *) {
+  return run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label});
+}
+Status ProcessCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
+                                          double scale, const CallLabel &label, void *) {
+  return run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label});
+}
+Status ProcessCommunicator::allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
+                                      double scale, const CallLabel &label, void *) {
+  return run({CallKind::allReduce, dtype, op, scale, 0, segments, label});
+}
+Status ProcessCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root,
+                                      const CallLabel &label, void *) {
+  return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label});
+}
+Status ProcessCommunicator::barrier(const CallLabel &label) {
+  return run({CallKind::barrier, DType::u8, Reduction::none, 1, 0, {}, label});
+}
+
+void ProcessCommunicator::abort(const Status &reason) {
+  Lock lock(world.mutex);
+  if (!channel->failure.isOk())
+    return;
+  channel->failure = reason;
+  channel->changed.notify_all();
+  const std::vector<std::byte> text = encodeStatus(reason);
+  for (int m = 0; m < size(); ++m)
+    if (m != channel->own)
+      world.link->post(channel->members[static_cast<std::size_t>(m)], FrameKind::abort, channel->id, text);
+}
+
+Status ProcessCommunicator::run(const Call &call) {
+  if (Status status = checkCall(call, size()); !status.isOk()) {
+    abort(status);
+    return status;
+  }
+  {
+    Lock lock(world.mutex);
+    if (Status known = failureOf(); !known.isOk())
+      return known;
+    expect(call);
+    channel->waiting = &call;
+    channel->since = Clock::now();
+  }
+  Status status = meet(call);
+  const bool met = status.isOk();
+  if (met)
+    status = work(call);
+  Lock lock(world.mutex);
+  if (met && !status.isOk() && failureOf().isOk())
+    // A way that has broken: the world learns why a moment later.
+    channel->changed.wait_for(lock, std::chrono::seconds(2), [&] { return !failureOf().isOk(); });
+  channel->waiting = nullptr;
+  if (status.isOk())
+    return status;
+  if (Status known = failureOf(); !known.isOk())
+    status = known;
+  else
+    channel->failure = status;
+  // The caller's memory is its own again.
+  for (Inbound &inbound : channel->inbound)
+    inbound.remaining = 0;
+  return status;
+}
+
+template <typename Ready> Status ProcessCommunicator::waitFor(Lock &lock, Ready &&ready) {
+  channel->changed.wait(lock, [&] { return ready() || !failureOf().isOk(); });
+  return ready() ? Status::ok() : failureOf();
+}
+
+template <typename Visit> Status ProcessCommunicator::forOthers(Visit &&visit) {
+  for (int i = 1; i < size(); ++i)
+    SLUICE_RETURN_IF_ERROR(visit((channel->own + i) % size()));
+  return {};
+}
+
+Status ProcessCommunicator::meet(const Call &call) {
+  encodeCall(call, encoded);
+  if (encoded.size() > maxFrameBytes)
+    return refusedError("segments of a collective, expected fewer but got " + std::to_string(call.segments.size()));
+  SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {
+    world.link->post(channel->members[static_cast<std::size_t>(m)], FrameKind::call, channel->id, encoded);
+    return Status::ok();
+  }));
+  calls[static_cast<std::size_t>(channel->own)] = &call;
+  Lock lock(world.mutex);
+  SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {
+    Inbound &other = from(m);
+    const int worldRank = channel->members[static_cast<std::size_t>(m)];
+    SLUICE_RETURN_IF_ERROR(waitFor(lock, [&] { return !other.calls.empty() || other.left; }));
+    if (other.calls.empty())
+      return leftError(worldRank, channel->name, channel->members[static_cast<std::size_t>(channel->own)], call);
+    DecodedCall &theirs = decoded[static_cast<std::size_t>(m)];
+    const bool good = decodeCall(other.calls.front(), theirs);
+    other.calls.pop_front();
+    if (!good)
+      return failedError("a call of rank " + std::to_string(worldRank) + " cannot be read");
+    calls[static_cast<std::size_t>(m)] = &theirs.call;
+    return Status::ok();
+  }));
+  return compareCalls(channel->name, channel->members, calls);
+}
+
+void ProcessCommunicator::land(int member, const void *to, std::uint64_t bytes) {
+  if (bytes == 0)
+    return;
+  from(member).landings.push_back({at(to, 0), bytes});
+  from(member).remaining += bytes;
+}
+
+void ProcessCommunicator::expect(const Call &call) {
+  const std::uint64_t element = dtypeBytes(call.dtype);
+  for (int m = 0; m < size(); ++m) {
+    Inbound &inbound = from(m);
+    inbound.landings.clear();
+    inbound.landing = 0;
+    inbound.landed = inbound.remaining = inbound.results = inbound.blocks = inbound.reduced = 0;
+    if (m == channel->own)
+      continue;
+    if (reduces(call.kind) && !inbound.slots[0])
+      for (auto &slot : inbound.slots)
+        slot.reset(new std::byte[channel->blockBytes]);
+    for (std::size_t s = 0; s < call.segments.size(); ++s) {
+      const SegmentPointers &segment = call.segments[s];
+      const std::uint64_t bytes = segment.count * element;
+      if (call.kind == CallKind::allGather)
+        land(m, at(segment.destination, static_cast<std::uint64_t>(m) * bytes), bytes);
+      else if (call.kind == CallKind::broadcast && m == call.root)
+        land(m, segment.destination, bytes);
+      else if (call.kind == CallKind::allReduce) {
+        const std::uint64_t begin = ownedBegin(call, s, m, size());
+        land(m, at(segment.destination, begin * element), (ownedBegin(call, s, m + 1, size()) - begin) * element);
+      }
+    }
+  }
+}
+
+Status ProcessCommunicator::work(const Call &call) {
+  const std::uint64_t element = dtypeBytes(call.dtype);
+  const bool sends = call.kind == CallKind::allGather || (call.kind == CallKind::broadcast && call.root == channel->own);
+  if (reduces(call.kind))
+    SLUICE_RETURN_IF_ERROR(reduceInBlocks(call));
+  if (sends) {
+    SLUICE_RETURN_IF_ERROR(sendToOthers(call));
+    const std::uint64_t slot = call.kind == CallKind::allGather ? static_cast<std::uint64_t>(channel->own) : 0;
+    for (const SegmentPointers &segment : call.segments) {
+      const std::uint64_t bytes = segment.count * element;
+      std::byte *to = at(segment.destination, slot * bytes);
+      if (to != segment.source && bytes != 0)
+        std::memcpy(to, segment.source, bytes);
+    }
+  }
+  Lock lock(world.mutex);
+  return forOthers([&](int m) { return waitFor(lock, [&] { return from(m).remaining == 0; }); });
+}
+
+Status ProcessCommunicator::sendPieces(int member, FrameKind kind, const Call &call, std::span<const BlockPiece> pieces,
+                                       bool source) {
+  const std::uint64_t element = dtypeBytes(call.dtype);
+  parts.clear();
+  for (const BlockPiece &piece : pieces) {
+    const SegmentPointers &segment = call.segments[piece.segment];
+    parts.push_back({at(source ? segment.source : segment.destination, piece.begin * element), piece.count * element});
+  }
+  return world.link->send(channel->members[static_cast<std::size_t>(member)], kind, channel->id, parts);
+}
+
+Status ProcessCommunicator::sendToOthers(const Call &call) {
+  const std::uint64_t elements = maxFrameBytes / dtypeBytes(call.dtype);
+  // The whole of each segment, as a group of one would own it.
+  BlockCursor cursor(call, 0, 1);
+  while (!cursor.atEnd()) {
+    cursor.next(elements, pieces);
+    SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendPieces(m, FrameKind::result, call, pieces, true); }));
+  }
+  return {};
+}
+
+void ProcessCommunicator::reducePieces(const Call &call, std::span<const BlockPiece> pieces, std::uint64_t block) {
+  const std::uint64_t element = dtypeBytes(call.dtype);
+  BlockSources sources{*channel, nullptr, block % slotCount, 0};
+  for (const BlockPiece &piece : pieces) {
+    const SegmentPointers &segment = call.segments[piece.segment];
+    sources.own = at(segment.source, piece.begin * element);
+    const std::uint64_t first =
+        call.kind == CallKind::reduceScatter ? ownedBegin(call, piece.segment, channel->own, size()) : 0;
+    std::byte *to = at(segment.destination, (piece.begin - first) * element);
+    local::reduce({call.dtype, call.op, call.scale}, piece.count, {sourceOf, &sources, size()},
+                  {[](const void *context, int) { return const_cast<void *>(context); }, to, 1});
+    sources.offset += piece.count * element;
+  }
+}
+
+Status ProcessCommunicator::reduceInBlocks(const Call &call) {
+  const std::uint64_t element = dtypeBytes(call.dtype);
+  const std::uint64_t elements = channel->blockBytes / element;
+  const bool all = call.kind == CallKind::allReduce;
+  std::vector<BlockCursor> cursors;
+  for (int m = 0; m < size(); ++m)
+    cursors.emplace_back(call, m, size());
+  BlockCursor &own = cursors[static_cast<std::size_t>(channel->own)];
+  for (std::uint64_t block = 0; std::ranges::any_of(cursors, [](const auto &c) { return !c.atEnd(); }); ++block) {
+    SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {
+      BlockCursor &cursor = cursors[static_cast<std::size_t>(m)];
+      if (cursor.atEnd())
+        return Status::ok();
+      if (all && block >= slotCount) {
+        Lock lock(world.mutex);
+        SLUICE_RETURN_IF_ERROR(waitFor(lock, [&] { return from(m).results + slotCount > block; }));
+      }
+      cursor.next(elements, pieces);
+      return sendPieces(m, FrameKind::block, call, pieces, true);
+    }));
+    if (own.atEnd())
+      continue;
+    own.next(elements, pieces);
+    std::uint64_t bytes = 0;
+    for (const BlockPiece &piece : pieces)
+      bytes += piece.count * element;
+    {
+      Lock lock(world.mutex);
+      SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {
+        SLUICE_RETURN_IF_ERROR(waitFor(lock, [&] { return from(m).blocks > block; }));
+        return from(m).slotBytes[block % slotCount] == bytes
+                   ? Status::ok()
+                   : failedError("a block of rank " + std::to_string(channel->members[static_cast<std::size_t>(m)]) +
+                                 ", expected " + std::to_string(bytes) + " bytes but got " +
+                                 std::to_string(from(m).slotBytes[block % slotCount]));
+      }));
+    }
+    reducePieces(call, pieces, block);
+    {
+      Lock lock(world.mutex);
+      for (Inbound &inbound : channel->inbound)
+        inbound.reduced = block + 1;
+    }
+    if (all)
+      SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendPieces(m, FrameKind::result, call, pieces, false); }));
+  }
+  return {};
+}
+
+} // namespace sluice::process

@@ -1,0 +1,61 @@
+//===- ProcessCommunicator.h - one member's calls on a channel -------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSCOMMUNICATOR_H
+#define SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSCOMMUNICATOR_H
+
+#include "runtime/collective/process/Blocks.h"
+#include "runtime/collective/process/ProcessWorld.h"
+
+namespace sluice::process {
+
+class ProcessCommunicator final : public Communicator {
+public:
+  ProcessCommunicator(ProcessWorld &world, std::shared_ptr<Channel> channel);
+  ~ProcessCommunicator() override;
+
+  int rank() const override { return channel->own; }
+  int size() const override { return channel->size(); }
+  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                   void *nativeStream) override;
+  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                       const CallLabel &label, void *nativeStream) override;
+  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                   const CallLabel &label, void *nativeStream) override;
+  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
+                   void *nativeStream) override;
+  Status barrier(const CallLabel &label) override;
+  void abort(const Status &reason) override;
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Status run(const Call &call);
+  /// Shows the call to the others and compares it with theirs.
+  Status meet(const Call &call);
+  Status work(const Call &call);
+  Status reduceInBlocks(const Call &call);
+  Status sendToOthers(const Call &call);
+  /// Where the results of this call land, and slots for blocks. Under the mutex.
+  void expect(const Call &call);
+  void land(int member, const void *to, std::uint64_t bytes);
+  /// Sends pieces of the segments' memory; `source`: theirs, else the destinations.
+  Status sendPieces(int member, FrameKind kind, const Call &call, std::span<const BlockPiece> pieces, bool source);
+  void reducePieces(const Call &call, std::span<const BlockPiece> pieces, std::uint64_t block);
+  /// Waits until `ready()`; returns the failure of the channel or the world.
+  template <typename Ready> Status waitFor(Lock &lock, Ready &&ready);
+  Status failureOf() const { return channel->failure.isOk() ? world.failure : channel->failure; }
+  Inbound &from(int member) { return channel->inbound[static_cast<std::size_t>(member)]; }
+  /// Calls `visit(member)` for all others, beginning behind the own one, so that not all send to the same.
+  template <typename Visit> Status forOthers(Visit &&visit);
+
+  ProcessWorld &world;
+  const std::shared_ptr<Channel> channel;
+  std::vector<std::byte> encoded;
+  std::vector<DecodedCall> decoded;
+  std::vector<const Call *> calls;
+  std::vector<BlockPiece> pieces;
+  std::vector<Part> parts;
+};
+
+} // namespace sluice::process
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSCOMMUNICATOR_H

@@ -1,0 +1,353 @@
+//===- ProcessWorld.cpp - a world of one process per rank ------------------------===//
+#include "runtime/collective/process/ProcessWorld.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/collective/process/ProcessCommunicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace sluice::process {
+namespace {
+
+constexpr auto pulseInterval = std::chrono::milliseconds(250);
+/// After the launcher's signal: long enough to see who has died.
+constexpr auto terminationDelay = std::chrono::milliseconds(300);
+/// How long a process whose world has failed waits for the others, so that rank 0 can tell of it.
+constexpr auto failedPatience = std::chrono::seconds(3);
+
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string rounded(double value) { return std::to_string(static_cast<std::uint64_t>(value + 0.5)); }
+
+/// The same number on all members.
+std::uint64_t channelId(std::string_view name, std::span<const int> members, std::uint64_t generation) {
+  std::string text(name);
+  for (int member : members)
+    text += "|" + std::to_string(member);
+  text += "#" + std::to_string(generation);
+  const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+  std::uint64_t id = 0;
+  std::memcpy(&id, digest.data(), sizeof id);
+  return id == 0 ? 1 : id;
+}
+
+/// Bytes of a block: a frame's, or less in large groups, so that what waits for all members stays small.
+std::uint32_t blockBytesOf(std::size_t members) {
+  constexpr std::size_t together = 8 << 20, least = 4096;
+  const std::size_t share = together / (slotCount * std::max<std::size_t>(members - 1, 1));
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(share / least * least, least, maxFrameBytes));
+}
+
+} // namespace
+
+ProcessWorld::ProcessWorld(std::unique_ptr<Link> link, const ProcessWorldOptions &options)
+    : link(std::move(link)), options(options), peers(static_cast<std::size_t>(this->link->size())) {
+  for (Peer &peer : peers)
+    peer.heard = peer.moved = Clock::now();
+}
+
+Result<std::unique_ptr<ProcessWorld>> ProcessWorld::create(std::unique_ptr<Link> link,
+                                                           const ProcessWorldOptions &options) {
+  std::unique_ptr<ProcessWorld> world(new ProcessWorld(std::move(link), options));
+  if (Status status = world->link->start(*world); !status.isOk()) {
+    for (Peer &peer : world->peers)
+      peer.lost = true;
+    return status;
+  }
+  const Hello hello = ownHello();
+  std::lock_guard lock(world->mutex);
+  world->postToAll(FrameKind::hello, std::as_bytes(std::span(&hello, 1)));
+  return world;
+}
+
+ProcessWorld::~ProcessWorld() { (void)end(); }
+
+bool ProcessWorld::end() {
+  if (ended)
+    return true;
+  ended = true;
+  bool orderly = true;
+  {
+    std::unique_lock lock(mutex);
+    postToAll(FrameKind::goodbye, {});
+    const auto allGone = [&] {
+      for (int p = 0; p < size(); ++p)
+        if (p != rank() && !peers[static_cast<std::size_t>(p)].isGone())
+          return false;
+      return true;
+    };
+    // Who lives says goodbye sooner or later, and who does not makes the world fail.
+    changed.wait(lock, [&] { return allGone() || !failure.isOk(); });
+    if (!failure.isOk())
+      changed.wait_for(lock, failedPatience, allGone);
+    for (int p = 0; p < size(); ++p)
+      orderly = orderly && (p == rank() || peers[static_cast<std::size_t>(p)].saidGoodbye);
+  }
+  link->stop(orderly);
+  return orderly;
+}
+
+void ProcessWorld::postToAll(FrameKind kind, Part payload) {
+  for (int p = 0; p < size(); ++p)
+    if (p != rank() && !peers[static_cast<std::size_t>(p)].lost)
+      link->post(p, kind, 0, payload);
+}
+
+Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<const int> members,
+                                                           std::string_view channelName) {
+  SLUICE_RETURN_IF_ERROR(checkMembers(rank, members, size()));
+  if (rank != this->rank())
+    return internalError("rank of this process, expected " + std::to_string(this->rank()) + " but got " +
+                         std::to_string(rank));
+  auto channel = std::make_shared<Channel>();
+  channel->name = channelName;
+  channel->members.assign(members.begin(), members.end());
+  channel->own = channel->memberOf(rank);
+  channel->inbound.resize(members.size());
+  channel->blockBytes = blockBytesOf(members.size());
+  std::string key = channel->name;
+  for (int member : members)
+    key += "|" + std::to_string(member);
+
+  std::unique_lock lock(mutex);
+  if (!failure.isOk())
+    return failure;
+  channel->id = channelId(channelName, members, generations[key]++);
+  for (int source : early[channel->id])
+    if (const int member = channel->memberOf(source); member >= 0)
+      channel->inbound[static_cast<std::size_t>(member)].joined = true;
+  early.erase(channel->id);
+  channels[channel->id] = channel;
+  for (int member : members)
+    if (member != rank)
+      link->post(member, FrameKind::join, channel->id, {});
+  // From here on the communicator's end tells the others.
+  auto communicator = std::make_unique<ProcessCommunicator>(*this, channel);
+  Status status;
+  for (std::size_t m = 0; m < channel->members.size() && status.isOk(); ++m) {
+    if (static_cast<int>(m) == channel->own)
+      continue;
+    const Peer &peer = peers[static_cast<std::size_t>(channel->members[m])];
+    channel->changed.wait(lock, [&] { return channel->inbound[m].joined || peer.isGone() || !failure.isOk(); });
+    if (channel->inbound[m].joined)
+      continue;
+    status = !failure.isOk() ? failure
+                             : failedError("rank " + std::to_string(channel->members[m]) + " has ended while rank " +
+                                           std::to_string(rank) + " waits for it on channel '" + channel->name + "'");
+  }
+  lock.unlock();
+  if (!status.isOk())
+    return status;
+  return std::unique_ptr<Communicator>(std::move(communicator));
+}
+
+void ProcessWorld::abort(const Status &reason) {
+  std::lock_guard lock(mutex);
+  fail(reason, true);
+}
+
+void ProcessWorld::fail(const Status &reason, bool tellOthers) {
+  if (!failure.isOk())
+    return;
+  failure = reason;
+  for (const auto &[id, channel] : channels)
+    channel->changed.notify_all();
+  changed.notify_all();
+  link->hurry();
+  if (tellOthers)
+    postToAll(FrameKind::abort, encodeStatus(reason));
+}
+
+void ProcessWorld::noteProgress(std::uint32_t entry, std::uint32_t instruction) {
+  progressPlace.store(std::uint64_t(entry) << 32 | instruction, std::memory_order_relaxed);
+  progressCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> given) {
+  std::lock_guard lock(mutex);
+  names = std::move(given);
+}
+
+bool ProcessWorld::isHeard(int rank) {
+  std::lock_guard lock(mutex);
+  return !peers[static_cast<std::size_t>(rank)].isGone();
+}
+
+void ProcessWorld::meet(int source, Part payload) {
+  Hello hello;
+  if (payload.size() != sizeof hello)
+    return fail(failedError("the greeting of rank " + std::to_string(source) + " cannot be read"), true);
+  std::memcpy(&hello, payload.data(), sizeof hello);
+  Peer &peer = peers[static_cast<std::size_t>(source)];
+  peer.process = hello.process;
+  if (hello.machine == ownHello().machine)
+    peer.watch = ProcessWatch(hello.process);
+}
+
+void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) {
+  std::lock_guard lock(mutex);
+  Peer &peer = peers[static_cast<std::size_t>(source)];
+  peer.heard = Clock::now();
+  switch (header.kind) {
+  case FrameKind::hello:
+    return meet(source, payload);
+  case FrameKind::pulse:
+    if (payload.size() == sizeof(Pulse)) {
+      const std::uint64_t before = peer.pulse.count;
+      std::memcpy(&peer.pulse, payload.data(), sizeof(Pulse));
+      if (peer.pulse.count != before)
+        peer.moved = peer.heard;
+    }
+    return;
+  case FrameKind::goodbye:
+    peer.saidGoodbye = true;
+    for (const auto &[id, channel] : channels)
+      channel->changed.notify_all();
+    return changed.notify_all();
+  case FrameKind::join:
+    if (!channels.count(header.channel)) {
+      early[header.channel].insert(source);
+      return;
+    }
+    break;
+  case FrameKind::abort:
+    if (header.channel == 0)
+      return fail(decodeStatus(payload), false);
+    break;
+  default:
+    break;
+  }
+  takeOnChannel(source, header, payload);
+}
+
+void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part payload) {
+  const auto found = channels.find(header.channel);
+  // A channel that the own member has given up.
+  if (found == channels.end())
+    return;
+  Channel &channel = *found->second;
+  const int member = channel.memberOf(source);
+  bool good = member >= 0;
+  if (good) {
+    Inbound &inbound = channel.inbound[static_cast<std::size_t>(member)];
+    // What still comes for a call that has failed here has no place.
+    const bool failed = !channel.failure.isOk() || !failure.isOk();
+    switch (header.kind) {
+    case FrameKind::join:
+      inbound.joined = true;
+      break;
+    case FrameKind::leave:
+      inbound.left = true;
+      break;
+    case FrameKind::call:
+      good = channel.takeCall(member, payload);
+      break;
+    case FrameKind::block:
+      good = channel.takeBlock(member, payload) || failed;
+      break;
+    case FrameKind::result:
+      good = channel.takeResult(member, payload) || failed;
+      break;
+    case FrameKind::abort:
+      if (channel.failure.isOk())
+        channel.failure = decodeStatus(payload);
+      break;
+    default:
+      good = false;
+    }
+  }
+  channel.changed.notify_all();
+  if (!good)
+    fail(failedError("rank " + std::to_string(source) + " has sent what channel '" + channel.name +
+                     "' does not expect"),
+         true);
+}
+
+void ProcessWorld::onLost(int source, std::string_view why) {
+  std::lock_guard lock(mutex);
+  Peer &peer = peers[static_cast<std::size_t>(source)];
+  if (peer.lost)
+    return;
+  peer.lost = true;
+  if (!peer.saidGoodbye)
+    fail(failedError("rank " + std::to_string(source) + " has died (" + std::string(why) + "), " + progressOf(source)),
+         true);
+  for (const auto &[id, channel] : channels)
+    channel->changed.notify_all();
+  changed.notify_all();
+}
+
+void ProcessWorld::onTick() {
+  std::lock_guard lock(mutex);
+  const Clock::time_point now = Clock::now();
+  Peer &self = peers[static_cast<std::size_t>(rank())];
+  if (now - self.heard >= pulseInterval) {
+    self.heard = now;
+    Pulse pulse;
+    pulse.count = progressCount.load(std::memory_order_relaxed);
+    const std::uint64_t place = progressPlace.load(std::memory_order_relaxed);
+    pulse.entry = static_cast<std::uint32_t>(place >> 32);
+    pulse.instruction = static_cast<std::uint32_t>(place);
+    for (const auto &[id, channel] : channels)
+      pulse.waits += channel->waiting ? 1 : 0;
+    if (pulse.count != self.pulse.count)
+      self.moved = now;
+    self.pulse = pulse;
+    postToAll(FrameKind::pulse, std::as_bytes(std::span(&pulse, 1)));
+  }
+  if (!failure.isOk())
+    return;
+  checkPeers(now);
+  if (options.watchdogSeconds > 0)
+    checkWaits(now);
+  if (!options.terminated || !options.terminated->load())
+    return;
+  if (terminatedAt == Clock::time_point())
+    terminatedAt = now;
+  else if (now - terminatedAt >= terminationDelay)
+    fail(failedError("rank " + std::to_string(rank()) + " was told to end (SIGTERM), " + progressOf(rank())), true);
+}
+
+void ProcessWorld::checkPeers(Clock::time_point now) {
+  for (int p = 0; p < size(); ++p) {
+    Peer &peer = peers[static_cast<std::size_t>(p)];
+    if (p == rank() || peer.isGone())
+      continue;
+    if (peer.watch.hasEnded()) {
+      peer.lost = true;
+      return fail(failedError("rank " + std::to_string(p) + " has died (process " + std::to_string(peer.process) +
+                              " has ended), " + progressOf(p)),
+                  true);
+    }
+    if (const double silent = seconds(now - peer.heard); options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
+      return fail(failedError("rank " + std::to_string(p) + " has been silent for " + rounded(silent) + " s, " +
+                              progressOf(p)),
+                  true);
+  }
+}
+
+void ProcessWorld::checkWaits(Clock::time_point now) {
+  for (const auto &[id, channel] : channels) {
+    if (!channel->waiting || seconds(now - channel->since) <= options.watchdogSeconds)
+      continue;
+    // Who waits in a collective itself is not the cause, unless all do.
+    bool anyMoves = false;
+    for (int p = 0; p < size(); ++p) {
+      const Peer &peer = peers[static_cast<std::size_t>(p)];
+      const bool stuck = peer.pulse.count != 0 && seconds(now - peer.moved) > options.watchdogSeconds;
+      anyMoves = anyMoves || !stuck;
+      if (p != rank() && stuck && !peer.isGone() && peer.pulse.waits == 0)
+        return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
+                                rounded(seconds(now - peer.moved)) + " s while " + describeCall(rank(), *channel->waiting) +
+                                ", " + progressOf(p)),
+                    true);
+    }
+    if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)
+      return fail(failedError("no rank has run anything for " + rounded(options.watchdogSeconds) + " s while " +
+                              describeCall(rank(), *channel->waiting) + " on channel '" + channel->name + "'"),
+                  true);
+  }
+}
+
+} // namespace sluice::process

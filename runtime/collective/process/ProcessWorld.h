@@ -1,0 +1,87 @@
+//===- ProcessWorld.h - a world of one process per rank --------------------------===//
+//
+// Collectives made of frames over a Link, the same for every kind of link: members first show each other their calls
+// and compare them, then move the data, and reduce it in order of rank by the local communicator's own arithmetic, so
+// that results are those of the local communicator to the bit. A watch finds processes that have died or are stuck, and
+// ends the world with their name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSWORLD_H
+#define SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSWORLD_H
+
+#include "runtime/collective/process/Watch.h"
+
+#include <atomic>
+#include <map>
+#include <set>
+
+namespace sluice::process {
+
+struct ProcessWorldOptions {
+  /// A process that is silent, or runs nothing while others wait for it, for so long ends the world; 0: never.
+  double watchdogSeconds = 25;
+  /// Set from outside when the launcher ends the processes (SIGTERM); null: not watched.
+  const std::atomic<bool> *terminated = nullptr;
+};
+
+class ProcessWorld final : public World, private FrameSink {
+public:
+  /// Begins to talk to the other processes.
+  static Result<std::unique_ptr<ProcessWorld>> create(std::unique_ptr<Link> link, const ProcessWorldOptions &options);
+  /// end(), if it was not called.
+  ~ProcessWorld() override;
+  /// Says goodbye, waits for the others' (a moment only where the world has failed), and ends the link. True where all
+  /// have said goodbye. Communicators are gone by then.
+  bool end();
+
+  int rank() const { return link->rank(); }
+  int size() const override { return link->size(); }
+  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
+                                               std::string_view channel) override;
+  void abort(const Status &reason) override;
+  void noteProgress(std::uint32_t entry, std::uint32_t instruction) override;
+  void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override;
+  bool isHeard(int rank) override;
+
+private:
+  friend class ProcessCommunicator;
+  ProcessWorld(std::unique_ptr<Link> link, const ProcessWorldOptions &options);
+
+  void onFrame(int source, const FrameHeader &header, Part payload) override;
+  void onLost(int source, std::string_view why) override;
+  void onTick() override;
+
+  void meet(int source, Part payload);
+  void takeOnChannel(int source, const FrameHeader &header, Part payload);
+  void checkPeers(Clock::time_point now);
+  void checkWaits(Clock::time_point now);
+  /// Sends what is posted once, to every process that is still there.
+  void postToAll(FrameKind kind, Part payload);
+  /// The first reason stays; wakes everybody. Under the mutex.
+  void fail(const Status &reason, bool tellOthers);
+  std::string progressOf(int peer) const { return describeProgress(peers[static_cast<std::size_t>(peer)].pulse, names); }
+
+  const std::unique_ptr<Link> link;
+  const ProcessWorldOptions options;
+  std::mutex mutex;
+  /// For what concerns no channel: peers that go.
+  std::condition_variable changed;
+  Status failure;
+  std::vector<Peer> peers;
+  ProgressNames names;
+  std::map<std::uint64_t, std::shared_ptr<Channel>> channels;
+  /// Members that have made a channel which this process has not.
+  std::map<std::uint64_t, std::set<int>> early;
+  /// How often a channel of this name and these members was made.
+  std::map<std::string, std::uint64_t> generations;
+  bool ended = false;
+  /// When the launcher's end was first seen.
+  Clock::time_point terminatedAt{};
+
+  std::atomic<std::uint64_t> progressCount = 0;
+  std::atomic<std::uint64_t> progressPlace = 0;
+};
+
+} // namespace sluice::process
+
+#endif // SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSWORLD_H

@@ -1,0 +1,64 @@
+//===- Watch.cpp - who of the other processes lives, and how far each has come ---===//
+#include "runtime/collective/process/Watch.h"
+#include "runtime/base/Sha256.h"
+
+#include <cstdio>
+#include <cstring>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::process {
+
+Hello ownHello() {
+  // The kernel's boot and the namespace of process numbers: a name of the machine would not tell containers apart.
+  std::string text;
+  if (std::FILE *file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
+    char line[64];
+    if (std::fgets(line, sizeof line, file))
+      text += line;
+    std::fclose(file);
+  }
+  char space[64];
+  if (const ssize_t count = readlink("/proc/self/ns/pid", space, sizeof space); count > 0)
+    text.append(space, static_cast<std::size_t>(count));
+  const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+  Hello hello;
+  std::memcpy(&hello.machine, digest.data(), sizeof hello.machine);
+  hello.process = static_cast<std::uint64_t>(getpid());
+  return hello;
+}
+
+ProcessWatch::ProcessWatch(std::uint64_t process) {
+#ifdef SYS_pidfd_open
+  descriptor = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
+#endif
+}
+
+ProcessWatch::ProcessWatch(ProcessWatch &&other) noexcept : descriptor(std::exchange(other.descriptor, -1)) {}
+
+ProcessWatch &ProcessWatch::operator=(ProcessWatch &&other) noexcept {
+  std::swap(descriptor, other.descriptor);
+  return *this;
+}
+
+ProcessWatch::~ProcessWatch() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+bool ProcessWatch::hasEnded() const {
+  pollfd one{descriptor, POLLIN, 0};
+  return descriptor >= 0 && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+}
+
+std::string describeProgress(const Pulse &pulse, const ProgressNames &names) {
+  if (pulse.count == 0)
+    return "it has run no instruction";
+  return "its last instruction was " + (names ? names(pulse.entry, pulse.instruction)
+                                              : "number " + std::to_string(pulse.instruction) + " of entry point " +
+                                                    std::to_string(pulse.entry));
+}
+
+} // namespace sluice::process

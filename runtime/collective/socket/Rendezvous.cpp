@@ -1,0 +1,223 @@
+//===- Rendezvous.cpp - how the processes of a job find each other ---------------===//
+#include "runtime/collective/socket/Rendezvous.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <poll.h>
+#include <random>
+
+namespace sluice::socket {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::array<char, 8> magic = {'S', 'L', 'U', 'I', 'C', 'E', '0', '1'};
+/// What comes without the magic within this time is no rank.
+constexpr auto greetingTime = std::chrono::seconds(2);
+constexpr std::size_t longestAddress = 64, longestReason = 1024;
+
+/// A rank to rank 0.
+struct Greeting {
+  std::array<char, 8> magic{};
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  std::uint16_t port = 0;
+  std::uint16_t unused = 0;
+  std::uint32_t version = 1;
+};
+
+/// Rank 0 to a rank: a reason to end, or what follows.
+struct Answer {
+  std::uint64_t token = 0;
+  std::uint32_t refused = 0;
+  std::uint32_t unused = 0;
+  std::array<char, longestReason> reason{};
+};
+
+struct Place {
+  std::array<char, longestAddress> address{};
+  std::uint16_t port = 0;
+};
+
+/// A rank to a rank.
+struct Introduction {
+  std::uint64_t token = 0;
+  std::int32_t rank = 0;
+  std::int32_t unused = 0;
+};
+
+template <typename T> std::span<const std::byte> bytesOf(const T &value) { return std::as_bytes(std::span(&value, 1)); }
+template <typename T> std::span<std::byte> writableBytesOf(T &value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+template <std::size_t n> void copyText(std::array<char, n> &to, const std::string &text) {
+  std::memcpy(to.data(), text.data(), std::min(text.size(), n - 1));
+}
+template <std::size_t n> std::string textOf(const std::array<char, n> &from) {
+  return {from.data(), strnlen(from.data(), n)};
+}
+
+std::string rounded(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.'))
+    text.pop_back();
+  return text;
+}
+
+class Meeting {
+public:
+  explicit Meeting(const RendezvousOptions &options)
+      : options(options), ways(static_cast<std::size_t>(options.size)),
+        deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(options.seconds))) {}
+
+  Result<std::vector<Socket>> run() {
+    if (options.size == 1)
+      return std::move(ways);
+    SLUICE_RETURN_IF_ERROR(options.rank == 0 ? host() : visit());
+    return std::move(ways);
+  }
+
+private:
+  /// Rank 0.
+  Status host() {
+    SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, options.port));
+    std::vector<Place> places(ways.size());
+    Status status = gather(listening, places);
+    Answer answer;
+    std::random_device random;
+    answer.token = std::uint64_t(random()) << 32 | random();
+    answer.refused = !status.isOk();
+    copyText(answer.reason, status.message());
+    for (std::size_t r = 1; r < ways.size(); ++r) {
+      if (!ways[r].isOpen())
+        continue;
+      Status sent = sendAll(ways[r], bytesOf(answer), deadline + greetingTime);
+      for (std::size_t other = 1; other < places.size() && status.isOk() && sent.isOk(); ++other)
+        sent = sendAll(ways[r], bytesOf(places[other]), deadline + greetingTime);
+      if (!sent.isOk() && status.isOk())
+        return failedError("rank " + std::to_string(r) + " was lost in the rendezvous: " + sent.message());
+    }
+    return status;
+  }
+
+  Status gather(const Socket &listening, std::vector<Place> &places) {
+    for (std::size_t come = 1; come < ways.size();) {
+      Result<Socket> guest = acceptUntil(listening, deadline);
+      if (!guest.isOk())
+        return missing();
+      Greeting greeting;
+      // A stranger is sent away without a word.
+      if (!receiveAll(*guest, writableBytesOf(greeting), std::min(deadline, Clock::now() + greetingTime)).isOk() ||
+          greeting.magic != magic)
+        continue;
+      const auto r = static_cast<std::size_t>(greeting.rank);
+      Status status;
+      if (greeting.size != options.size)
+        status = failedError("world size, expected " + std::to_string(options.size) + " as on rank 0 but got " +
+                             std::to_string(greeting.size) + " on rank " + std::to_string(greeting.rank));
+      else if (r >= ways.size() || r == 0 || ways[r].isOpen())
+        status = failedError("rank " + std::to_string(greeting.rank) + " has come twice, expected ranks 0 to " +
+                             std::to_string(options.size - 1) + " once each");
+      if (!status.isOk()) {
+        Answer answer;
+        answer.refused = 1;
+        copyText(answer.reason, status.message());
+        (void)sendAll(*guest, bytesOf(answer), Clock::now() + greetingTime);
+        return status;
+      }
+      copyText(places[r].address, addressOfPeer(*guest));
+      places[r].port = greeting.port;
+      ways[r] = std::move(*guest);
+      ++come;
+    }
+    return {};
+  }
+
+  Status missing() const {
+    std::string ranks;
+    int count = 0;
+    for (std::size_t r = 1; r < ways.size(); ++r)
+      if (!ways[r].isOpen()) {
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+        ++count;
+      }
+    return failedError((count == 1 ? "rank " : "ranks ") + ranks + (count == 1 ? " has" : " have") +
+                       " not come within " + rounded(options.seconds) + " s, expected " +
+                       std::to_string(options.size) + " ranks at " + options.address + ":" +
+                       std::to_string(options.port));
+  }
+
+  /// Every other rank.
+  Status visit() {
+    SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, 0));
+    Result<Socket> host = connectUntil(options.address, options.port, deadline);
+    if (!host.isOk())
+      return failedError("rank 0 has not come within " + rounded(options.seconds) + " s: " + host.status().message());
+    Greeting greeting;
+    greeting.magic = magic;
+    greeting.rank = options.rank;
+    greeting.size = options.size;
+    greeting.port = portOf(listening);
+    Answer answer;
+    // Rank 0 may have begun to wait later, and tells who is missing at its own deadline.
+    const Deadline patience =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds)) +
+        2 * greetingTime;
+    Status status = sendAll(*host, bytesOf(greeting), patience);
+    if (status.isOk())
+      status = receiveAll(*host, writableBytesOf(answer), patience);
+    if (!status.isOk())
+      return failedError("rank 0 was lost in the rendezvous: " + status.message());
+    if (answer.refused)
+      return failedError(textOf(answer.reason));
+    ways[0] = std::move(*host);
+    std::vector<Place> places(ways.size());
+    for (std::size_t r = 1; r < places.size(); ++r)
+      if (Status got = receiveAll(ways[0], writableBytesOf(places[r]), patience); !got.isOk())
+        return failedError("rank 0 was lost in the rendezvous: " + got.message());
+    return connectPeers(listening, places, answer.token, patience);
+  }
+
+  /// Each connects to those before it and accepts those behind it.
+  Status connectPeers(const Socket &listening, const std::vector<Place> &places, std::uint64_t token,
+                      Deadline patience) {
+    const auto own = static_cast<std::size_t>(options.rank);
+    for (std::size_t r = 1; r < own; ++r) {
+      Result<Socket> way = connectUntil(textOf(places[r].address), places[r].port, patience);
+      const Introduction introduction{token, options.rank, 0};
+      Status status = way.isOk() ? sendAll(*way, bytesOf(introduction), patience) : way.status();
+      if (!status.isOk())
+        return failedError("rank " + std::to_string(r) + " was lost in the rendezvous: " + status.message());
+      ways[r] = std::move(*way);
+    }
+    for (std::size_t come = own + 1; come < ways.size();) {
+      Result<Socket> way = acceptUntil(listening, patience);
+      if (!way.isOk())
+        return failedError("rank " + std::to_string(come) + " was lost in the rendezvous: " + way.status().message());
+      Introduction introduction;
+      if (!receiveAll(*way, writableBytesOf(introduction), std::min(patience, Clock::now() + greetingTime)).isOk() ||
+          introduction.token != token)
+        continue;
+      const auto r = static_cast<std::size_t>(introduction.rank);
+      if (r <= own || r >= ways.size() || ways[r].isOpen())
+        continue;
+      ways[r] = std::move(*way);
+      ++come;
+    }
+    return {};
+  }
+
+  const RendezvousOptions options;
+  std::vector<Socket> ways;
+  const Deadline deadline;
+};
+
+} // namespace
+
+Result<std::vector<Socket>> meet(const RendezvousOptions &options) { return Meeting(options).run(); }
+
+} // namespace sluice::socket
