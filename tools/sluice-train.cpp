@@ -3,6 +3,8 @@
 // Command line, console and signals; everything else is runtime/train. Exit codes are those of StatusCode.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/collective/process/Launch.h"
+#include "runtime/train/Fault.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Process.h"
 #include "runtime/train/Trace.h"
@@ -20,15 +22,24 @@
 using namespace sluice;
 
 static std::atomic<bool> stopRequested = false;
+/// The launcher ends the processes of a job one of which has died.
+static std::atomic<bool> terminated = false;
 
 /// The first Ctrl-C asks for an end after this step; the handler is then gone, so that the second one ends at once.
 static void onSignal(int) { stopRequested = true; }
+static void onTerminate(int) { terminated = true; }
 
 static void catchInterrupt() {
   struct sigaction action {};
   action.sa_handler = onSignal;
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
+}
+
+static void catchTermination() {
+  struct sigaction action {};
+  action.sa_handler = onTerminate;
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 static int fail(const Status &status) {
@@ -62,6 +73,9 @@ public:
       return;
     }
     elapsed += report.milliseconds / 1000;
+    if (report.evaluationLoss)
+      std::printf("\r\033[Kstep %llu/%llu  eval_loss %.5f\n", static_cast<unsigned long long>(report.step),
+                  static_cast<unsigned long long>(report.steps), *report.evaluationLoss);
     std::printf("\r\033[K%s", progressBar(report, elapsed, columns()).c_str());
     if (report.step == report.steps || !report.guard)
       std::printf("\n");
@@ -106,13 +120,24 @@ struct CommandLine {
   RanksOptions ranks;
   TrainOptions train;
   GenerateOptions generate;
+  LaunchOptions launch;
+  std::optional<Launch> launched;
+  std::unique_ptr<DelayInjector> faults;
+
+  /// Does this process print and write? One of several does not, but rank 0's.
+  bool isRoot() const { return !launched || launched->rank == 0; }
 };
 
 } // namespace
 
 static void declare(CLI::App &app, CommandLine &line) {
   app.add_option("plan", line.plan, "the plan, written by sluice-compile")->required();
-  app.add_option("--data", line.train.data, "token files, text files, quoted globs, or random:SEED");
+  app.add_option("--data", line.train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
+  app.add_option("--eval-data", line.train.evaluation.data, "data to evaluate the loss on");
+  app.add_option("--eval-every", line.train.evaluation.every, "steps between two evaluations (default: after the last)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--eval-batches", line.train.evaluation.batches, "batches of an evaluation (default: all whole ones)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--steps", line.train.steps, "steps to train")->capture_default_str();
   app.add_option("--entries", line.entries, "entry points, run in turn at each step")->capture_default_str();
   app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one");
@@ -130,6 +155,18 @@ static void declare(CLI::App &app, CommandLine &line) {
   app.add_option("--prompt", line.generate.prompt, "what they follow");
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
   app.add_option("--top-k", line.generate.topK, "draw from the k most likely tokens only");
+  app.add_option("--communicator", line.launch.communicator,
+                 "how ranks are joined: auto is one process a rank under mpirun, torchrun and srun, else local")
+      ->check(CLI::IsMember({"auto", "local", "mpi", "socket"}))
+      ->capture_default_str();
+  app.add_option("--listen", line.launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
+  app.add_option("--join-timeout", line.launch.joinSeconds, "seconds that processes wait for each other at the start")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--watchdog", line.launch.watchdogSeconds,
+                 "seconds after which a process that does nothing ends the run; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
   app.set_version_flag("--version", "sluice-train 0.1.0");
 }
@@ -154,38 +191,77 @@ static Status run(CommandLine &line) {
   line.ranks.trace = !line.trace.empty();
   if (line.train.data.empty() && line.generate.count == 0)
     return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
+  if (line.train.evaluation.data.empty() && (line.train.evaluation.every || line.train.evaluation.batches))
+    return {StatusCode::usage, "--eval-data is missing, expected a file or random:SEED"};
   // Without data there is nothing to train on: the run only generates.
   if (line.train.data.empty())
     line.train.steps = 0;
 
+  const bool isRoot = line.isRoot();
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(line.plan, line.ranks));
   if (line.generate.count > 0)
     SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), line.generate));
-  if (!line.trace.empty())
+  if (!line.trace.empty() && isRoot)
     SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, {}));
-  Console console(*ranks, line.quiet, !line.trace.empty());
+  Console console(*ranks, line.quiet || !isRoot, !line.trace.empty());
   if (line.train.data.empty())
     SLUICE_RETURN_IF_ERROR(initialize(*ranks, line.train.seed, line.train.init));
   else
     SLUICE_RETURN_IF_ERROR(train(*ranks, line.train, console));
-  if (!line.trace.empty())
+  if (!line.trace.empty() && isRoot)
     SLUICE_RETURN_IF_ERROR(writeTrace(line.trace, console.spans));
-  if (line.generate.count == 0 || stopRequested) {
+  SLUICE_ASSIGN_OR_RETURN(bool stops, ranks->agree(stopRequested));
+  if (line.generate.count == 0 || stops) {
     console.close();
     return Status::ok();
   }
-  std::fputs(line.generate.prompt.c_str(), stdout);
-  Status status = generate(*ranks, line.generate, [](std::string_view text) {
+  const auto print = [isRoot](std::string_view text) {
+    if (!isRoot)
+      return;
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
-  });
-  std::fputc('\n', stdout);
+  };
+  print(line.generate.prompt);
+  Status status = generate(*ranks, line.generate, print);
+  print("\n");
   console.close();
   return status;
 }
 
+/// Where a launcher has started this process: meets the others.
+static Status join(CommandLine &line) {
+  if (!line.launched)
+    return Status::ok();
+  catchTermination();
+  line.launch.terminated = &terminated;
+  SLUICE_ASSIGN_OR_RETURN(line.faults, readFault(std::getenv("SLUICE_FAULT"), line.launched->rank));
+  line.ranks.delays = line.faults.get();
+  line.ranks.rank = line.launched->rank;
+  SLUICE_ASSIGN_OR_RETURN(line.ranks.world, openWorld(*line.launched, line.launch));
+  return Status::ok();
+}
+
+/// Ends the run on all ranks, and says why: rank 0 does, and who cannot reach it.
+static int tell(CommandLine &line, Status status) {
+  if (!line.launched)
+    return fail(status);
+  const std::shared_ptr<World> &world = line.ranks.world;
+  if (!line.isRoot() && !status.message().starts_with("rank ")) {
+    Status named(status.code(), "rank " + std::to_string(line.launched->rank) + ": " + status.message());
+    for (const std::string &note : status.notes())
+      named.addNote(note);
+    status = std::move(named);
+  }
+  if (world)
+    world->abort(status);
+  // What is wrong before the processes have met is wrong with all of them, but for who comes twice.
+  const bool told = world ? world->isHeard(0) : status.code() == StatusCode::usage;
+  return line.isRoot() || !told ? fail(status) : static_cast<int>(status.code());
+}
+
 int main(int argc, char **argv) {
-  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process.", "sluice-train");
+  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.",
+               "sluice-train");
   CommandLine line;
   declare(app, line);
   try {
@@ -200,9 +276,16 @@ int main(int argc, char **argv) {
     return fail({StatusCode::usage, text});
   }
   catchInterrupt();
-  Status status = run(line);
+  Result<std::optional<Launch>> launched =
+      readLaunch([](const char *name) { return std::getenv(name); }, line.launch);
+  if (!launched.isOk())
+    return fail(launched.status());
+  line.launched = *launched;
+  Status status = join(line);
+  if (status.isOk())
+    status = run(line);
   if (!status.isOk())
-    return fail(status);
+    return tell(line, std::move(status));
   if (std::fflush(stdout) != 0)
     return fail(inputError("cannot write to standard output"));
   return 0;

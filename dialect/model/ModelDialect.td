@@ -34,7 +34,8 @@ def Model_FloatTensor : StaticShapeTensorOf<[F32, F64, BF16, F16]>;
 def Model_IntegerTensor : StaticShapeTensorOf<[I32, I64]>;
 def Model_BoolTensor : StaticShapeTensorOf<[UI<8>]>;
 def Model_Tensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI<8>]>;
-def Model_F32Scalar : StaticShapeTensorOf<[F32]>;
+/// Losses, norms, rates: f32, or f64 beside f64 values.
+def Model_Scalar : StaticShapeTensorOf<[F32, F64]>;
 
 class Model_AnyOp<string mnemonic, list<Trait> traits> : Op<Model_Dialect, mnemonic, traits>;
 

@@ -79,6 +79,29 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   ];
 }
 
+def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{Ops that are something else outside training (dropout is the identity).}];
+  let methods = [
+    InterfaceMethod<"Builds, before the op, what its results are outside training, and returns one value per result.",
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "evaluate", (ins "::mlir::OpBuilder &":$builder)>,
+  ];
+}
+
+def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Losses that are a mean over what is counted, the number of which differs between micro-batches and ranks.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds, before the op, the sum and the number of what is counted, as scalars of the loss's type, both divided by one
+      static number: over parts of a batch, the sum of the sums over the sum of the counts is the mean of the whole.
+      Failure where the loss is no mean.
+    }], "::llvm::FailureOr<std::pair<::mlir::Value, ::mlir::Value>>", "countApart", (ins "::mlir::OpBuilder &":$builder)>,
+  ];
+}
+
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{

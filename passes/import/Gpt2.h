@@ -7,33 +7,19 @@
 #ifndef SLUICE_PASSES_IMPORT_GPT2_H
 #define SLUICE_PASSES_IMPORT_GPT2_H
 
-#include "runtime/base/Status.h"
+#include "passes/import/HuggingFace.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/JSON.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 namespace sluice {
-
-/// What the user chooses beside the config.
-struct ImportOptions {
-  /// Rows of one rank's micro-batch.
-  std::int64_t batch = 1;
-  /// Tokens a row.
-  std::int64_t sequence = 1;
-  /// Takes the place of all the config's dropouts.
-  std::optional<double> dropout;
-};
 
 struct Gpt2Config {
   std::int64_t vocabulary = 0, positions = 0, width = 0, layers = 0, heads = 0, inner = 0;
   double epsilon = 1e-5, initializerRange = 0.02;
   /// `tanh` and `none` are forms of gelu, `relu` is relu.
   std::string activation = "tanh";
+  /// Rates of dropout: of the embeddings, of attention's probabilities, of what joins the residual path.
+  double embeddingDropout = 0, attentionDropout = 0, residualDropout = 0;
   bool tied = true, scaleAttention = true, scaleByLayer = false;
 };
 
@@ -46,10 +32,6 @@ Result<Gpt2Config> readGpt2Config(const llvm::json::Object &object, const std::s
 Result<mlir::OwningOpRef<mlir::ModuleOp>> buildGpt2(mlir::MLIRContext *context, const Gpt2Config &config,
                                                     const ImportOptions &options, llvm::StringRef name,
                                                     llvm::StringRef configText);
-
-/// Reads a config.json and builds the model of its family.
-Result<mlir::OwningOpRef<mlir::ModuleOp>> importHuggingFace(mlir::MLIRContext *context, const std::string &file,
-                                                            const ImportOptions &options);
 
 } // namespace sluice
 

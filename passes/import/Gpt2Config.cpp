@@ -175,13 +175,13 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   if (config.activation.empty())
     fields.fail("activation_function", "\"gelu_new\", \"gelu_pytorch_tanh\", \"gelu_fast\", \"gelu\" or \"relu\"",
                 activation);
-  for (llvm::StringRef field : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) {
+  for (auto [field, rate] : {std::pair("attn_pdrop", &config.attentionDropout), {"embd_pdrop", &config.embeddingDropout},
+                             {"resid_pdrop", &config.residualDropout}}) {
     // transformers' own default stands where the config is silent.
-    double dropout = fields.number(field, 0.1, true);
-    if (options.dropout.value_or(dropout) != 0 && fields.status.isOk())
-      fields.status = inputError(file + ": dropout '" + field.str() + "', expected 0 but got " +
-                                 text(json::Value(options.dropout.value_or(dropout))))
-                          .withNote("give --dropout 0 to train without dropout");
+    double given = fields.number(field, 0.1, true);
+    if (!(given < 1))
+      fields.fail(field, "a number from 0 to 1 (below 1)", object.get(field));
+    *rate = options.dropout.value_or(given);
   }
   llvm::SmallVector<llvm::StringRef> names(std::begin(withoutMeaning), std::end(withoutMeaning));
   fields.allow(names);

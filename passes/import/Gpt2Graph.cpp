@@ -8,6 +8,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace sluice;
@@ -39,6 +40,10 @@ private:
   std::int64_t batch, sequence;
   llvm::StringMap<RankedTensorType> parameters;
   Location location = builder.getUnknownLoc();
+  /// Inputs of the step that dropout draws by; null where nothing is dropped.
+  Value seed, step, row;
+  /// Keys of the dropouts, in the order of their making.
+  std::int64_t nextKey = 0;
 
   /// The module path of the source.
   Location at(llvm::StringRef path) { return NameLoc::get(builder.getStringAttr(path.empty() ? "model" : path)); }
@@ -113,6 +118,36 @@ private:
     return model::ReshapeOp::create(builder, location, tensor(shape), value).getResult();
   }
 
+  Value drop(Value x, double rate) {
+    if (!row || rate == 0)
+      return x;
+    return model::DropoutOp::create(builder, location, x, seed, step, row, builder.getF64FloatAttr(rate),
+                                    builder.getI64IntegerAttr(nextKey++))
+        .getY();
+  }
+
+  /// Causal attention by its parts, since probabilities are dropped in its midst.
+  Value droppedAttention(llvm::ArrayRef<Value> heads, double scale) {
+    auto swapped = [&](Value value) -> Value {
+      auto shape = cast<RankedTensorType>(value.getType()).getShape();
+      return model::TransposeOp::create(builder, location, tensor({shape[0], shape[2], shape[1], shape[3]}), value,
+                                        builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+    };
+    Value q = swapped(heads[0]), k = swapped(heads[1]), v = swapped(heads[2]);
+    Value scores = model::MatmulOp::create(builder, location, q, k, false, true).getResult();
+    scores = model::ScaleOp::create(builder, location, scores.getType(), scores, builder.getF64FloatAttr(scale));
+    auto index = [&](std::int64_t dim) -> Value {
+      Type type = RankedTensorType::get({sequence, sequence}, builder.getI32Type());
+      return model::IotaOp::create(builder, location, type, builder.getI64IntegerAttr(dim));
+    };
+    Value seen = model::CompareOp::create(builder, location, index(0), index(1), builder.getStringAttr("ge"));
+    Value nothing = model::ConstantOp::create(builder, location, tensor({}),
+                                              builder.getF64FloatAttr(-std::numeric_limits<double>::infinity()));
+    scores = model::SelectOp::create(builder, location, seen, scores, nothing);
+    Value weights = drop(model::SoftmaxOp::create(builder, location, scores).getY(), config.attentionDropout);
+    return swapped(model::MatmulOp::create(builder, location, weights, v).getResult());
+  }
+
   Value attention(const std::string &block, std::int64_t layer, Value x) {
     Value joined = projection(block + ".attn.c_attn", x);
     location = at(block + ".attn");
@@ -126,10 +161,13 @@ private:
     double scale = config.scaleAttention ? 1.0 / std::sqrt(static_cast<double>(size)) : 1.0;
     if (config.scaleByLayer)
       scale /= static_cast<double>(layer + 1);
-    Value out = model::AttentionOp::create(builder, location, heads[0], heads[1], heads[2],
-                                           builder.getF64FloatAttr(scale), builder.getUnitAttr())
-                    .getOut();
-    return projection(block + ".attn.c_proj", reshape(out, {batch, sequence, config.width}));
+    Value out = row && config.attentionDropout != 0
+                    ? droppedAttention(heads, scale)
+                    : model::AttentionOp::create(builder, location, heads[0], heads[1], heads[2],
+                                                 builder.getF64FloatAttr(scale), builder.getUnitAttr(), IntegerAttr())
+                          .getOut();
+    Value joinedHeads = reshape(out, {batch, sequence, config.width});
+    return drop(projection(block + ".attn.c_proj", joinedHeads), config.residualDropout);
   }
 
   Value activate(const std::string &name, Value x) {
@@ -151,7 +189,7 @@ private:
     builder.createBlock(&region.getBody());
     Value attended = add(name, attention(name, layer, norm(name + ".ln_1", x)), x);
     Value wide = projection(name + ".mlp.c_fc", norm(name + ".ln_2", attended));
-    Value narrow = projection(name + ".mlp.c_proj", activate(name + ".mlp.act", wide));
+    Value narrow = drop(projection(name + ".mlp.c_proj", activate(name + ".mlp.act", wide)), config.residualDropout);
     Value out = add(name, narrow, attended);
     model::YieldOp::create(builder, location, ValueRange{out});
     return region.getResults()[0];
@@ -167,7 +205,7 @@ private:
                                          builder.getDenseI64ArrayAttr({sequence, config.width}),
                                          builder.getDenseI64ArrayAttr({1, 1}))
                       .getResult();
-    Value x = add("wpe", words, positions);
+    Value x = drop(add("wpe", words, positions), config.embeddingDropout);
     for (std::int64_t layer = 0; layer < config.layers; ++layer)
       x = block(layer, x);
     x = norm("ln_f", x);
@@ -191,9 +229,22 @@ private:
     return made;
   }
 
+  void addStepInputs(func::FuncOp function) {
+    Type scalar = RankedTensorType::get({}, builder.getI64Type());
+    for (auto [name, value] : {std::pair("seed", &seed), {"step", &step}, {"row", &row}}) {
+      auto attributes = builder.getDictionaryAttr(builder.getNamedAttr("model.input", builder.getStringAttr(name)));
+      unsigned index = function.getNumArguments();
+      (void)function.insertArgument(index, scalar, attributes, location);
+      *value = function.getArgument(index);
+    }
+  }
+
   void buildTrainStep() {
     func::FuncOp made = function("train_step", "train", {"tokens", "targets"}, tensor({}), "loss");
+    if (config.embeddingDropout != 0 || config.attentionDropout != 0 || config.residualDropout != 0)
+      addStepInputs(made);
     Value logits = forward(made.getArgument(0));
+    seed = step = row = Value();
     location = at("loss");
     Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
                                                builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100))

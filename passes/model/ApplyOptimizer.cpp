@@ -21,25 +21,35 @@ public:
       : function(function), recipe(recipe), builder(function.getContext(), &recorder), location(function.getLoc()),
         scalar(RankedTensorType::get({}, builder.getF32Type())) {}
 
-  unsigned run() {
+  unsigned run(const llvm::StringSet<> &withoutDecay) {
     Block &body = function.getBody().front();
     Operation *terminator = body.getTerminator();
     llvm::StringMap<Value> gradientOf;
     llvm::SmallVector<Value> gradients;
     builder.setInsertionPoint(terminator);
+    auto module = function->getParentOfType<ModuleOp>();
     for (auto gradient : llvm::to_vector(body.getOps<model::GradientOp>())) {
-      Value value = widened(gradient.getMean());
+      // The optimizer adds in the parameter's precision.
+      auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(module, gradient.getParameterAttr());
+      Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
+      if (element.isF64())
+        scalar = scalar.clone(element);
+      Value value = inElement(gradient.getMean(), element);
       gradientOf[gradient.getParameter()] = value;
       gradients.push_back(value);
     }
-    lr = addInput(scalar, "lr");
-    step = addInput(RankedTensorType::get({}, builder.getI64Type()), "step");
+    lr = addInput(function, scalar, "lr");
+    step = findInput(function, "step");
+    if (!step)
+      step = addInput(function, RankedTensorType::get({}, builder.getI64Type()), "step");
 
     Value loss = terminator->getOperand(0);
+    if (terminator->getNumOperands() == 2)
+      loss = divideByCount(terminator);
     bool clips = recipe.has("gradient.clip_norm");
     FloatAttr p = builder.getF64FloatAttr(clips ? recipe.number("gradient.clip_type") : 2.0);
     Value sum = model::PowerSumOp::create(builder, location, TypeRange{scalar}, ValueRange(gradients), p).getResult();
-    Value norm = model::NormRootOp::create(builder, location, scalar, sum, p).getNorm();
+    Value norm = unscaled(model::NormRootOp::create(builder, location, scalar, sum, p).getNorm());
     if (clips)
       coefficient = model::ClipCoefficientOp::create(builder, location, scalar, norm,
                                                      builder.getF64FloatAttr(recipe.number("gradient.clip_norm")))
@@ -47,15 +57,15 @@ public:
     else
       coefficient =
           model::ConstantOp::create(builder, location, scalar, builder.getF64FloatAttr(1.0)).getResult();
+    coefficient = unscaled(coefficient);
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
     guard = model::AllFiniteOp::create(builder, location, TypeRange{flag}, ValueRange{loss, norm}).getGuard();
 
     unsigned updates = 0;
-    noDecay = recipe.strings("optimizer.no_decay");
-    for (auto parameter : function->getParentOfType<ModuleOp>().getOps<model::ParameterOp>())
+    for (auto parameter : module.getOps<model::ParameterOp>())
       if (Value gradient = gradientOf.lookup(parameter.getSymName())) {
         location = parameter.getLoc();
-        update(parameter, gradient);
+        update(parameter, gradient, !withoutDecay.contains(parameter.getSymName()));
         ++updates;
       }
 
@@ -76,21 +86,38 @@ private:
   Location location;
   RankedTensorType scalar;
   Value lr, step, coefficient, guard;
-  std::vector<std::string> noDecay;
+  /// The mean number of what the losses count, where gradients are those of sums; else null.
+  Value count;
 
-  /// The optimizer adds in the parameters' precision.
-  Value widened(Value gradient) {
-    auto type = cast<RankedTensorType>(gradient.getType());
-    if (type.getElementTypeBitWidth() >= 32)
-      return gradient;
-    return model::CastOp::create(builder, gradient.getLoc(), type.clone(builder.getF32Type()), gradient).getResult();
+  Value inElement(Value value, Type element) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getElementType() == element
+               ? value
+               : model::CastOp::create(builder, value.getLoc(), type.clone(element), value).getResult();
   }
 
-  Value addInput(Type type, llvm::StringRef name) {
-    unsigned index = function.getNumArguments();
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(names::input, builder.getStringAttr(name)));
-    (void)function.insertArgument(index, type, attributes, function.getLoc());
-    return function.getArgument(index);
+  /// The mean over all that is counted in the step, in place of the mean of sums.
+  Value divideByCount(Operation *terminator) {
+    Value mean = terminator->getOperand(1);
+    Value loss = model::DivideOp::create(builder, location, terminator->getOperand(0), mean).getResult();
+    count = inElement(mean, scalar.getElementType());
+    terminator->setOperand(0, loss);
+    terminator->eraseOperand(1);
+    (void)function.eraseResult(1);
+    return loss;
+  }
+
+  /// A number that is linear in the gradients, without the factors that they carry.
+  Value unscaled(Value value) {
+    if (count)
+      value = model::DivideOp::create(builder, location, value, count).getResult();
+    if (Value scale = findInput(function, "loss_scale"))
+      value = model::DivideOp::create(builder, location, value, inElement(scale, scalar.getElementType())).getResult();
+    else if (recipe.has("precision.loss_scale"))
+      value = model::ScaleOp::create(builder, location, scalar, value,
+                                     builder.getF64FloatAttr(1 / recipe.number("precision.loss_scale")))
+                  .getResult();
+    return value;
   }
 
   void returnAlso(Value value, llvm::StringRef name) {
@@ -112,10 +139,9 @@ private:
                            state.empty() ? StringAttr() : builder.getStringAttr(state), value);
   }
 
-  void update(model::ParameterOp parameter, Value gradient) {
+  void update(model::ParameterOp parameter, Value gradient, bool decays) {
     std::string name = recipe.string("optimizer.name");
     auto number = [&](llvm::StringRef key) { return builder.getF64FloatAttr(recipe.number(key)); };
-    bool decays = llvm::none_of(noDecay, [&](llvm::StringRef glob) { return matchesGlob(glob, parameter.getSymName()); });
     // What a module without a resolved recipe lacks is torch's default of the optimizer.
     double decay = recipe.has("optimizer.weight_decay") ? recipe.number("optimizer.weight_decay")
                                                         : (name == "adamw" ? 0.01 : 0.0);
@@ -158,14 +184,17 @@ private:
 struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass> {
   void runOnOperation() override {
     RecipeView recipe(getOperation());
-    for (func::FuncOp function : entryFunctions(getOperation(), "train")) {
+    auto withoutDecay = parametersNamedBy(getOperation(), "optimizer.no_decay");
+    if (failed(withoutDecay))
+      return signalPassFailure();
+    for (func::FuncOp function : entryFunctions(getOperation(), entries::train)) {
       if (hasPhase(function, phases::update))
         continue;
       if (function.getBody().front().getOps<model::GradientOp>().empty()) {
         function.emitError("'@") << function.getName() << "' without gradients, expected a differentiated function";
         return signalPassFailure();
       }
-      updates += Update(function, recipe).run();
+      updates += Update(function, recipe).run(*withoutDecay);
     }
   }
 };

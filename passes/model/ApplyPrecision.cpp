@@ -64,8 +64,8 @@ struct Converter {
         if (!widest || element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
           widest = element;
     for (OpOperand &operand : op.getOpOperands())
-      if (before[operand.getOperandNumber()] == from && elementOf(operand.get()) == to && widest == from)
-        operand.set(castTo(builder, operand.get(), from, &op));
+      if (before[operand.getOperandNumber()] == from && elementOf(operand.get()) != widest)
+        operand.set(castTo(builder, operand.get(), widest, &op));
   }
 
   LogicalResult convert(Operation &op, llvm::DenseMap<Value, Type> &elementBefore) {
@@ -76,6 +76,13 @@ struct Converter {
       elementBefore[result] = elementOf(result);
 
     if (auto read = dyn_cast<model::ReadOp>(op)) {
+      auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op.getParentOfType<ModuleOp>(),
+                                                                                read.getParameterAttr());
+      // A state has the type of the statistics that are added to it.
+      if (parameter && parameter.isState()) {
+        setType(read.getValue(), parameter.getType());
+        return success();
+      }
       if (elementOf(read.getValue()) == from)
         setType(read.getValue(), withElement(read.getValue().getType(), to));
       return success();
@@ -124,27 +131,47 @@ struct Converter {
       else if (failed(convert(op, elementBefore)))
         return failure();
     }
-    Operation *terminator = body.getTerminator();
-    OpBuilder builder(terminator);
-    for (auto [operand, type] : llvm::zip(terminator->getOpOperands(), function.getResultTypes()))
-      if (operand.get().getType() != type)
-        operand.set(castTo(builder, operand.get(), cast<ShapedType>(type).getElementType(),
-                          operand.get().getDefiningOp()));
     return success();
   }
 };
 
+/// Float results of the function have the element type `output`; losses have no less than f32.
+void castResults(func::FuncOp function, Type output) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  bool hasLoss = textAttribute(function, names::entry) != entries::forward;
+  llvm::SmallVector<Type> types;
+  for (auto [operand, declared] : llvm::zip(terminator->getOpOperands(), function.getResultTypes())) {
+    Type type = declared;
+    if (cast<ShapedType>(type).getElementType().isF32() && !(hasLoss && output.getIntOrFloatBitWidth() < 32))
+      type = withElement(type, output);
+    if (operand.get().getType() != type)
+      operand.set(castTo(builder, operand.get(), cast<ShapedType>(type).getElementType(),
+                         operand.get().getDefiningOp()));
+    types.push_back(type);
+  }
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
+}
+
 struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass> {
   void runOnOperation() override {
-    Builder builder(&getContext());
-    std::string compute = RecipeView(getOperation()).string("precision.compute");
-    if (compute != "bf16")
-      return;
+    RecipeView recipe(getOperation());
+    auto named = [&](llvm::StringRef key) { return elementNamed(&getContext(), recipe.string(key)); };
+    Type single = Float32Type::get(&getContext()), compute = named("precision.compute");
+    for (auto parameter : getOperation().getOps<model::ParameterOp>())
+      if (cast<RankedTensorType>(parameter.getType()).getElementType() == single) {
+        Type kept = named("precision.parameter"), statistics = compute.isF64() ? compute : single;
+        parameter.setType(cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
+      }
     for (func::FuncOp function : entryFunctions(getOperation())) {
-      Converter converter{builder.getF32Type(), builder.getBF16Type()};
-      if (failed(converter.convert(function)))
+      // What has phases has its types.
+      if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
+        continue;
+      Converter converter{single, compute};
+      if (compute != single && failed(converter.convert(function)))
         return signalPassFailure();
       changed += converter.changed;
+      castResults(function, named("precision.output"));
     }
   }
 };

@@ -2,6 +2,10 @@
 
 #include "passes/model/Common.h"
 
+#include "passes/recipe/RecipeAttr.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 
 llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, llvm::StringRef kind) {
@@ -12,6 +16,53 @@ llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, llvm::St
       functions.push_back(function);
   }
   return functions;
+}
+
+llvm::FailureOr<llvm::StringSet<>> sluice::parametersNamedBy(ModuleOp module, llvm::StringRef key) {
+  llvm::StringSet<> names;
+  for (const std::string &glob : RecipeView(module).strings(key)) {
+    bool isUsed = false;
+    for (auto parameter : module.getOps<model::ParameterOp>()) {
+      bool isNamed = matchesGlob(glob, parameter.getSymName());
+      if (ArrayAttr aliases = parameter.getAliasesAttr())
+        for (auto alias : aliases.getAsRange<StringAttr>())
+          isNamed |= matchesGlob(glob, alias.getValue());
+      if (isNamed)
+        names.insert(parameter.getSymName());
+      isUsed |= isNamed;
+    }
+    if (!isUsed) {
+      module.emitError("'") << key << "', expected globs that match a parameter but got '" << glob << "', which matches none";
+      return failure();
+    }
+  }
+  return names;
+}
+
+Type sluice::elementNamed(MLIRContext *context, llvm::StringRef name) {
+  Builder builder(context);
+  return llvm::StringSwitch<Type>(name)
+      .Case("bf16", builder.getBF16Type())
+      .Case("f16", builder.getF16Type())
+      .Case("f64", builder.getF64Type())
+      .Default(builder.getF32Type());
+}
+
+bool sluice::isStepInput(llvm::StringRef name) { return name == "seed" || name == "step" || name == "row"; }
+
+Value sluice::findInput(func::FuncOp function, llvm::StringRef name) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto input = function.getArgAttrOfType<StringAttr>(i, names::input); input && input.getValue() == name)
+      return function.getArgument(i);
+  return {};
+}
+
+Value sluice::addInput(func::FuncOp function, Type type, llvm::StringRef name) {
+  Builder builder(function.getContext());
+  unsigned index = function.getNumArguments();
+  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(names::input, builder.getStringAttr(name)));
+  (void)function.insertArgument(index, type, attributes, function.getLoc());
+  return function.getArgument(index);
 }
 
 llvm::StringRef sluice::textAttribute(Operation *op, llvm::StringRef name) {

@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 
@@ -21,10 +22,22 @@ inline constexpr llvm::StringLiteral output = "model.output";
 inline constexpr llvm::StringLiteral block = "model.block";
 inline constexpr llvm::StringLiteral checkpoint = "model.checkpoint";
 inline constexpr llvm::StringLiteral phase = "model.phase";
+/// Which time the model runs the op's outermost block, from 0; absent: the first.
+inline constexpr llvm::StringLiteral pass = "model.pass";
 inline constexpr llvm::StringLiteral id = "model.id";
 inline constexpr llvm::StringLiteral ids = "model.ids";
 inline constexpr llvm::StringLiteral unsharded = "model.unsharded";
 } // namespace names
+
+/// Values of model.entry.
+namespace entries {
+/// A loss to train on.
+inline constexpr llvm::StringLiteral train = "train";
+/// A loss that is only looked at.
+inline constexpr llvm::StringLiteral eval = "eval";
+/// Run as it is.
+inline constexpr llvm::StringLiteral forward = "forward";
+} // namespace entries
 
 /// Values of model.phase, in their order.
 namespace phases {
@@ -36,6 +49,19 @@ inline constexpr llvm::StringLiteral update = "update";
 
 /// Entry functions of the module itself (not of nested ones), in order; of one kind where `kind` is not empty.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module, llvm::StringRef kind = {});
+
+/// The parameters that the list of globs under `key` names, by one of their names. A glob that names none is an error.
+llvm::FailureOr<llvm::StringSet<>> parametersNamedBy(mlir::ModuleOp module, llvm::StringRef key);
+
+/// The element type that a recipe names.
+mlir::Type elementNamed(mlir::MLIRContext *context, llvm::StringRef name);
+
+/// Inputs that say which step this is, and which of its rows: `seed`, `step`, `row`.
+bool isStepInput(llvm::StringRef name);
+/// The argument of that input; null where there is none.
+mlir::Value findInput(mlir::func::FuncOp function, llvm::StringRef name);
+/// Appends an input.
+mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name);
 
 /// The text of a string attribute, empty where there is none.
 llvm::StringRef textAttribute(mlir::Operation *op, llvm::StringRef name);

@@ -5,7 +5,6 @@
 #include "passes/recipe/RecipeAttr.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -16,15 +15,6 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
-
-Type elementNamed(MLIRContext *context, llvm::StringRef name) {
-  Builder builder(context);
-  return llvm::StringSwitch<Type>(name)
-      .Case("bf16", builder.getBF16Type())
-      .Case("f16", builder.getF16Type())
-      .Case("f64", builder.getF64Type())
-      .Default(builder.getF32Type());
-}
 
 /// The derivative of one train function.
 class TrainDerivative {
@@ -46,11 +36,8 @@ public:
     tagForward();
 
     builder.setInsertionPoint(terminator);
-    Value mean = model::StepMeanOp::create(builder, loss.getLoc(), loss.getType(), loss).getMean();
-    double seed = 1.0 / static_cast<double>(recipe.integer("gradient.microbatches"));
-    Value cotangent =
-        model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(seed)).getResult();
-    reverse.accumulate(loss, cotangent);
+    llvm::SmallVector<Value> means = meansOf(terminator, builder);
+    reverse.accumulate(loss, seedOf(loss));
     tagMade(lossOp, phases::loss);
 
     reverse.takeLeaf = [&](Value leaf, Value gradient) { addToParameter(leaf, gradient); };
@@ -60,9 +47,17 @@ public:
     };
     if (failed(reverse.run(forward)))
       return failure();
-    terminator->setOperand(0, mean);
+    terminator->setOperands(means);
     eraseDead(made);
     return success();
+  }
+
+  /// The means over the step of the loss, and of what it counts.
+  static llvm::SmallVector<Value> meansOf(Operation *terminator, OpBuilder &builder) {
+    llvm::SmallVector<Value> means;
+    for (Value value : terminator->getOperands())
+      means.push_back(model::StepMeanOp::create(builder, value.getLoc(), value.getType(), value).getMean());
+    return means;
   }
 
   unsigned gradients = 0;
@@ -73,6 +68,7 @@ private:
     Operation *firstUser = nullptr;
     Value gradient;
     bool done = false;
+    bool isDouble = false;
   };
 
   func::FuncOp function;
@@ -85,6 +81,20 @@ private:
   llvm::SmallVector<Operation *> made;
   llvm::MapVector<StringAttr, Parameter> parameters;
 
+  /// The cotangent of a micro-batch's loss: its part in the step, times the scale that keeps small gradients in range.
+  Value seedOf(Value loss) {
+    double part = 1.0 / static_cast<double>(recipe.integer("gradient.microbatches"));
+    bool isDynamic = recipe.string("precision.loss_scale") == "dynamic";
+    if (recipe.has("precision.loss_scale") && !isDynamic)
+      part *= recipe.number("precision.loss_scale");
+    Value seed =
+        model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part)).getResult();
+    if (!isDynamic)
+      return seed;
+    Value scale = addInput(function, loss.getType(), "loss_scale");
+    return model::MultiplyOp::create(builder, loss.getLoc(), loss.getType(), seed, scale).getResult();
+  }
+
   void findParameters() {
     auto module = function->getParentOfType<ModuleOp>();
     for (Operation *op : forward) {
@@ -92,9 +102,10 @@ private:
       if (!read || read.getState())
         continue;
       auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(module, read.getParameterAttr());
-      if (!parameter || parameter.getFrozen())
+      if (!parameter || parameter.getFrozen() || parameter.isState())
         continue;
-      parameters[parameter.getSymNameAttr()];
+      parameters[parameter.getSymNameAttr()].isDouble =
+          cast<RankedTensorType>(parameter.getType()).getElementType().isF64();
       reverse.addLeaf(read.getValue());
     }
     for (Operation *op : forward)
@@ -118,8 +129,9 @@ private:
     for (Operation *op : recorder.made) {
       op->setAttr(names::phase, builder.getStringAttr(phase));
       op->setAttr(names::block, builder.getStringAttr(textAttribute(source, names::block)));
-      if (Attribute checkpoint = source->getAttr(names::checkpoint))
-        op->setAttr(names::checkpoint, checkpoint);
+      for (llvm::StringRef name : {names::checkpoint, names::pass})
+        if (Attribute attribute = source->getAttr(name))
+          op->setAttr(name, attribute);
       made.push_back(op);
     }
     recorder.made.clear();
@@ -146,10 +158,17 @@ private:
       if (it == parameters.end() || it->second.firstUser != op || it->second.done)
         continue;
       it->second.done = true;
-      if (!it->second.gradient)
+      Value gradient = it->second.gradient;
+      if (!gradient)
         continue;
-      model::GradientOp::create(builder, it->second.gradient.getLoc(), it->second.gradient.getType(),
-                                FlatSymbolRefAttr::get(it->first), it->second.gradient);
+      Type element = elementNamed(builder.getContext(), recipe.string("precision.reduce"));
+      auto type = cast<RankedTensorType>(gradient.getType());
+      // Parameters that the model has in f64 keep f64 gradients.
+      bool isKept = element.isF32() && it->second.isDouble && type.getElementType().isF64();
+      if (type.getElementType() != element && !isKept)
+        gradient = model::CastOp::create(builder, gradient.getLoc(), type.clone(element), gradient).getResult();
+      model::GradientOp::create(builder, gradient.getLoc(), gradient.getType(), FlatSymbolRefAttr::get(it->first),
+                                gradient);
       ++gradients;
     }
   }
@@ -162,15 +181,37 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
     for (func::FuncOp function : entryFunctions(getOperation())) {
       if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
         continue;
-      if (textAttribute(function, names::entry) != "train") {
+      if (textAttribute(function, names::entry) != entries::train) {
         for (Operation &op : function.getBody().front().without_terminator())
           op.setAttr(names::phase, builder.getStringAttr(phases::forward));
+        if (textAttribute(function, names::entry) == entries::eval)
+          meanLoss(function);
         continue;
       }
       TrainDerivative derivative(function, recipe);
       if (failed(derivative.run()))
         return signalPassFailure();
       gradients += derivative.gradients;
+    }
+  }
+
+  /// An evaluation returns the mean of its loss over the ranks.
+  static void meanLoss(func::FuncOp function) {
+    Operation *terminator = function.getBody().front().getTerminator();
+    InsertionRecorder recorder;
+    OpBuilder builder(terminator, &recorder);
+    llvm::SmallVector<Value> means = TrainDerivative::meansOf(terminator, builder);
+    if (means.size() == 2) {
+      means[0] = model::DivideOp::create(builder, function.getLoc(), means[0], means[1]).getResult();
+      means.pop_back();
+      terminator->setOperands(means);
+      (void)function.eraseResult(1);
+    } else {
+      terminator->setOperands(means);
+    }
+    for (Operation *op : recorder.made) {
+      op->setAttr(names::phase, builder.getStringAttr(phases::update));
+      op->setAttr(names::block, builder.getStringAttr(""));
     }
   }
 };

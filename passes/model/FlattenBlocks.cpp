@@ -3,6 +3,9 @@
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
 namespace sluice {
 #define GEN_PASS_DEF_FLATTENBLOCKS
 #include "passes/model/Passes.h.inc"
@@ -20,18 +23,27 @@ std::string join(llvm::StringRef path, llvm::StringRef name) {
 struct Flattener {
   unsigned inlined = 0;
   unsigned checkpoints = 0;
+  /// How often each outermost block has been met, and which time this is.
+  llvm::StringMap<std::int64_t> met;
+  std::int64_t pass = 0;
 
   /// Ops of `block` stand in the module `path` and the checkpoint region `checkpoint`.
   void flatten(Block &block, const std::string &path, const std::string &checkpoint) {
     Builder builder(block.getParentOp()->getContext());
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto inner = dyn_cast<model::BlockOp>(op)) {
+        if (path.empty())
+          pass = met[inner.getName()]++;
         dissolve(&op, inner.getBody().front(), join(path, inner.getName()), checkpoint);
+        if (path.empty())
+          pass = 0;
       } else if (auto inner = dyn_cast<model::CheckpointOp>(op)) {
         dissolve(&op, inner.getBody().front(), path, join(checkpoint, std::to_string(checkpoints++)));
       } else if (!op.hasTrait<OpTrait::IsTerminator>()) {
         if (!op.hasAttr(names::block))
           op.setAttr(names::block, builder.getStringAttr(path));
+        if (pass > 0 && !op.hasAttr(names::pass))
+          op.setAttr(names::pass, builder.getI64IntegerAttr(pass));
         if (!checkpoint.empty() && !op.hasAttr(names::checkpoint))
           op.setAttr(names::checkpoint, builder.getStringAttr(checkpoint));
       }
@@ -49,6 +61,42 @@ struct Flattener {
   }
 };
 
+/// Where blocks run several times, the ops between them belong to a time as well: to the latest that they depend on, or
+/// the earliest that depends on them.
+void numberPasses(func::FuncOp function) {
+  llvm::DenseMap<Operation *, std::int64_t> passes;
+  llvm::SmallVector<Operation *> between;
+  auto isNumbered = [](Operation *op) { return op && !textAttribute(op, names::block).empty(); };
+  auto set = [&](Operation *op, std::int64_t pass) {
+    passes[op] = pass;
+    if (pass > 0)
+      op->setAttr(names::pass, Builder(op->getContext()).getI64IntegerAttr(pass));
+  };
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    if (isNumbered(&op)) {
+      auto pass = op.getAttrOfType<IntegerAttr>(names::pass);
+      passes[&op] = pass ? pass.getInt() : 0;
+      continue;
+    }
+    std::int64_t latest = -1;
+    for (Value operand : op.getOperands())
+      if (auto found = passes.find(operand.getDefiningOp()); found != passes.end())
+        latest = std::max(latest, found->second);
+    if (latest >= 0)
+      set(&op, latest);
+    else
+      between.push_back(&op);
+  }
+  for (Operation *op : llvm::reverse(between)) {
+    std::int64_t earliest = -1;
+    for (Operation *user : op->getUsers())
+      if (auto found = passes.find(user); found != passes.end())
+        earliest = earliest < 0 ? found->second : std::min(earliest, found->second);
+    set(op, std::max<std::int64_t>(earliest, 0));
+  }
+}
+
 struct FlattenBlocksPass : sluice::impl::FlattenBlocksBase<FlattenBlocksPass> {
   void runOnOperation() override {
     for (func::FuncOp function : entryFunctions(getOperation()))
@@ -61,5 +109,7 @@ struct FlattenBlocksPass : sluice::impl::FlattenBlocksBase<FlattenBlocksPass> {
 unsigned sluice::flattenBlocks(func::FuncOp function) {
   Flattener flattener;
   flattener.flatten(function.getBody().front(), "", "");
+  if (llvm::any_of(flattener.met, [](const auto &block) { return block.second > 1; }))
+    numberPasses(function);
   return flattener.inlined;
 }

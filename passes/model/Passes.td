@@ -12,15 +12,44 @@ def VerifyInput : Pass<"model-verify-input", "::mlir::ModuleOp"> {
   let summary = "finds what cannot be compiled, before anything is changed";
   let description = [{
     Changes nothing. An error for: a recipe with unknown keys or values; a module without entry function; an entry kind
-    other than `train` and `forward`; arguments and results without names or with one name twice; a train entry whose
-    one result is no f32 scalar; ops that answer no rule; a read of a state, a write or a gradient, which only passes
+    other than `train`, `eval` and `forward`; arguments and results without names or with one name twice; inputs `seed`,
+    `step`, `row` that are no i64 scalars; a train or eval entry whose one result is no f32 scalar; ops that answer no rule; a read of a state, a write or a gradient, which only passes
     make.
+  }];
+}
+
+def MakeEvaluation : Pass<"model-make-evaluation", "::mlir::ModuleOp"> {
+  let summary = "makes the entry point eval_step of train_step";
+  let description = [{
+    `@eval_step`, of kind `eval`, is the forward of `@train_step` with every op as it is outside training (dropout is the
+    identity): the loss, its mean over the ranks. Inputs that only training needs are gone. A module that has an
+    `eval_step`, or no `train_step`, is left alone.
   }];
 }
 
 //===----------------------------------------------------------------------===//
 // Phase prepare
 //===----------------------------------------------------------------------===//
+
+def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
+  let summary = "marks the parameters that the recipe freezes";
+  let description = [{
+    Parameters that a glob of `parameters.frozen` names (by their own name or an alias) become `frozen`: they get no
+    gradient, no reduction, no optimizer state, and are sharded and gathered as before. A glob that matches nothing is an
+    error.
+  }];
+  let statistics = [Statistic<"frozen", "parameters-frozen", "Number of parameters frozen">];
+}
+
+def CountLoss : Pass<"model-count-loss", "::mlir::ModuleOp"> {
+  let summary = "takes losses and what they count apart";
+  let description = [{
+    Under `loss.mean = "tokens"` the loss of a train or eval function becomes a sum, and the function returns the number
+    of targets that the sum is over, both divided by one static number. The update divides loss and gradients by that
+    number's mean over micro-batches and ranks. A loss that is no mean over counted targets is an error. Under `"rank"`
+    nothing changes.
+  }];
+}
 
 def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
   let summary = "inlines blocks and checkpoint regions; each op then names its own";
@@ -40,12 +69,13 @@ def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
 }
 
 def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
-  let summary = "gives forward its compute precision";
+  let summary = "gives parameters, forward and results their precision";
   let description = [{
-    Under `precision.compute = "bf16"`: reads of f32 parameters give bf16, float inputs are cast, and every op's result
+    f32 parameters become those of `precision.parameter`. Under `precision.compute = "bf16"` (likewise `"f16"`, `"f64"`):
+    reads of f32 parameters give bf16, float inputs are cast, and every op's result
     types follow (inferred anew; where an op infers none, the element type of its first float operand). Ops that keep
-    their types keep them; operands of one element type that come to differ are cast to the wider one; results of the
-    function are cast back to the function's types. Under `"f32"` nothing changes.
+    their types keep them; operands of one element type that come to differ are cast to the wider one. f32 results of the
+    function become those of `precision.output`, losses no less than f32.
     ```mlir
     %w = model.read @w : tensor<4x4xf32>
     ==>

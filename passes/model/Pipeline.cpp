@@ -2,10 +2,15 @@
 
 #include "passes/model/Passes.h"
 
-void sluice::buildInput(mlir::OpPassManager &manager) { manager.addPass(createVerifyInput()); }
+void sluice::buildInput(mlir::OpPassManager &manager) { 
+  manager.addPass(createVerifyInput());
+  manager.addPass(createMakeEvaluation());
+}
 
 void sluice::buildPrepare(mlir::OpPassManager &manager) {
+  manager.addPass(createFreezeParameters());
   manager.addPass(createFlattenBlocks());
+  manager.addPass(createCountLoss());
   manager.addPass(createApplyPrecision());
   // Before anything is differentiated: a recomputed value must have the bits of the first one.
   manager.addPass(createFuse());

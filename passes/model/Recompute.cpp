@@ -28,7 +28,8 @@ public:
   Regions(func::FuncOp function, llvm::StringRef policy) : function(function), policy(policy) {}
 
   void run() {
-    llvm::MapVector<StringAttr, Group> groups;
+    // Each time that a block runs is a group of its own.
+    llvm::MapVector<std::pair<StringAttr, Attribute>, Group> groups;
     Builder builder(function.getContext());
     for (Operation &op : function.getBody().front().without_terminator()) {
       llvm::StringRef key = keyOf(&op);
@@ -36,13 +37,13 @@ public:
         continue;
       llvm::StringRef phase = textAttribute(&op, names::phase);
       if (phase == phases::forward)
-        groups[builder.getStringAttr(key)].forward.push_back(&op);
+        groups[{builder.getStringAttr(key), op.getAttr(names::pass)}].forward.push_back(&op);
       else if (phase == phases::backward)
-        groups[builder.getStringAttr(key)].backward.push_back(&op);
+        groups[{builder.getStringAttr(key), op.getAttr(names::pass)}].backward.push_back(&op);
     }
     for (auto &[key, group] : groups)
       if (!group.backward.empty())
-        make(key.getValue(), group);
+        make(key.first.getValue(), group);
   }
 
   unsigned regions = 0, recomputed = 0;

@@ -25,7 +25,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr(names::entry)) {
         function.emitError("function '@") << function.getName()
-                                          << "' without 'model.entry', expected \"train\" or \"forward\"";
+                                          << "' without 'model.entry', expected \"train\", \"eval\" or \"forward\"";
         return signalPassFailure();
       }
       hasEntry = true;
@@ -70,31 +70,53 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return success();
   }
 
+  /// Names that the trainer gives a meaning to.
+  static LogicalResult verifyStepInputs(func::FuncOp function) {
+    auto integer = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, names::input).getValue();
+      if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
+        return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
+                                             << ", a number of the step, but got " << function.getArgumentTypes()[i];
+      if (textAttribute(function, names::entry) == entries::train)
+        for (llvm::StringRef taken : {"lr", "loss_scale"})
+          if (name == taken)
+            return function.emitError("argument ") << i << " of '@" << function.getName() << "', expected another name "
+                                                   << "than '" << taken << "', which the update takes";
+    }
+    return success();
+  }
+
   static LogicalResult verifyFunction(func::FuncOp function) {
     llvm::StringRef kind = textAttribute(function, names::entry);
-    if (kind != "train" && kind != "forward")
+    bool hasLoss = kind == entries::train || kind == entries::eval;
+    if (!hasLoss && kind != entries::forward)
       return function.emitError("'model.entry' of '@")
-             << function.getName() << "', expected \"train\" or \"forward\" but got " << function->getAttr(names::entry);
+             << function.getName() << "', expected \"train\", \"eval\" or \"forward\" but got " << function->getAttr(names::entry);
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
       return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
     if (failed(verifyNames(function)))
       return failure();
-    if (kind == "train") {
-      for (llvm::StringRef taken : {"lr", "step"})
-        for (unsigned i = 0; i < function.getNumArguments(); ++i)
-          if (function.getArgAttrOfType<StringAttr>(i, names::input).getValue() == taken)
-            return function.emitError("argument ") << i << " of '@" << function.getName() << "', expected another name "
-                                                   << "than '" << taken << "', which the update takes";
+    if (failed(verifyStepInputs(function)))
+      return failure();
+    if (hasLoss) {
       auto scalar = RankedTensorType::get({}, Float32Type::get(function.getContext()));
       if (function.getNumResults() != 1 || function.getResultTypes()[0] != scalar)
-        return function.emitError("results of the train entry point '@")
-               << function.getName() << "', expected one loss of type " << scalar << " but got "
+        return function.emitError("results of the ")
+               << kind << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
                << function.getFunctionType();
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
         return op->emitError("read of the state '") << *read.getState() << "', expected none before the update is made";
+      if (auto write = dyn_cast<model::WriteOp>(op)) {
+        auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op, write.getParameterAttr());
+        if (write.getState() || !parameter || !parameter.isState())
+          return op->emitError("write of '@") << write.getParameter() << "', expected a parameter declared as 'state' but got "
+                                              << "one that the optimizer updates";
+        isStructure = true;
+      }
       if (!isStructure && !isa<KernelOpInterface>(op))
         return op->emitError("op '") << op->getName() << "' in an entry point, expected an op of the model dialect that "
                                      << "computes";

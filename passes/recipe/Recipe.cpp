@@ -44,7 +44,30 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
   auto inBounds = [&](double v) {
     return (key.openBelow ? v > key.least : v >= key.least) && v <= key.most;
   };
+  if (auto *table = std::get_if<RecipeTable>(&value)) {
+    RecipeKey element = key;
+    element.kinds = key.tableKinds;
+    // A table is read value by value; each has its say in the default.
+    element.defaultValue = std::string();
+    // A name twice, by a table in a table.
+    for (std::size_t i = 0; i < table->entries.size(); ++i)
+      if (table->entries[i].name.empty() || (i > 0 && table->entries[i].name == table->entries[i - 1].name))
+        return false;
+    return key.kinds & recipeTable &&
+           std::all_of(table->entries.begin(), table->entries.end(),
+                       [&](RecipeTableEntry &entry) { return normalize(element, entry.value); });
+  }
+  if (std::holds_alternative<std::vector<bool>>(value))
+    return key.kinds & recipeBooleans;
   if (auto *text = std::get_if<std::string>(&value)) {
+    if (key.kinds & recipeText)
+      return true;
+    if (key.kinds & recipeChoice)
+      for (const std::string &choice : key.choices) {
+        std::int64_t bytes = 0;
+        if (choice.ends_with(':') && text->starts_with(choice))
+          return parseByteCount(std::string_view(*text).substr(choice.size()), bytes) && bytes > 0;
+      }
     if (key.kinds & recipeChoice && std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end()) {
       // "off" and "none" are the absence of what is absent by default.
       if (*text == "off" || (*text == "none" && std::holds_alternative<std::monostate>(key.defaultValue)))
@@ -103,6 +126,8 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
     return *integer >= 1 && key.laterKinds & (recipeInteger | recipeNumber);
   if (std::holds_alternative<double>(value))
     return key.laterKinds & recipeNumber;
+  if (std::holds_alternative<RecipeTable>(value))
+    return key.laterKinds & recipeTable;
   return key.laterKinds & recipeStrings;
 }
 
@@ -193,6 +218,13 @@ Status Recipe::resolve() {
   if (std::holds_alternative<std::monostate>(value("optimizer.weight_decay")))
     entries["optimizer.weight_decay"] = {optimizer == "adamw" ? 0.01 : 0.0, "default of " + optimizer};
 
+  if (text("precision.parameter") == "f64")
+    for (const char *key : {"precision.reduce", "precision.output"})
+      if (!entries.count(key))
+        entries[key] = {std::string("f64"), "as 'precision.parameter'"};
+  if (text("precision.compute") == "f16" && std::holds_alternative<std::monostate>(value("precision.loss_scale")))
+    return conflict("precision.compute", "expected a 'precision.loss_scale' but got none");
+
   std::string course = text("schedule.lr");
   if (course != "constant" && integer("schedule.total_steps") < 1)
     return conflict("schedule.lr", "expected 'schedule.total_steps' of at least 1 but got " +
@@ -206,6 +238,8 @@ Status Recipe::resolve() {
 
   if (value("schedule.backward_prefetch") == RecipeValue(std::string("none")))
     entries["schedule.backward_prefetch"].value = std::int64_t(0);
+  if (value("schedule.backward_prefetch") == RecipeValue(std::string("pre")))
+    entries["schedule.backward_prefetch"].value = std::int64_t(1);
   if (std::holds_alternative<std::monostate>(value("target.isa")))
     entries["target.isa"] = {hostInstructionSet(), "this machine"};
   return Status::ok();

@@ -10,6 +10,7 @@
 using namespace sluice;
 
 static constexpr llvm::StringLiteral recipeAttribute = "model.recipe";
+static constexpr llvm::StringLiteral originsAttribute = "model.recipe_origins";
 
 static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue &value) {
   mlir::Builder builder(context);
@@ -27,6 +28,15 @@ static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue
       return builder.getArrayAttr(texts);
     }
     mlir::Attribute operator()(const std::vector<double> &v) const { return builder.getF64ArrayAttr(v); }
+    mlir::Attribute operator()(const std::vector<bool> &v) const {
+      return builder.getBoolArrayAttr(llvm::SmallVector<bool>(v.begin(), v.end()));
+    }
+    mlir::Attribute operator()(const RecipeTable &v) const {
+      llvm::SmallVector<mlir::NamedAttribute> entries;
+      for (const RecipeTableEntry &entry : v.entries)
+        entries.push_back(builder.getNamedAttr(entry.name, toAttribute(builder.getContext(), entry.value)));
+      return builder.getDictionaryAttr(entries);
+    }
   };
   return std::visit(Maker{builder}, value);
 }
@@ -41,20 +51,35 @@ static std::optional<RecipeValue> toValue(mlir::Attribute attribute) {
     return RecipeValue(value.getValueAsDouble());
   if (auto value = mlir::dyn_cast<mlir::StringAttr>(attribute))
     return RecipeValue(value.getValue().str());
+  if (auto table = mlir::dyn_cast<mlir::DictionaryAttr>(attribute)) {
+    RecipeTable made;
+    for (mlir::NamedAttribute named : table) {
+      std::optional<RecipeValue> value = toValue(named.getValue());
+      if (!value)
+        return std::nullopt;
+      made.entries.push_back({named.getName().str(), std::move(*value)});
+    }
+    return RecipeValue(std::move(made));
+  }
   auto array = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
   if (!array)
     return std::nullopt;
   std::vector<std::string> texts;
   std::vector<double> numbers;
+  std::vector<bool> flags;
   for (mlir::Attribute element : array)
-    if (auto text = mlir::dyn_cast<mlir::StringAttr>(element))
+    if (auto flag = mlir::dyn_cast<mlir::BoolAttr>(element))
+      flags.push_back(flag.getValue());
+    else if (auto text = mlir::dyn_cast<mlir::StringAttr>(element))
       texts.push_back(text.getValue().str());
     else if (auto number = mlir::dyn_cast<mlir::FloatAttr>(element))
       numbers.push_back(number.getValueAsDouble());
     else
       return std::nullopt;
-  if (!texts.empty() && !numbers.empty())
+  if (!texts.empty() + !numbers.empty() + !flags.empty() > 1)
     return std::nullopt;
+  if (!flags.empty())
+    return RecipeValue(flags);
   if (!numbers.empty())
     return RecipeValue(numbers);
   return RecipeValue(texts);
@@ -67,6 +92,16 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
     if (mlir::Attribute attribute = toAttribute(module.getContext(), value))
       values.push_back(builder.getNamedAttr(key, attribute));
   module->setAttr(recipeAttribute, builder.getDictionaryAttr(values));
+  // Where passes may still have something to say of a value, they say it of the line that gave it.
+  llvm::SmallVector<mlir::NamedAttribute> origins;
+  for (const auto &[key, value] : recipe.given()) {
+    std::string origin = recipe.origin(key);
+    if (origin != recipeAttribute && llvm::any_of(llvm::ArrayRef<llvm::StringRef>{"sharding.", "gradient.", "schedule."},
+                                                  [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
+      origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));
+  }
+  if (!origins.empty())
+    module->setAttr(originsAttribute, builder.getDictionaryAttr(origins));
 }
 
 Result<Recipe> sluice::recipeOf(mlir::ModuleOp module) {
@@ -88,7 +123,13 @@ Result<Recipe> sluice::recipeOf(mlir::ModuleOp module) {
 }
 
 RecipeView::RecipeView(mlir::ModuleOp module)
-    : values(module->getAttrOfType<mlir::DictionaryAttr>(recipeAttribute)), context(module.getContext()) {}
+    : values(module->getAttrOfType<mlir::DictionaryAttr>(recipeAttribute)),
+      origins(module->getAttrOfType<mlir::DictionaryAttr>(originsAttribute)), context(module.getContext()) {}
+
+std::string RecipeView::origin(llvm::StringRef key) const {
+  auto known = origins ? origins.getAs<mlir::StringAttr>(key) : mlir::StringAttr();
+  return known ? known.getValue().str() : std::string("recipe");
+}
 
 mlir::Attribute RecipeView::raw(llvm::StringRef key) const {
   if (values)
@@ -141,6 +182,46 @@ std::vector<double> RecipeView::numbers(llvm::StringRef key) const {
       if (auto number = mlir::dyn_cast<mlir::FloatAttr>(element))
         out.push_back(number.getValueAsDouble());
   return out;
+}
+
+static std::string textOf(mlir::Attribute attribute) {
+  std::optional<RecipeValue> value = toValue(attribute);
+  return value ? printRecipeValue(*value) : std::string("another value");
+}
+
+static Status unmatched(const std::string &origin, llvm::StringRef key, llvm::StringRef what, llvm::StringRef glob) {
+  return inputError(origin + ": name in '" + key.str() + "', expected one that matches a " + what.str() + " but got '" +
+                    glob.str() + "'");
+}
+
+Status RecipeView::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
+  auto table = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(raw(key));
+  if (!table)
+    return Status::ok();
+  for (mlir::NamedAttribute entry : table)
+    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(entry.getName().strref(), name); }))
+      return unmatched(origin(key), key, what, entry.getName().strref());
+  for (const std::string &name : names) {
+    if (table.get(name))
+      continue;
+    mlir::Attribute found;
+    for (mlir::NamedAttribute entry : table) {
+      if (!matchesGlob(entry.getName().strref(), name))
+        continue;
+      if (found && found != entry.getValue())
+        return inputError(origin(key) + ": value of '" + key.str() + "' for " + what.str() + " '" + name +
+                          "', expected globs that agree but got " + textOf(found) + " and " + textOf(entry.getValue()));
+      found = entry.getValue();
+    }
+  }
+  return Status::ok();
+}
+
+Status RecipeView::checkGlobs(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
+  for (const std::string &glob : strings(key))
+    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
+      return unmatched(origin(key), key, what, glob);
+  return Status::ok();
 }
 
 mlir::Attribute RecipeView::forName(llvm::StringRef key, llvm::StringRef name) const {

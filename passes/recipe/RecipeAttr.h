@@ -8,6 +8,8 @@
 #ifndef SLUICE_PASSES_RECIPE_RECIPEATTR_H
 #define SLUICE_PASSES_RECIPE_RECIPEATTR_H
 
+#include "runtime/base/Status.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -34,11 +36,19 @@ public:
   /// The attribute as it is (a string, bool, integer, or a dictionary for tables by glob); null if absent and without
   /// default.
   mlir::Attribute raw(llvm::StringRef key) const;
+  /// Where the value came from: a file and line, a setting; `recipe` where the module does not say.
+  std::string origin(llvm::StringRef key) const;
+  /// Where the key is a table by glob: every glob matches one of the names, and no two say different things of one.
+  /// `what` is what the names are of. Errors name the line.
+  Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
+  /// The same for a list of globs.
+  Status checkGlobs(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
   /// The value for `name` of a key that is one value or a table by glob: exact name before glob, `*` matches dots too.
   mlir::Attribute forName(llvm::StringRef key, llvm::StringRef name) const;
 
 private:
   mlir::DictionaryAttr values;
+  mlir::DictionaryAttr origins;
   mlir::MLIRContext *context;
 };
 

@@ -56,47 +56,70 @@ std::vector<RecipeKey> makeKeys() {
   add(onlyOne("mesh.expert", "ranks that split experts"));
 
   add(later("sharding.tensor", "tensor-parallel split by parameter glob"));
-  add(choice("sharding.units", {"block", "root"},
-             "what is gathered together: each outermost block and the rest as `root`, or all as one unit",
-             {"auto", "bytes:"}, recipeTable));
-  add(later("sharding.replicated", "globs of parameters that are not sharded"));
-  add(later("parameters.frozen", "globs of parameters without gradient and optimizer state"));
+  add({.name = "sharding.units", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("block"),
+       .doc = "what is gathered together: each outermost block and the rest as `root`; all as one unit; parameters in "
+              "order of use up to N bytes; or lists of globs over blocks or parameters (what none names is `root`)",
+       .choices = {"block", "root", "bytes:"}, .laterChoices = {"auto"}, .tableKinds = recipeStrings | recipeText,
+       .tableOf = "unit names"});
+  add({.name = "sharding.replicated", .kinds = recipeStrings, .defaultValue = Texts(),
+       .doc = "globs of parameters that are not sharded: whole on every rank, gradients all-reduced"});
+  add({.name = "parameters.frozen", .kinds = recipeStrings, .defaultValue = Texts(),
+       .doc = "globs of parameters without gradient and optimizer state"});
   add(choice("sharding.strategy", {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op"},
              "`shard_grad_op` keeps parameters gathered after forward; `no_shard` keeps everything whole on each rank. "
              "The hybrid names say that `mesh.replicate` is above 1"));
-  add({.name = "sharding.reshard_after_forward", .kinds = recipeBoolean | recipeChoice,
+  add({.name = "sharding.reshard_after_forward", .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
        .defaultValue = std::string("default"),
        .doc = "release gathered parameters after forward. The default goes by the strategy: for `full_shard` blocks yes "
-              "and root no, else no",
-       .choices = {"default"}, .laterKinds = recipeInteger | recipeTable, .laterChoices = {"auto"}});
-  add(flag("sharding.reshard_before_backward", false, "release before backward what stayed gathered", true));
-  add(choice("sharding.reshard_after_backward", {"always"}, "when gathered parameters are released after backward",
-             {"last"}, recipeTable));
-  add(flag("sharding.unshard_in_backward", true, "gather in backward", true, recipeTable));
-  add(choice("sharding.dim", {"first"}, "the dim that is split", {"largest", "flat"}, recipeTable | recipeInteger));
+              "and root no, else no. An integer keeps them sharded over that many ranks, a divisor of `mesh.shard`: 1 is "
+              "false, `mesh.shard` is true",
+       .choices = {"default"}, .laterChoices = {"auto"}, .least = 1, .most = 1 << 20,
+       .tableKinds = recipeBoolean | recipeChoice | recipeInteger});
+  add(flag("sharding.reshard_before_backward", false,
+           "release what stayed gathered after forward, and gather it again when backward begins"));
+  add({.name = "sharding.reshard_after_backward", .kinds = recipeChoice | recipeTable,
+       .defaultValue = std::string("always"),
+       .doc = "when gathered parameters are released after backward; `last` keeps them gathered between micro-batches",
+       .choices = {"always", "last"}, .tableKinds = recipeChoice});
+  add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable, .defaultValue = true,
+       .doc = "gather for backward; false for units whose parameters backward does not read",
+       .tableKinds = recipeBoolean});
+  add({.name = "sharding.dim", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("first"),
+       .doc = "the dim that is split", .choices = {"first", "largest"}, .laterChoices = {"flat"},
+       .tableKinds = recipeChoice | recipeInteger, .tableOf = "parameter globs"});
 
-  add(choice("precision.compute", {"f32", "bf16"}, "element type of forward and backward", {"f16", "f64"}));
-  add(choice("precision.reduce", {"f32"}, "element type in which gradients are reduced", {"bf16", "f16", "f64"}));
-  add(choice("precision.output", {"f32"}, "element type of what an entry point returns", {"bf16", "f16", "f64"}));
-  add(choice("precision.parameter", {"f32"}, "element type of parameters and optimizer states", {"f64"}));
-  add({.name = "precision.loss_scale", .kinds = recipeChoice, .defaultValue = {},
-       .doc = "factor on the loss before backward", .choices = {"none"}, .laterKinds = recipeNumber | recipeInteger,
-       .laterChoices = {"dynamic"}});
+  add(choice("precision.compute", {"f32", "bf16", "f16", "f64"}, "element type of forward and backward"));
+  add(choice("precision.reduce", {"f32", "bf16", "f16", "f64"},
+             "element type in which gradients are added up and reduced; `f64` unless given where parameters are"));
+  add(choice("precision.output", {"f32", "bf16", "f16", "f64"},
+             "element type of what an entry point returns (a loss no less than f32); `f64` unless given where parameters "
+             "are"));
+  add(choice("precision.parameter", {"f32", "f64"}, "element type of parameters and optimizer states"));
+  add({.name = "precision.loss_scale", .kinds = recipeChoice | recipeNumber, .defaultValue = {},
+       .doc = "factor on the loss before backward, taken from the gradients again; `dynamic` is halved when a gradient is "
+              "not finite and doubled after 2000 steps; `f16` needs one",
+       .choices = {"none", "dynamic"}, .least = 0, .most = 1e30, .openBelow = true});
 
   add(size("gradient.microbatches", "micro-batches a step"));
-  add(choice("loss.mean", {"rank"}, "the mean of the ranks' and micro-batches' means", {"tokens"}));
-  add(choice("gradient.sync", {"last"}, "reduce at the last micro-batch", {"every", "reduce_scatter_only"},
-             recipeTable | recipeStrings));
-  add(choice("gradient.divide", {"mean"}, "divide by the number of data-parallel ranks", {},
-             recipeTable | recipeNumber | recipeInteger));
-  add(flag("gradient.force_sum", false, "only sums on the wire, scaled explicitly", true));
+  add(choice("loss.mean", {"rank", "tokens"},
+             "the mean of the ranks' and micro-batches' means, or over all targets that count in the step"));
+  add({.name = "gradient.sync", .kinds = recipeChoice | recipeBooleans | recipeTable,
+       .defaultValue = std::string("last"),
+       .doc = "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "
+              "last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
+       .choices = {"last", "every", "reduce_scatter_only"}, .tableKinds = recipeChoice | recipeBooleans});
+  add({.name = "gradient.divide", .kinds = recipeChoice | recipeNumber | recipeTable, .defaultValue = std::string("mean"),
+       .doc = "what summed gradients are divided by: the number of data-parallel ranks, or a number in its place "
+              "(micro-batches are averaged in either case)",
+       .choices = {"mean"}, .most = 1e30, .openBelow = true, .tableKinds = recipeChoice | recipeNumber});
+  add(flag("gradient.force_sum", false, "only sums on the wire, scaled explicitly"));
   {
     RecipeKey key = number("gradient.clip_norm", {}, 0, infinity, "clip gradients to this global norm", true);
     key.kinds |= recipeChoice;
     key.choices = {"off"};
     add(std::move(key));
   }
-  add(number("gradient.clip_type", 2.0, 0, infinity, "the p of the norm; `inf` for the largest magnitude", true));
+  add(number("gradient.clip_type", 2.0, 1, infinity, "the p of the norm; `inf` for the largest magnitude"));
 
   add(choice("optimizer.name", {"adamw", "adam", "sgd"}, "as torch.optim defines them"));
   add(number("optimizer.lr", 1e-3, 0, 1e30, "peak learning rate"));
@@ -127,12 +150,15 @@ std::vector<RecipeKey> makeKeys() {
     key.most = 1024;
     add(std::move(key));
   }
-  add({.name = "schedule.forward_prefetch", .kinds = recipeInteger, .defaultValue = std::int64_t(1),
-       .doc = "units that are gathered ahead of use in forward", .laterKinds = recipeTable, .laterChoices = {"auto"},
-       .most = 1 << 20});
-  add({.name = "schedule.backward_prefetch", .kinds = recipeInteger | recipeChoice, .defaultValue = std::int64_t(1),
-       .doc = "units that are gathered ahead of use in backward; `none` is 0", .choices = {"none"},
-       .laterKinds = recipeTable, .laterChoices = {"auto", "pre", "post"}, .most = 1 << 20});
+  add({.name = "schedule.forward_prefetch", .kinds = recipeInteger | recipeTable, .defaultValue = std::int64_t(1),
+       .doc = "units that are gathered ahead of use in forward; in a table, the units that a unit's use prefetches",
+       .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings, .tableOf = "units"});
+  add({.name = "schedule.backward_prefetch", .kinds = recipeInteger | recipeChoice | recipeTable,
+       .defaultValue = std::int64_t(1),
+       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit when "
+              "the one before is released",
+       .choices = {"none", "pre", "post"}, .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings,
+       .tableOf = "units"});
 
   add({.name = "memory.budget", .kinds = recipeBytes | recipeChoice, .defaultValue = {},
        .doc = "most bytes that a rank may need; over it compilation ends with exit code 3", .choices = {"none"},

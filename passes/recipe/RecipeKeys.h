@@ -15,9 +15,26 @@
 
 namespace sluice {
 
+struct RecipeTableEntry;
+
+/// Values by glob or by name, in the order of the names.
+struct RecipeTable {
+  std::vector<RecipeTableEntry> entries;
+  bool operator==(const RecipeTable &other) const;
+};
+
 /// A value of a recipe; monostate: none.
-using RecipeValue =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+using RecipeValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
+                                 std::vector<double>, std::vector<bool>, RecipeTable>;
+
+/// Values in a table are no tables.
+struct RecipeTableEntry {
+  std::string name;
+  RecipeValue value;
+  bool operator==(const RecipeTableEntry &other) const { return name == other.name && value == other.value; }
+};
+
+inline bool RecipeTable::operator==(const RecipeTable &other) const { return entries == other.entries; }
 
 /// Kinds of value, as bits: a key may take several.
 enum RecipeKind : unsigned {
@@ -36,6 +53,8 @@ enum RecipeKind : unsigned {
   recipeTable = 128,
   /// Any text (a name).
   recipeText = 256,
+  /// A list of true and false.
+  recipeBooleans = 512,
 };
 
 struct RecipeKey {
@@ -45,7 +64,7 @@ struct RecipeKey {
   /// Monostate: off unless given, or decided from other keys (then `doc` says so).
   RecipeValue defaultValue;
   std::string doc;
-  /// Texts that recipeChoice takes.
+  /// Texts that recipeChoice takes; one that ends in ':' is followed by a count of bytes.
   std::vector<std::string> choices = {};
   /// What the format also allows and this version does not do: kinds and texts ("bytes:" stands for all that start so).
   unsigned laterKinds = 0;
@@ -58,6 +77,10 @@ struct RecipeKey {
   bool openBelow = false;
   /// Number of elements of a recipeNumbers list.
   unsigned length = 0;
+  /// Kinds of the values in a table.
+  unsigned tableKinds = 0;
+  /// What a table's names match, for messages and docs.
+  std::string tableOf = "unit globs";
 };
 
 /// All keys, in the order in which they are printed and documented.

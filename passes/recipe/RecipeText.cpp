@@ -98,6 +98,18 @@ std::string sluice::printRecipeValue(const RecipeValue &value) {
         out += (i ? ", " : "") + printNumber(v[i]);
       return out + "]";
     }
+    std::string operator()(const std::vector<bool> &v) const {
+      std::string out = "[";
+      for (std::size_t i = 0; i < v.size(); ++i)
+        out += std::string(i ? ", " : "") + (v[i] ? "true" : "false");
+      return out + "]";
+    }
+    std::string operator()(const RecipeTable &v) const {
+      std::string out = "{";
+      for (std::size_t i = 0; i < v.entries.size(); ++i)
+        out += (i ? ", " : " ") + quote(v.entries[i].name) + " = " + printRecipeValue(v.entries[i].value);
+      return out + " }";
+    }
   };
   return std::visit(Printer{}, value);
 }
@@ -119,7 +131,7 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
   std::vector<std::string> parts;
   if (key.kinds & recipeChoice)
     for (const std::string &choice : key.choices)
-      parts.push_back(quote(choice));
+      parts.push_back(quote(choice.ends_with(':') ? choice + "N" : choice));
   if (key.kinds & recipeBoolean)
     parts.insert(parts.end(), {"true", "false"});
   if (key.kinds & recipeInteger)
@@ -130,8 +142,18 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
     parts.push_back("a number of bytes (as 1048576 or \"24MiB\")");
   if (key.kinds & recipeStrings)
     parts.push_back("a list of texts");
+  if (key.kinds & recipeText)
+    parts.push_back("a text");
+  if (key.kinds & recipeBooleans)
+    parts.push_back("a list of true and false");
   if (key.kinds & recipeNumbers)
     parts.push_back("a list of " + std::to_string(key.length) + " numbers from 0 to 1 (below 1)");
+  if (key.kinds & recipeTable) {
+    RecipeKey element = key;
+    element.kinds = key.tableKinds;
+    bool alike = (key.kinds & ~unsigned(recipeTable)) == key.tableKinds;
+    parts.push_back("a table from " + key.tableOf + " to " + (alike ? "these" : describeRecipeValues(element)));
+  }
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i == 0 ? "" : i + 1 == parts.size() ? " or " : ", ") + parts[i];

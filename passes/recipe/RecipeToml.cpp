@@ -2,6 +2,7 @@
 
 #include "passes/recipe/Recipe.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,8 +20,35 @@
 
 using namespace sluice;
 
-/// Nothing for what no key takes (tables, dates, lists of other things).
+static std::optional<RecipeValue> toValue(const toml::node &node);
+
+/// Inner tables are names with dots: `h.0 = true` under a key is its value for "h.0".
+static bool addEntries(RecipeTable &to, const toml::table &table, const std::string &prefix) {
+  for (auto &&[key, node] : table) {
+    std::string name = prefix + std::string(key.str());
+    if (const toml::table *inner = node.as_table()) {
+      if (!addEntries(to, *inner, name + "."))
+        return false;
+      continue;
+    }
+    std::optional<RecipeValue> value = toValue(node);
+    if (!value)
+      return false;
+    to.entries.push_back({name, std::move(*value)});
+  }
+  return true;
+}
+
+/// Nothing for what no key takes (dates, lists of several kinds).
 static std::optional<RecipeValue> toValue(const toml::node &node) {
+  if (const toml::table *table = node.as_table()) {
+    RecipeTable made;
+    if (!addEntries(made, *table, ""))
+      return std::nullopt;
+    std::sort(made.entries.begin(), made.entries.end(),
+              [](const RecipeTableEntry &a, const RecipeTableEntry &b) { return a.name < b.name; });
+    return RecipeValue(std::move(made));
+  }
   if (auto *value = node.as_boolean())
     return RecipeValue(value->get());
   if (auto *value = node.as_integer())
@@ -34,9 +62,12 @@ static std::optional<RecipeValue> toValue(const toml::node &node) {
     return std::nullopt;
   std::vector<std::string> texts;
   std::vector<double> numbers;
+  std::vector<bool> flags;
   for (const toml::node &element : *array) {
     if (auto *text = element.as_string())
       texts.push_back(text->get());
+    else if (auto *flag = element.as_boolean())
+      flags.push_back(flag->get());
     else if (auto *number = element.as_floating_point())
       numbers.push_back(number->get());
     else if (auto *integer = element.as_integer())
@@ -44,16 +75,18 @@ static std::optional<RecipeValue> toValue(const toml::node &node) {
     else
       return std::nullopt;
   }
-  if (!texts.empty() && !numbers.empty())
+  if (!texts.empty() + !numbers.empty() + !flags.empty() > 1)
     return std::nullopt;
   if (!numbers.empty())
     return RecipeValue(numbers);
+  if (!flags.empty())
+    return RecipeValue(flags);
   return RecipeValue(texts);
 }
 
 static std::string kindName(const toml::node &node) {
   if (node.is_table())
-    return "a table";
+    return "a table of other things";
   if (node.is_array())
     return "a list of several kinds";
   return "a date or time";
@@ -66,10 +99,8 @@ static Status addNode(Recipe &recipe, const std::string &name, const toml::node 
   const RecipeKey *key = findRecipeKey(name);
   if (!key)
     return recipe.add(name, {}, origin);
-  bool later = (node.is_table() && key->laterKinds & recipeTable) ||
-               (node.is_array() && key->laterKinds & recipeStrings);
-  return inputError(origin + ": value of '" + name + "'" + (later ? " that this version does not support" : "") +
-                    ", expected " + describeRecipeValues(*key) + " but got " + kindName(node));
+  return inputError(origin + ": value of '" + name + "', expected " + describeRecipeValues(*key) + " but got " +
+                    kindName(node));
 }
 
 /// True where `name` is a table of the recipe: some key begins with it.

@@ -68,6 +68,7 @@ public:
     inlineRecompute();
     tightenGradients();
     addArguments();
+    readStates();
     if (failed(shardUpdate()))
       return failure();
     takeWrites();
@@ -79,6 +80,7 @@ private:
   void inlineRecompute();
   void tightenGradients();
   void addArguments();
+  void readStates();
   LogicalResult shardUpdate();
   void takeWrites();
   void cutSections();
@@ -135,8 +137,9 @@ void Entry::addArguments() {
     function.removeArgAttr(i, builder.getStringAttr("model.input"));
     function.setArgAttr(i, spmd::inputName, name);
     BlockArgument argument = function.getArgument(i);
-    // Tensors of a micro-batch come once for each; scalars of the step once.
-    bool ofMicrobatch = train && cast<RankedTensorType>(argument.getType()).getRank() > 0 &&
+    // Tensors of a micro-batch, and the number of its first row, come once for each; scalars of the step once.
+    bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 || name.getValue() == "row";
+    bool ofMicrobatch = train && isOfRows &&
                         llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); });
     if (ofMicrobatch)
       function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
@@ -163,6 +166,17 @@ std::optional<unsigned> Entry::argumentOf(StringRef parameter, StringRef state) 
     if (model::ParameterOp(piece.parameter).getSymName() == parameter && piece.state == state)
       return index;
   return std::nullopt;
+}
+
+/// What is no parameter is never gathered: a read of it is the argument, in every phase.
+void Entry::readStates() {
+  for (auto read : llvm::make_early_inc_range(block.getOps<model::ReadOp>())) {
+    model::ParameterOp parameter = placement.find(read.getParameter());
+    if (!parameter || !parameter.isState())
+      continue;
+    read.replaceAllUsesWith(Value(function.getArgument(*argumentOf(read.getParameter(), ""))));
+    read.erase();
+  }
 }
 
 /// The update on shards: its reads are arguments, its gradients are cut, its ops are typed as their rules say.

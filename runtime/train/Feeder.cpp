@@ -8,7 +8,8 @@ namespace sluice {
 
 /// Inputs that are numbers of the step and not data.
 static bool isScalarOfStep(const plan::PortT &port) {
-  return port.name == "lr" || port.name == "step" || port.name == "seed";
+  return port.name == "lr" || port.name == "loss_scale" || port.name == "step" || port.name == "seed" ||
+         port.name == "row";
 }
 
 Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options) {
@@ -19,6 +20,11 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (const auto &port : entry.inputs)
     if (!isScalarOfStep(*port))
       feeder.ports.push_back(port.get());
+  // A dropout's rows are numbered whether the model has data or not.
+  std::vector<std::uint32_t> axes = dataAxes(plan);
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes));
+  feeder.order.ranks = groupSize(plan, axes);
   if (feeder.ports.empty())
     return feeder;
   SLUICE_ASSIGN_OR_RETURN(feeder.data, openInputData(options.data, feeder.ports));
@@ -32,10 +38,6 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (std::vector<std::byte> &row : feeder.rows)
     feeder.windows.emplace_back(row);
 
-  std::vector<std::uint32_t> axes = dataAxes(plan);
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes));
-  feeder.order.ranks = groupSize(plan, axes);
   feeder.order.rows = static_cast<std::uint64_t>(feeder.ports[0]->view->shape[0]);
   feeder.order.microbatches =
       feeder.ports[0]->per_repetition && !entry.sections.empty() ? entry.sections[0]->repeat : 1;
@@ -46,14 +48,40 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   return feeder;
 }
 
-Status Feeder::feed(Ranks &ranks, std::uint64_t step, double learningRate) {
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "lr", learningRate));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "step", static_cast<std::int64_t>(step + 1)));
+std::optional<std::uint64_t> Feeder::wholeSteps() const {
+  if (!data || data->isEndless())
+    return std::nullopt;
+  return data->samples() / (order.microbatches * order.ranks * order.rows);
+}
+
+Status Feeder::feedRowNumbers(Ranks &ranks) {
+  const plan::PortT *port = findInput(*entry, "row");
+  if (!port)
+    return Status::ok();
+  if (port->view->dtype != plan::DType::i64)
+    return refusedError(fmt::format("port 'row' of entry point '{}', expected i64 but got {}", entry->name,
+                                    dtypeName(baseType(port->view->dtype))));
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    for (std::uint64_t repetition = 0; repetition < (port->per_repetition ? order.microbatches : 1); ++repetition) {
+      // Steps are told apart by their number.
+      auto row = static_cast<std::int64_t>(order.position(0, repetition, places[static_cast<std::size_t>(rank)], 0));
+      SLUICE_RETURN_IF_ERROR(ranks.write(rank, port->view->buffer,
+                                         port->view->offset + repetition * port->view->repetition_stride,
+                                         std::as_bytes(std::span(&row, 1))));
+    }
+  return Status::ok();
+}
+
+Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars) {
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "lr", scalars.learningRate));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "loss_scale", scalars.lossScale));
+  SLUICE_RETURN_IF_ERROR(feedRowNumbers(ranks));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "step", static_cast<std::int64_t>(scalars.update)));
   SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "seed", static_cast<std::int64_t>(options.seed)));
   if (!data)
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)
-    for (std::uint64_t repetition = 0; repetition < order.microbatches; ++repetition)
+    for (std::uint64_t repetition = 0; ranks.holds(rank) && repetition < order.microbatches; ++repetition)
       for (std::uint64_t row = 0; row < order.rows; ++row)
         SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, options.overfit ? 0 : step, places[rank], repetition, row));
   return Status::ok();

@@ -5,6 +5,7 @@
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/InputData.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,30 @@ struct FeederOptions {
   bool overfit = false;
 };
 
-/// Writes "lr", "step" (from 1) and "seed" as they are, and every other input from the data, each rank its own rows.
+/// Numbers of a step beside its data.
+struct StepScalars {
+  double learningRate = 0;
+  double lossScale = 1;
+  /// The number of the update that is under way, from 1.
+  std::uint64_t update = 1;
+};
+
+/// Writes "lr", "loss_scale", "step" (from 1) and "seed" as they are, "row" (the number, within the step, of the first row of
+/// a rank's micro-batch) for each micro-batch, and every other input from the data, each rank its own rows.
 class Feeder {
 public:
   /// Opens the data; everything that can be wrong with them is found here.
   static Result<Feeder> make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options);
 
   /// Steps count from 0.
-  Status feed(Ranks &ranks, std::uint64_t step, double learningRate);
+  Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
   std::uint64_t tokensPerStep() const { return tokens; }
+  /// Steps that the data are good for without a row twice; nullopt where they have no end, or there are none.
+  std::optional<std::uint64_t> wholeSteps() const;
 
 private:
+  Status feedRowNumbers(Ranks &ranks);
   Status feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,
                  std::uint64_t row);
 

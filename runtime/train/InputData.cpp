@@ -1,8 +1,10 @@
 //===- InputData.cpp - what an entry point's inputs are filled from -------------===//
 #include "runtime/train/InputData.h"
 #include "runtime/train/RandomData.h"
+#include "runtime/train/TensorData.h"
 #include "runtime/train/TokenData.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -54,7 +56,7 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
     if (port.name != "tokens" && port.name != "targets")
       return inputError(fmt::format("the model has an input '{}', expected only tokens and targets with these data",
                                     port.name))
-          .withNote("random:SEED fills inputs of any name");
+          .withNote("random:SEED fills inputs of any name, and a safetensors file those that it has tensors for");
     (port.name == "tokens" ? tokens : targets) = i;
     if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
         port.view->shape != ports[0]->view->shape)
@@ -90,7 +92,14 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
           fmt::format("data '{}', expected it to stand alone but got {} sources", source, sources.size()));
     return openRandomData(seed, ports);
   }
-  return openTokens(sources, ports);
+  std::vector<std::string> paths = expandGlobs(sources);
+  auto isTensors = [](const std::string &path) { return path.ends_with(".safetensors"); };
+  auto first = std::find_if(paths.begin(), paths.end(), isTensors);
+  if (first == paths.end())
+    return openTokens(paths, ports);
+  if (auto other = std::find_if_not(paths.begin(), paths.end(), isTensors); other != paths.end())
+    return inputError(fmt::format("data '{}', expected a safetensors file like '{}'", *other, *first));
+  return openTensorData(paths, ports);
 }
 
 } // namespace sluice

@@ -18,6 +18,8 @@ public:
   virtual ~InputData() = default;
   /// Number of samples.
   virtual std::uint64_t samples() const = 0;
+  /// True where samples are made as they are asked for.
+  virtual bool isEndless() const { return false; }
   /// Fills one row of each port, in the order of the ports given to openInputData().
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
 };

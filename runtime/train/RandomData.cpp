@@ -21,6 +21,7 @@ public:
   explicit RandomData(std::vector<Port> ports) : ports(std::move(ports)) {}
 
   std::uint64_t samples() const override { return UINT64_MAX / 2; }
+  bool isEndless() const override { return true; }
 
   Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {
     for (std::size_t i = 0; i < ports.size(); ++i)

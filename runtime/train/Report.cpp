@@ -14,12 +14,31 @@ static std::string exact(double value, DType dtype) {
   return dtype == DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
 }
 
+static std::string quoted(const std::string &name) {
+  std::string text = "\"";
+  for (char c : name)
+    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return text + "\"";
+}
+
 std::string jsonLine(const StepReport &report) {
+  std::string more;
+  if (report.evaluationLoss)
+    more += fmt::format(R"(, "eval_loss": {})", exact(*report.evaluationLoss, report.dtype));
+  if (report.lossScale)
+    more += fmt::format(R"(, "loss_scale": {})", exact(*report.lossScale, report.dtype));
+  if (!report.losses.empty()) {
+    std::string each;
+    // Names of entry points are symbols of the plan: they need no escapes but quotes and backslashes.
+    for (const auto &[name, loss] : report.losses)
+      each += fmt::format("{}{}: {}", each.empty() ? "" : ", ", quoted(name), exact(loss, report.dtype));
+    more += fmt::format(R"(, "losses": {{{}}})", each);
+  }
   return fmt::format(R"({{"step": {}, "loss": {}, "grad_norm": {}, "lr": {}, "tokens": {}, "step_ms": {:.9g}, )"
-                     R"("tokens_per_s": {:.9g}}})",
+                     R"("tokens_per_s": {:.9g}{}}})",
                      report.step, exact(report.loss, report.dtype), exact(report.gradientNorm, report.dtype),
                      exact(report.learningRate, report.dtype), report.tokens, report.milliseconds,
-                     report.tokensPerSecond());
+                     report.tokensPerSecond(), more);
 }
 
 static std::string jsonObject(const std::map<std::string, std::uint64_t> &bySpace) {
@@ -37,8 +56,12 @@ std::string jsonLine(const RunSummary &summary) {
 }
 
 std::string consoleLine(const StepReport &report) {
-  return fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step, report.steps,
-                     report.loss, report.gradientNorm, report.learningRate, report.tokensPerSecond());
+  std::string line =
+      fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step, report.steps,
+                  report.loss, report.gradientNorm, report.learningRate, report.tokensPerSecond());
+  if (report.evaluationLoss)
+    line += fmt::format("  eval_loss {:.5f}", *report.evaluationLoss);
+  return line;
 }
 
 /// "01:05", or "2:01:05" from an hour on.

@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 
@@ -28,6 +31,12 @@ struct StepReport {
   DType dtype = DType::f32;
   /// False where the step was refused by its guard.
   bool guard = true;
+  /// Where an evaluation followed this step.
+  std::optional<double> evaluationLoss;
+  /// Where the scale is dynamic: the one of this step.
+  std::optional<double> lossScale;
+  /// Of each entry point, where a step runs several.
+  std::vector<std::pair<std::string, double>> losses;
 
   double tokensPerSecond() const { return milliseconds > 0 ? static_cast<double>(tokens) * 1000 / milliseconds : 0; }
 };

@@ -23,8 +23,7 @@ static constexpr std::uint64_t checkedAtOnce = 1 << 16;
 
 static bool isGlob(const std::string &text) { return text.find_first_of("*?[") != std::string::npos; }
 
-/// Replaces globs by the paths that they match, in order of name.
-static Result<std::vector<std::string>> expand(const std::vector<std::string> &sources) {
+std::vector<std::string> expandGlobs(const std::vector<std::string> &sources) {
   std::vector<std::string> paths;
   for (const std::string &source : sources) {
     glob_t found{};
@@ -70,7 +69,7 @@ Result<TokenData> TokenData::open(const std::vector<std::string> &sources, const
   data.shape = shape;
   data.row.resize(shape.sequence + 1);
   data.raw.resize(std::max(checkedAtOnce, shape.sequence + 1) * 4);
-  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> paths, expand(sources));
+  std::vector<std::string> paths = expandGlobs(sources);
   std::uint64_t total = 0;
   for (const std::string &path : paths) {
     SLUICE_ASSIGN_OR_RETURN(Source source, openSource(path));

@@ -24,6 +24,9 @@ struct TokenShape {
   std::uint64_t vocabulary = 0;
 };
 
+/// Replaces globs by the paths that they match, in order of name; one that matches none stays.
+std::vector<std::string> expandGlobs(const std::vector<std::string> &sources);
+
 class TokenData {
 public:
   /// `sources`: paths and quoted globs.

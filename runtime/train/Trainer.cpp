@@ -3,6 +3,7 @@
 #include "runtime/train/Feeder.h"
 #include "runtime/train/File.h"
 #include "runtime/train/LearningRate.h"
+#include "runtime/train/LossScale.h"
 #include "runtime/train/Ports.h"
 #include "runtime/train/Process.h"
 #include "runtime/train/RunLog.h"
@@ -32,19 +33,21 @@ Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
   return init.empty() ? Status::ok() : loadWeights(ranks, init);
 }
 
-/// Reads what an entry point says of the step it ran.
-static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, StepReport &report) {
+/// Reads what an entry point says of the step it ran. The first one's loss and norm are the step's.
+static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly, StepReport &report) {
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, "loss"));
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, "grad_norm"));
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> guard, readScalar(ranks, entry, "guard"));
-  if (loss)
+  if (loss && isFirst)
     report.loss = *loss;
-  if (norm)
+  if (norm && isFirst)
     report.gradientNorm = *norm;
+  if (loss && !isOnly)
+    report.losses.emplace_back(entry.name, *loss);
   if (const plan::PortT *port = findOutput(entry, "loss"))
     report.dtype = baseType(port->view->dtype);
   // A plan without a guard (an evaluation, say) changes no weights, so its loss alone decides.
-  report.guard = report.guard && (guard ? *guard != 0 : std::isfinite(report.loss));
+  report.guard = report.guard && (guard ? *guard != 0 : !loss || std::isfinite(*loss));
   return Status::ok();
 }
 
@@ -57,9 +60,21 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
     summary.measuredPeak[space] = ranks.requestedBytes(arena->space);
     perRank += arena->bytes + arena->workspace;
   }
-  summary.predictedProcess = perRank * static_cast<std::uint64_t>(ranks.size());
+  std::uint64_t held = 0;
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    held += ranks.holds(rank);
+  summary.predictedProcess = perRank * held;
   summary.measuredProcess = processHighWater() - std::min(options.processBefore, processHighWater());
   return summary;
+}
+
+static std::string weightsNote(std::uint64_t step) { return fmt::format("the weights are those after step {}", step); }
+
+static Status notFinite(const StepReport &report) {
+  return failedError(fmt::format("step {}, expected a finite loss and gradient norm but got loss {:.9g} and gradient "
+                                 "norm {:.9g}",
+                                 report.step, report.loss, report.gradientNorm))
+      .withNote(weightsNote(report.step - 1));
 }
 
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer) {
@@ -76,43 +91,61 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), given));
     feeders.push_back(std::move(feeder));
   }
+  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
   SLUICE_ASSIGN_OR_RETURN(LearningRate rate, LearningRate::parse(plan.recipe, options.steps));
-  if (!options.save.empty())
+  if (!options.save.empty() && ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
-  SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(options.log));
+  SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(ranks.isRoot() ? options.log : std::string()));
   SLUICE_RETURN_IF_ERROR(initialize(ranks, options.seed, options.init));
 
   Status outcome;
+  LossScale scale;
+  bool scales = std::any_of(entries.begin(), entries.end(),
+                            [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
+  // Updates that were made: what optimizers count by.
+  std::uint64_t updates = 0;
   for (std::uint64_t step = 0; step < options.steps && outcome.isOk(); ++step) {
     StepReport report;
     report.step = step + 1;
     report.steps = options.steps;
     report.learningRate = rate.at(step);
+    if (scales)
+      report.lossScale = scale.value();
     auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, report.learningRate));
+      SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, {report.learningRate, scale.value(), updates + 1}));
       SLUICE_RETURN_IF_ERROR(ranks.run(entries[i]->name));
-      SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], report));
+      SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
       report.tokens += feeders[i].tokensPerStep();
     }
     report.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    SLUICE_RETURN_IF_ERROR(log.write(jsonLine(report)));
+    updates += report.guard;
+    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is lost.
+    bool isSkipped = scales && !report.guard && std::isfinite(report.loss);
+    bool scaleHelps = !scales || scale.update(report.guard);
+    if (!report.guard && !(isSkipped && scaleHelps))
+      outcome = notFinite(report);
+    else if (evaluation.isDue(report.step, options.steps)) {
+      SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, options.stop));
+    }
+    if (Status written = log.write(jsonLine(report)); !written.isOk() && outcome.isOk())
+      outcome = std::move(written).withNote(weightsNote(report.guard ? report.step : step));
     observer.onStep(report);
-    if (!report.guard)
-      outcome = failedError(fmt::format("step {}, expected a finite loss and gradient norm but got loss {:.9g} and "
-                                        "gradient norm {:.9g}",
-                                        report.step, report.loss, report.gradientNorm))
-                    .withNote(fmt::format("the weights are those after step {}", step));
-    if (options.stop && options.stop->load()) {
+    // A signal reaches processes at different steps; all must stop after the same.
+    SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
+    if (stops) {
       observer.onStopped(report.step);
       break;
     }
   }
   if (!options.save.empty())
-    SLUICE_RETURN_IF_ERROR(saveWeights(ranks, options.save));
+    if (Status saved = ranks.onRoot([&] { return saveWeights(ranks, options.save); }); !saved.isOk())
+      return outcome.isOk() ? std::move(saved)
+                            : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
   RunSummary summary = summarize(ranks, options);
-  SLUICE_RETURN_IF_ERROR(log.write(jsonLine(summary)));
+  if (Status written = log.write(jsonLine(summary)); !written.isOk() && outcome.isOk())
+    outcome = written;
   observer.onSummary(summary);
   return outcome;
 }

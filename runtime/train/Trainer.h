@@ -1,13 +1,14 @@
 //===- Trainer.h - the loop over steps --------------------------------------------===//
 //
 // Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It
-// knows ports by their names and nothing of the model: inputs "lr", "step" (from 1), "seed", every other one filled from the
-// data; outputs "loss", "grad_norm", "guard".
+// knows ports by their names and nothing of the model: inputs "lr", "loss_scale", "step" (from 1), "seed", "row", every
+// other one filled from the data; outputs "loss", "grad_norm", "guard".
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
 #define SLUICE_RUNTIME_TRAIN_TRAINER_H
 
+#include "runtime/train/Evaluation.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/Report.h"
 
@@ -23,6 +24,7 @@ struct TrainOptions {
   std::uint64_t steps = 100;
   /// Run in turn, step by step.
   std::vector<std::string> entries = {"train_step"};
+  EvaluationOptions evaluation;
   std::uint64_t seed = 0;
   bool shuffled = false;
   /// Every step takes the rows of the first.
@@ -53,7 +55,8 @@ public:
 Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
 
 /// Trains. What can be wrong with data and outputs is found before the first step. A step whose guard is 0 left the
-/// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss.
+/// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
+/// smaller loss scale may help. Where the log can no longer be written, the weights are saved before the run ends.
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
 
 } // namespace sluice

@@ -1,73 +1,15 @@
 //===- OpPrograms.cpp - one builder an operation ----------------------------------------===//
 
-#include "test/numeric/OpPrograms.h"
+#include "test/numeric/OpBuilder.h"
 
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 namespace sluice::numeric {
 
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
-/// What a builder works with.
-struct Builder {
-  const OpCase &operation;
-  const std::string &type;
-  Function &f;
-
-  const Tensor &tensor(const std::string &name) const { return operation.tensors.at(name); }
-  bool has(const std::string &name) const { return operation.tensors.count(name) != 0; }
-  const Shape &shape(const std::string &name) const { return tensor(name).shape; }
-  std::string in(const std::string &name) const {
-    const Tensor &t = tensor("in." + name);
-    bool isFloat = t.type == "f32" || t.type == "f64";
-    return f.input(name, t.shape, isFloat ? type : t.type);
-  }
-  std::string typed(const Shape &shape) const { return tensorType(shape, type); }
-  std::string result(const std::string &name) const { return typed(shape("out." + name)); }
-  template <typename T> T attribute(const std::string &name, T fallback) const {
-    return operation.attributes.value(name, fallback);
-  }
-  std::string statisticsType(const Shape &shape) const { return tensorType(shape, type == "f64" ? "f64" : "f32"); }
-};
-
-std::string number(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.17e", value);
-  return text;
-}
-
-std::string listAttribute(const std::string &name, const Shape &values) {
-  std::string text = "{" + name + " = array<i64: ";
-  for (std::size_t i = 0; i < values.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + ">}";
-}
-
-std::string transpose(Builder &b, const std::string &value, const Shape &shape, const Shape &order) {
-  Shape permuted;
-  for (std::int64_t dim : order)
-    permuted.push_back(shape[static_cast<std::size_t>(dim)]);
-  return b.f.op("transpose", {value}, listAttribute("permutation", order), b.typed(permuted));
-}
-
-/// Dims of `shape` with `dim` and the last one, or the first, exchanged.
-Shape exchange(std::size_t rank, std::size_t one, std::size_t other) {
-  Shape order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[one], order[other]);
-  return order;
-}
-
-Shape permute(const Shape &shape, const Shape &order) {
-  Shape out;
-  for (std::int64_t dim : order)
-    out.push_back(shape[static_cast<std::size_t>(dim)]);
-  return out;
-}
+using Builder = OpBuilder;
 
 void layerNorm(Builder &b) {
   std::string x = b.in("x"), weight = b.in("weight"), bias = b.in("bias");
@@ -163,6 +105,43 @@ std::function<void(Builder &)> reduction(const std::string &op) {
       attributes = attributes.substr(0, attributes.size() - 1) + ", keep}";
     b.f.output("y", b.f.op(op, {x}, attributes, b.result("y")));
   };
+}
+
+/// torch.max with an axis gives the first maximum's index as well; torch.amax shares the gradient.
+void maximum(Builder &b) {
+  if (!b.has("out.index"))
+    return reduction("reduce_max")(b);
+  std::string x = b.in("input");
+  Shape shape = b.shape("in.input"), kept = b.shape("out.index"), one = kept;
+  auto dim = static_cast<std::int64_t>(b.dimOf("dim", shape.size()));
+  one.insert(one.begin() + dim, 1);
+  std::string attributes = "{dim = " + std::to_string(dim) + " : i64}";
+  std::string index = b.f.op("argmax", {x}, attributes, tensorType(kept, "i64"));
+  std::string wide = b.f.op("reshape", {index}, "", tensorType(one, "i64"));
+  std::string taken = b.f.op("take_along", {x, wide}, attributes, b.typed(one));
+  b.f.output("y", b.f.op("reshape", {taken}, "", b.typed(kept)));
+  b.f.output("index", index);
+}
+
+void logSumExp(Builder &b) {
+  std::string x = b.in("input");
+  Shape shape = b.shape("in.input");
+  Shape order = exchange(shape.size(), b.dimOf("dim", shape.size()), shape.size() - 1), moved = permute(shape, order);
+  std::string last = transpose(b, x, shape, order);
+  Shape kept(moved.begin(), moved.end() - 1);
+  std::string y = b.f.op("logsumexp", {last}, "", b.typed(kept));
+  // Where the last dim took another's place, that one stands there now.
+  if (kept == b.shape("out.y")) {
+    b.f.output("y", y);
+    return;
+  }
+  b.f.output("y", transpose(b, y, kept, exchange(kept.size(), b.dimOf("dim", shape.size()), kept.size() - 1)));
+}
+
+void gatherAlong(Builder &b) {
+  std::string x = b.in("input"), index = b.in("index");
+  b.f.output("y", b.f.op("take_along", {x, index}, "{dim = " + std::to_string(b.attribute("dim", 0)) + " : i64}",
+                         b.result("y")));
 }
 
 void indexSelect(Builder &b) {
@@ -278,24 +257,25 @@ void clip(Builder &b) {
 }
 
 const std::map<std::string, std::function<void(Builder &)>> &builders() {
-  static const std::map<std::string, std::function<void(Builder &)>> table = {
+  static std::map<std::string, std::function<void(Builder &)>> table = {
       {"layer_norm", layerNorm}, {"softmax", softmax}, {"gelu_tanh", gelu("tanh")}, {"gelu_erf", gelu("none")},
       {"relu", unary("relu")}, {"tanh", unary("tanh")}, {"exp", unary("exp")}, {"log", unary("log")},
       {"rsqrt", unary("rsqrt")}, {"add", binary("add")}, {"mul", binary("multiply")}, {"matmul", matmul},
       {"cross_entropy", crossEntropy}, {"embedding", embedding}, {"attention", attention},
-      {"sum", reduction("reduce_sum")}, {"mean", reduction("reduce_mean")}, {"max", reduction("reduce_max")},
+      {"sum", reduction("reduce_sum")}, {"mean", reduction("reduce_mean")}, {"max", maximum}, {"logsumexp", logSumExp}, {"gather", gatherAlong}, {"sigmoid", unary("sigmoid")},
+      {"softplus", unary("softplus")},
       {"index_select", indexSelect}, {"slice", slice}, {"concat", concat}, {"pad", pad},
       {"transpose", transposeCase}, {"where", where}, {"cast_f32_bf16", castToBf16}, {"adamw", optimizer("adamw")},
       {"adam", optimizer("adam")}, {"sgd", optimizer("sgd")}, {"clip_grad_norm", clip}};
+  static const bool merged = (table.insert(imageBuilders().begin(), imageBuilders().end()), true);
+  (void)merged;
   return table;
 }
 
 } // namespace
 
 const std::vector<std::string> &operationsWithoutOp() {
-  static const std::vector<std::string> list = {"adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "conv2d", "gather",
-                                                "logsumexp", "max_pool2d", "rms_norm", "rope", "sigmoid", "silu",
-                                                "softplus"};
+  static const std::vector<std::string> list = {"rms_norm", "rope", "silu"};
   return list;
 }
 

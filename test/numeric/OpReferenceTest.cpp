@@ -103,8 +103,6 @@ TEST_P(OpReference, MatchesInF32AndF64) {
   const auto &without = operationsWithoutOp();
   if (std::find(without.begin(), without.end(), operation.op) != without.end())
     GTEST_SKIP() << "the model dialect has no op for " << operation.op;
-  if (operation.name == "max.ties_first")
-    GTEST_SKIP() << "reduce_max shares the gradient among equal maxima (torch.amax); there is no op for torch.max with an axis";
   operation.tensors = readSafetensors(referenceFolder() + "/ops/" + operation.name + ".safetensors");
   check(operation, "f32");
   if (operation.op != "cast_f32_bf16")

@@ -31,7 +31,7 @@ Training train(const TrainingRun &run, bool save) {
   if (!run.module.empty())
     writeScratch(run.label + ".mlir", run.module);
   else if (!must("sluice-import hf " + run.config + " --batch " + std::to_string(run.batch) + " --sequence " +
-                 std::to_string(run.sequence) + " -o " + model))
+                 std::to_string(run.sequence) + " " + run.importOptions + " -o " + model))
     return training;
   std::string recipe = writeScratch(run.label + ".toml", run.recipe);
   training.planPath = base + ".plan";

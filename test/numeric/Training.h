@@ -19,6 +19,8 @@ struct TrainingRun {
   std::string config;
   int batch = 4;
   int sequence = 64;
+  /// Further options of sluice-import.
+  std::string importOptions;
   /// Text of a module in the model dialect.
   std::string module;
   /// The recipe's TOML.

@@ -90,6 +90,41 @@ VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t grou
           }, {"q", "k", "v"}, true};
 }
 
+VjpCase convolution(const std::string &name, std::vector<std::int64_t> weight, const std::string &attributes,
+                    const std::string &result) {
+  return {name, [=](Function &f, TensorMap &inputs) {
+            std::string x = given(f, inputs, "x", {2, 5, 6, 4}), w = given(f, inputs, "w", weight),
+                        b = given(f, inputs, "b", {weight[0]});
+            f.output("y", f.op("conv2d", {x, w, b}, attributes, result));
+          }, {"x", "w", "b"}};
+}
+
+VjpCase pooling(const std::string &op, const std::string &attributes, const std::string &result) {
+  return {op, [=](Function &f, TensorMap &inputs) {
+            f.output("y", f.op(op, {given(f, inputs, "x", {1, 5, 6, 2})}, attributes, result));
+          }, {"x"}};
+}
+
+std::vector<VjpCase> imageCases() {
+  const std::string one = "padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, stride = array<i64: 1, 1>";
+  const std::string window = "kernel = array<i64: 3, 2>, stride = array<i64: 2, 1>, padding = array<i64: 1, 1>";
+  std::vector<VjpCase> list = {
+      convolution("conv2d", {3, 4, 3, 2}, "{" + one + "}", "tensor<2x3x5x3xf64>"),
+      convolution("conv2d_groups", {6, 2, 2, 3},
+                  "{groups = 2 : i64, padding = array<i64: 1, 2>, dilation = array<i64: 2, 1>, stride = array<i64: 2, 3>}",
+                  "tensor<2x3x3x6xf64>"),
+      pooling("max_pool2d", "{" + window + "}", "tensor<1x3x7x2xf64>"),
+      pooling("avg_pool2d", "{" + window + ", without_padding}", "tensor<1x3x7x2xf64>"),
+      pooling("adaptive_avg_pool2d", "{output = array<i64: 2, 4>}", "tensor<1x2x4x2xf64>")};
+  list.push_back({"batch_norm", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {2, 3, 2, 4}), w = given(f, inputs, "w", {4}),
+                                b = given(f, inputs, "b", {4});
+                    f.output("y", f.ops("batch_norm", {x, w, b}, "{epsilon = 1.0e-5}",
+                                        {"tensor<2x3x2x4xf64>", "tensor<4xf64>", "tensor<4xf64>"})[0]);
+                  }, {"x", "w", "b"}, true});
+  return list;
+}
+
 std::vector<VjpCase> cases() {
   std::vector<VjpCase> list = {
       binary("add"), binary("subtract"), binary("multiply"), binary("divide"), binary("maximum"),
@@ -112,6 +147,21 @@ std::vector<VjpCase> cases() {
       matmul("matmul_both_transposed", {2, 4, 3}, {2, 5, 4}, "{transpose_lhs, transpose_rhs}", "tensor<2x3x5xf64>", false, false),
       matmul("matmul_fused", {2, 3, 4}, {4, 5}, "", "tensor<2x3x5xf64>", true, true),
       attention("attention", 2, 2, "{scale = 0.5, causal}"), attention("attention_full", 2, 1, "{scale = 0.7}")};
+  for (auto &item : imageCases())
+    list.push_back(item);
+  for (const VjpCase &item : {unary("sigmoid", 2, 0), unary("softplus", 2, 0)})
+    list.push_back(item);
+  list.push_back(movement("power", "{exponent = 3.0}", "tensor<2x3x4xf64>"));
+  list.push_back(movement("logsumexp", "", "tensor<2x3xf64>"));
+  list.back().composite = true;
+  list.push_back({"take_along", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {2, 5, 3}), index = indices(f, inputs, "index", {2, 4, 2}, 5);
+                    f.output("y", f.op("take_along", {x, index}, "{dim = 1 : i64}", "tensor<2x4x2xf64>"));
+                  }, {"x"}});
+  list.push_back({"add_along", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {2, 4, 2}), index = indices(f, inputs, "index", {2, 4, 2}, 5);
+                    f.output("y", f.op("add_along", {x, index}, "{dim = 1 : i64}", "tensor<2x5x3xf64>"));
+                  }, {"x"}});
   list.push_back({"select", [](Function &f, TensorMap &inputs) {
                     std::string a = given(f, inputs, "a", {3, 4}), b = given(f, inputs, "b", {4}, 0.5, 0.2);
                     std::string less = f.op("compare", {a, b}, "{predicate = \"lt\"}", "tensor<3x4xui8>");
@@ -152,6 +202,25 @@ std::vector<VjpCase> cases() {
                     std::string table = given(f, inputs, "table", {5, 3}), index = indices(f, inputs, "index", {2, 4}, 5);
                     f.output("y", f.op("embedding", {table, index}, "", "tensor<2x4x3xf64>"));
                   }, {"table"}, true});
+  // The mask is fixed by its seed, step and row.
+  list.push_back({"dropout", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {4, 5});
+                    std::vector<std::string> operands = {x};
+                    for (auto [name, value] : {std::pair("seed", 5.0), {"step", 2.0}, {"row", 8.0}}) {
+                      inputs[name] = {"i64", {}, {value}};
+                      operands.push_back(f.input(name, {}, "i64"));
+                    }
+                    f.output("y", f.op("dropout", operands, "{key = 1 : i64, rate = 0.4 : f64}", "tensor<4x5xf64>"));
+                  }, {"x"}});
+  for (const char *form : {"mean", "sum"})
+    list.push_back({std::string("cross_entropy_smooth_") + form, [form](Function &f, TensorMap &inputs) {
+                      std::string logits = given(f, inputs, "logits", {6, 5}, 3), target = indices(f, inputs, "target", {6}, 5);
+                      inputs["target"].values[2] = inputs["target"].values[4] = 7;
+                      f.output("loss", f.ops("cross_entropy", {logits, target},
+                                             std::string("{reduction = \"") + form +
+                                                 "\", ignore_index = 7 : i64, label_smoothing = 0.3 : f64}",
+                                             {"tensor<f64>", "tensor<6xf64>"})[0]);
+                    }, {"logits"}, true});
   for (const char *form : {"mean", "sum"})
     list.push_back({std::string("cross_entropy_") + form, [form](Function &f, TensorMap &inputs) {
                       std::string logits = given(f, inputs, "logits", {6, 5}, 3), target = indices(f, inputs, "target", {6}, 5);

@@ -16,6 +16,14 @@ static LogicalResult verifyReduction(Operation *op, StringRef reduction) {
   return op->emitOpError() << "unknown reduction, expected 'mean' or 'sum' but got '" << reduction << "'";
 }
 
+static double smoothingOf(std::optional<APFloat> smoothing) { return smoothing ? smoothing->convertToDouble() : 0; }
+
+static LogicalResult verifySmoothing(Operation *op, double smoothing) {
+  if (smoothing >= 0 && smoothing <= 1)
+    return success();
+  return op->emitOpError() << "label_smoothing is out of range, expected 0 to 1 but got " << smoothing;
+}
+
 static LogicalResult verifyTargets(Operation *op, Value logits, Value targets) {
   if (typeOf(logits).getRank() < 1)
     return op->emitOpError("logits have too few dims, expected rank 1 or more but got 0");
@@ -27,7 +35,10 @@ LogicalResult CrossEntropyOp::verify() {
   if (failed(verifyTargets(*this, getLogits(), getTargets())))
     return failure();
   // cross_entropy_c3
-  return verifyReduction(*this, getReduction());
+  if (failed(verifyReduction(*this, getReduction())))
+    return failure();
+  // cross_entropy_c4
+  return verifySmoothing(*this, smoothingOf(getLabelSmoothing()));
 }
 
 LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -42,7 +53,8 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
 
 LogicalResult CrossEntropyGradOp::verify() {
   // cross_entropy_grad_c1
-  if (failed(verifyTargets(*this, getLogits(), getTargets())) || failed(verifyReduction(*this, getReduction())))
+  if (failed(verifyTargets(*this, getLogits(), getTargets())) || failed(verifyReduction(*this, getReduction())) ||
+      failed(verifySmoothing(*this, smoothingOf(getLabelSmoothing()))))
     return failure();
   // cross_entropy_grad_c2
   Type element = statisticsElement(elementOf(getLogits()));
@@ -68,9 +80,42 @@ LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotan
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of the loss only");
   gradients.push_back(CrossEntropyGradOp::create(builder, getLoc(), cotangents[0], getLogits(), getTargets(), getLse(),
-                                                 getReductionAttr(), getIgnoreIndexAttr()));
+                                                 getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr()));
   gradients.emplace_back();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Mean
+//===----------------------------------------------------------------------===//
+
+/// 1 for each target that counts, else 0.
+static Value countTargets(OpBuilder &builder, CrossEntropyOp op, Type element) {
+  Location location = op.getLoc();
+  Value ignored = makeConstant(builder, location, static_cast<int64_t>(op.getIgnoreIndex()),
+                               tensorOf({}, elementOf(op.getTargets())));
+  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, builder.getStringAttr("ne"));
+  Value one = makeConstant(builder, location, 1, tensorOf({}, element));
+  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
+  return SelectOp::create(builder, location, counts, one, zero);
+}
+
+static Value sumAll(OpBuilder &builder, Location location, Value value) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(shapeOf(value).size()));
+  return dims.empty() ? value
+                      : ReduceSumOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims), UnitAttr());
+}
+
+// The sum of the losses and the number of targets that count, each by the number of all targets: near 1 in any precision.
+FailureOr<std::pair<Value, Value>> CrossEntropyOp::countApart(OpBuilder &builder) {
+  if (getReduction() != "mean")
+    return failure();
+  Location location = getLoc();
+  double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
+  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(), builder.getStringAttr("sum"),
+                                    getIgnoreIndexAttr(), getLabelSmoothingAttr());
+  Value count = sumAll(builder, location, countTargets(builder, *this, elementOf(getLoss())));
+  return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,26 +144,24 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   // x[target] by comparing each column's index with the target: only one term of the sum is not zero.
   Type index = elementOf(getTargets());
   Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
-  Value one = makeConstant(builder, location, 1, tensorOf({}, element));
   Value columns = IotaOp::create(builder, location, tensorOf(shape.back(), index), builder.getI64IntegerAttr(0));
   SmallVector<int64_t> kept(rows);
   kept.push_back(1);
   Value targets = makeReshape(builder, location, getTargets(), kept);
   Value hit = compare(targets, columns, "eq");
   Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
+  if (double smoothing = smoothingOf(getLabelSmoothing())) {
+    Value mean = makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
+    picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing), mean);
+  }
   Value losses = SubtractOp::create(builder, location, lse, picked);
 
   Value ignored = makeConstant(builder, location, static_cast<int64_t>(getIgnoreIndex()), tensorOf({}, index));
   Value counts = compare(getTargets(), ignored, "ne");
-  auto all = builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(rows.size())));
-  Value loss = SelectOp::create(builder, location, counts, losses, zero);
-  Value count = SelectOp::create(builder, location, counts, one, zero);
-  if (!rows.empty()) {
-    loss = sumOf(loss, all, UnitAttr());
-    count = sumOf(count, all, UnitAttr());
-  }
+  Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
   if (getReduction() == "mean")
-    loss = DivideOp::create(builder, location, loss, count);
+    loss = DivideOp::create(builder, location, loss,
+                            sumAll(builder, location, countTargets(builder, *this, element)));
   return SmallVector<Value>{loss, lse};
 }
 
@@ -165,16 +208,18 @@ OpCost CrossEntropyGradOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall CrossEntropyOp::getKernelCall() {
-  return makeCall(*this, "cross_entropy",
-                  {integerAttribute(*this, "reduction", getReduction() == "sum"),
-                   integerAttribute(*this, "ignore_index", getIgnoreIndex())});
+template <typename OpT> static KernelCall makeEntropyCall(OpT op, StringRef kernel) {
+  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "reduction", op.getReduction() == "sum"),
+                                            integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
+  if (double smoothing = smoothingOf(op.getLabelSmoothing()))
+    attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));
+  return makeCall(op, kernel, attributes);
 }
 
+KernelCall CrossEntropyOp::getKernelCall() { return makeEntropyCall(*this, "cross_entropy"); }
+
 KernelCall CrossEntropyGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "cross_entropy_grad",
-                             {integerAttribute(*this, "reduction", getReduction() == "sum"),
-                              integerAttribute(*this, "ignore_index", getIgnoreIndex())});
+  KernelCall call = makeEntropyCall(*this, "cross_entropy_grad");
   call.mayAlias.push_back({1, 0});
   return call;
 }

@@ -8,7 +8,7 @@ include "dialect/model/ModelDialect.td"
 def Model_SgdOp : Model_StepOp<"sgd", []> {
   let summary = "SGD with momentum, nesterov, weight decay (torch.optim.SGD)";
   let arguments = (ins Model_FloatTensor:$parameter, Model_FloatTensor:$gradient, Optional<Model_FloatTensor>:$momentum_buffer,
-                       Model_F32Scalar:$lr, StaticShapeTensorOf<[I64]>:$step, Model_F32Scalar:$coefficient, Model_BoolTensor:$guard,
+                       Model_Scalar:$lr, StaticShapeTensorOf<[I64]>:$step, Model_Scalar:$coefficient, Model_BoolTensor:$guard,
                        F64Attr:$momentum, F64Attr:$weight_decay, BoolAttr:$nesterov);
   let results = (outs Model_FloatTensor:$new_parameter, Variadic<Model_FloatTensor>:$new_states);
   let hasVerifier = 1;
@@ -16,7 +16,7 @@ def Model_SgdOp : Model_StepOp<"sgd", []> {
 class Model_AdamLikeOp<string mnemonic, string text> : Model_StepOp<mnemonic, []> {
   let summary = text;
   let arguments = (ins Model_FloatTensor:$parameter, Model_FloatTensor:$gradient, Model_FloatTensor:$exp_avg, Model_FloatTensor:$exp_avg_sq,
-                       Model_F32Scalar:$lr, StaticShapeTensorOf<[I64]>:$step, Model_F32Scalar:$coefficient, Model_BoolTensor:$guard,
+                       Model_Scalar:$lr, StaticShapeTensorOf<[I64]>:$step, Model_Scalar:$coefficient, Model_BoolTensor:$guard,
                        F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weight_decay);
   let results = (outs Model_FloatTensor:$new_parameter, Model_FloatTensor:$new_exp_avg, Model_FloatTensor:$new_exp_avg_sq);
   let hasVerifier = 1;

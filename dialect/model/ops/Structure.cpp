@@ -19,7 +19,7 @@ static std::optional<unsigned> initializerNumbers(StringRef init) {
       .Default(std::nullopt);
 }
 
-// @name : type init [(a [, b])] [aliases [...]] [frozen] [attributes]
+// @name : type init [(a [, b])] [aliases [...]] [frozen] [state] [attributes]
 ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   Type type;
@@ -55,6 +55,8 @@ ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   if (succeeded(parser.parseOptionalKeyword("frozen")))
     result.addAttribute("frozen", builder.getUnitAttr());
+  if (succeeded(parser.parseOptionalKeyword("state")))
+    result.addAttribute("state", builder.getUnitAttr());
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
@@ -76,7 +78,9 @@ void ParameterOp::print(OpAsmPrinter &printer) {
     printer << " aliases " << *getAliases();
   if (getFrozen())
     printer << " frozen";
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "type", "init", "a", "b", "aliases", "frozen"});
+  if (isState())
+    printer << " state";
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "type", "init", "a", "b", "aliases", "frozen", "state"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,6 +98,12 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "standard deviation is out of range, expected at least 0 but got " << b;
   if (getInit() == "uniform" && !(a <= b))
     return emitOpError() << "range is empty, expected low at most high but got " << a << " and " << b;
+  // parameter_c3
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  if (!isState() && !isa<FloatType>(element))
+    return emitOpError() << "element type is no float, expected a float, or 'state', but got " << element;
+  if (isState() && (getInit() == "normal" || getInit() == "uniform"))
+    return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got " << getInit();
   return success();
 }
 
@@ -112,8 +122,12 @@ static LogicalResult verifyAccess(Operation *op, FlatSymbolRefAttr name, Value v
   if (!parameter)
     return op->emitOpError() << "unknown parameter, expected a model.parameter but got " << name;
   auto declared = cast<RankedTensorType>(parameter.getType());
-  if (shapeOf(value) == declared.getShape() && isFloat(value))
+  bool isRead = parameter.isState() ? elementOf(value) == declared.getElementType() : isFloat(value);
+  if (shapeOf(value) == declared.getShape() && isRead)
     return success();
+  if (parameter.isState())
+    return op->emitOpError() << "value has the wrong type, expected that of the state, " << declared << ", but got "
+                             << value.getType();
   InFlightDiagnostic error = op->emitOpError() << "value has the wrong type, expected a float tensor of shape "
                                                << shapeText(declared.getShape()) << " but got " << value.getType();
   error.attachNote(parameter.getLoc()) << "parameter declared here";

@@ -11,14 +11,19 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let description = [{
     A whole parameter and its initializer, keyed by seed and global element index. `init` is one of `zeros`, `ones`,
     `constant` (a), `normal` (mean a, standard deviation b), `uniform` (low a, high b). Attributes that passes add:
-    `unit`, `dim`.
+    `unit`, `dim`. With `state` it is no parameter but something that the forward itself keeps (batch norm's running
+    statistics): of any element type, whole and each rank's own, without gradient, written by `model.write` in the forward.
     ```mlir
     model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02)
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_FloatTensor>:$type, StrAttr:$init,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, StrAttr:$init,
                        DefaultValuedAttr<F64Attr, "0.0">:$a, DefaultValuedAttr<F64Attr, "0.0">:$b,
                        OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen);
+  let extraClassDeclaration = [{
+    /// Kept by the forward, and no parameter.
+    bool isState() { return (*this)->hasAttr("state"); }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -99,8 +104,8 @@ def Model_GradientOp : Model_AnyOp<"gradient", [Pure, DeclareOpInterfaceMethods<
 
 def Model_StepMeanOp : Model_AnyOp<"step_mean", [Pure, AllTypesMatch<["local", "mean"]>]> {
   let summary = "the mean of a scalar over micro-batches and data-parallel ranks";
-  let arguments = (ins Model_F32Scalar:$local);
-  let results = (outs Model_F32Scalar:$mean);
+  let arguments = (ins Model_Scalar:$local);
+  let results = (outs Model_Scalar:$mean);
   let assemblyFormat = "$local attr-dict `:` type($local)";
 }
 

@@ -73,7 +73,7 @@ public:
 
   Status count(std::size_t inputs, std::size_t outputs) const;
   Status countAtLeast(std::size_t inputs, std::size_t outputs) const;
-  /// Every operand is f32, f64 or bf16, and rank and extents are sound.
+  /// Every operand is f32, f64, bf16 or f16, and rank and extents are sound.
   Status computable(const Operand &operand) const;
   Status computable() const;
   Status dtype(const Operand &operand, DType expected) const;

@@ -47,8 +47,9 @@ Status Check::countAtLeast(std::size_t inputs, std::size_t outputs) const {
 }
 
 Status Check::computable(const Operand &operand) const {
-  if (operand.dtype != DType::f32 && operand.dtype != DType::f64 && operand.dtype != DType::bf16)
-    return refuse(name(operand) + " dtype, expected f32, f64 or bf16 but got " +
+  if (operand.dtype != DType::f32 && operand.dtype != DType::f64 && operand.dtype != DType::bf16 &&
+      operand.dtype != DType::f16)
+    return refuse(name(operand) + " dtype, expected f32, f64, bf16 or f16 but got " +
                   std::string(dtypeName(operand.dtype)));
   return Status::ok();
 }

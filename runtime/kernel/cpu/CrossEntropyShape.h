@@ -9,6 +9,8 @@ namespace sluice::cpu {
 struct CrossEntropyShape {
   std::int64_t classes = 0, ignore = -100;
   bool mean = true;
+  /// Share of the target that all classes have in common.
+  double smoothing = 0;
 
   static std::int64_t target(const Operand &targets, std::int64_t row) {
     return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
@@ -42,6 +44,7 @@ struct CrossEntropyShape {
     shape.classes = logits.extent[logits.rank - 1];
     shape.ignore = integerAttribute(request, "ignore_index", -100);
     shape.mean = integerAttribute(request, "reduction", 0) == 0;
+    shape.smoothing = numberAttribute(request, "label_smoothing", 0);
     return shape;
   }
 };

@@ -3,12 +3,49 @@
 
 #include "runtime/kernel/cpu/reference/References.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace cpu {
 namespace {
 
-constexpr FastKernel references[] = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, reference::name},
+PrepareFunction findFast(std::string_view name) {
+  for (FastKernels family :
+       {pointwiseKernels(), creationKernels(), movementKernels(), reductionKernels(), logSumExpKernels(),
+        convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
+        softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
+        attentionKernels(), embeddingKernels(),
+        crossEntropyKernels(), dropoutKernels(), stepKernels(), optimizerKernels()})
+    for (const FastKernel &kernel : family)
+      if (kernel.name == name)
+        return kernel.prepare;
+  return nullptr;
+}
+
+/// Fast forms are written for f32, bf16 and some for f64.
+bool hasHalf(const KernelRequest &request) {
+  auto isHalf = [](const Operand &operand) { return operand.dtype == DType::f16; };
+  return std::any_of(request.inputs.begin(), request.inputs.end(), isHalf) ||
+         std::any_of(request.outputs.begin(), request.outputs.end(), isHalf);
+}
+
+Bound prepare(PrepareFunction fast, PrepareFunction reference, const KernelRequest &request) {
+  return fast && !hasHalf(request) ? fast(request) : reference(request);
+}
+
+struct Forms {
+  std::string_view name;
+  PrepareFunction best, reference;
+};
+
+constexpr Forms kernels[] = {
+#define SLUICE_KERNEL(name, inputs, outputs, reduction)                                                                \
+  {#name,                                                                                                              \
+   [](const KernelRequest &request) {                                                                                  \
+     static const PrepareFunction fast = findFast(#name);                                                              \
+     return prepare(fast, reference::name, request);                                                                   \
+   },                                                                                                                  \
+   reference::name},
 #include "runtime/kernel/catalogue.def"
 #undef SLUICE_KERNEL
 };
@@ -18,17 +55,9 @@ constexpr FastKernel references[] = {
 
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour) {
   using namespace cpu;
-  if (flavour == KernelFlavour::fast)
-    for (FastKernels family :
-         {pointwiseKernels(), creationKernels(), movementKernels(), reductionKernels(), matmulKernels(),
-          softmaxKernels(), geluKernels(), layerNormKernels(), attentionKernels(), embeddingKernels(),
-          crossEntropyKernels(), stepKernels(), optimizerKernels()})
-      for (const FastKernel &kernel : family)
-        if (kernel.name == name)
-          return kernel.prepare;
-  for (const FastKernel &kernel : references)
-    if (kernel.name == name)
-      return kernel.prepare;
+  for (const Forms &forms : kernels)
+    if (forms.name == name)
+      return flavour == KernelFlavour::fast ? forms.best : forms.reference;
   return nullptr;
 }
 

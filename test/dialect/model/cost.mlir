@@ -171,6 +171,13 @@ module attributes {model.name = "all"} {
     return
   }
 
+  // CHECK-LABEL: func.func @random
+  func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>, %t: tensor<i64>, %r: tensor<i64>) {
+    // CHECK: model.dropout {{.*}}model.cost = "flops=440, bytes=184"
+    %0 = model.dropout %x, %s, %t, %r {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
+    return
+  }
+
   // Tests that an operand that is read twice counts once, and that a causal row costs what it sees.
   // CHECK-LABEL: func.func @exact
   func.func @exact(%x: tensor<4xf32>, %q: tensor<1x3x1x2xf32>) {

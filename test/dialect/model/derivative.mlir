@@ -354,3 +354,15 @@ func.func @f(%l: tensor<4x5xf32> {model.input = "l"}, %t: tensor<4xi32> {model.i
   %y, %e = model.cross_entropy %l, %t {reduction = "mean"} : (tensor<4x5xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
   return %y : tensor<f32>
 }
+
+// -----
+
+// dropout: the mask is drawn again
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[SEED:.*]]: {{[^%]*}}, %[[STEP:.*]]: {{[^%]*}}, %[[ROW:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[V0:.*]] = model.dropout %[[DY]], %[[SEED]], %[[STEP]], %[[ROW]] {key = 3 : i64, model.block = "", rate = 1.000000e-01 : f64}
+// CHECK-NEXT: return %[[V0]]
+func.func @f(%x: tensor<4x5xf32> {model.input = "x"}, %seed: tensor<i64> {model.input = "seed"}, %step: tensor<i64> {model.input = "step"}, %row: tensor<i64> {model.input = "row"}) -> (tensor<4x5xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  %y = model.dropout %x, %seed, %step, %row {key = 3 : i64, rate = 0.1 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
+  return %y : tensor<4x5xf32>
+}

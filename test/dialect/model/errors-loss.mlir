@@ -28,6 +28,15 @@ func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
 
 // -----
 
+// cross_entropy_c4: more smoothing than there is
+func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
+  // expected-error @below {{'model.cross_entropy' op label_smoothing is out of range, expected 0 to 1 but got 1.5}}
+  %0:2 = model.cross_entropy %l, %t {reduction = "mean", label_smoothing = 1.5 : f64} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
 // cross_entropy_grad_c1: targets of another shape
 func.func @f(%d: tensor<f32>, %l: tensor<2x5xf32>, %t: tensor<3xi32>, %e: tensor<2xf32>) {
   // expected-error @below {{'model.cross_entropy_grad' op targets has the wrong shape, expected 2 but got 3}}

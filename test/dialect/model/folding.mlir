@@ -58,3 +58,11 @@ func.func @recompute(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   }
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
+
+// Nothing is dropped at rate 0.
+// CHECK-LABEL: func.func @keeps
+// CHECK-NEXT: return %arg0
+func.func @keeps(%x: tensor<2xf32>, %s: tensor<i64>) -> tensor<2xf32> {
+  %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.0 : f64} : (tensor<2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -175,6 +175,67 @@ module attributes {model.name = "all"} {
     return
   }
 
+  // CHECK-LABEL: func.func @random
+  func.func @random(%x: tensor<2x3xf32>, %seed: tensor<i64>, %l: tensor<2x3xf32>, %t: tensor<2xi32>) {
+    // CHECK: model.dropout %{{.*}} {key = 7 : i64, rate = 1.000000e-01 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+    %0 = model.dropout %x, %seed, %seed, %seed {key = 7 : i64, rate = 0.1 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+    // CHECK: model.cross_entropy %{{.*}} {label_smoothing = 1.000000e-01 : f64, reduction = "mean"}
+    %1:2 = model.cross_entropy %l, %t {label_smoothing = 0.1 : f64, reduction = "mean"} : (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    return
+  }
+
+  // CHECK-LABEL: func.func @images
+  func.func @images(%x: tensor<2x7x9x4xf32>, %w: tensor<6x2x3x3xf32>, %b: tensor<6xf32>, %s: tensor<4xf32>, %n: tensor<i64>) {
+    // CHECK: model.conv2d %{{.*}}, %{{.*}}, %{{.*}} {dilation = array<i64: 1, 1>, groups = 2 : i64, padding = array<i64: 1, 1>, stride = array<i64: 2, 1>}
+    %0 = model.conv2d %x, %w, %b {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x7x9x4xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x4x9x6xf32>
+    // CHECK: model.conv2d_input_grad
+    %1 = model.conv2d_input_grad %0, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.conv2d_weight_grad
+    %2 = model.conv2d_weight_grad %0, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
+    // CHECK: model.max_pool2d %{{.*}} {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>}
+    %3 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.max_pool2d_grad
+    %4 = model.max_pool2d_grad %3, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.avg_pool2d %{{.*}} {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>, without_padding}
+    %5 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.avg_pool2d_grad
+    %6 = model.avg_pool2d_grad %5 {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.adaptive_avg_pool2d %{{.*}} {output = array<i64: 2, 3>}
+    %7 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
+    // CHECK: model.adaptive_avg_pool2d_grad
+    %8 = model.adaptive_avg_pool2d_grad %7 : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.batch_norm %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64}
+    %9:3 = model.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.batch_norm_grad
+    %10:3 = model.batch_norm_grad %9#0, %x, %s, %9#1, %9#2 {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.running_average %{{.*}}, %{{.*}} {factor = 1.100000e+00 : f64, momentum = 1.000000e-01 : f64}
+    %11 = model.running_average %s, %9#1 {momentum = 0.1 : f64, factor = 1.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: model.count_up
+    %12 = model.count_up %n : (tensor<i64>) -> tensor<i64>
+    return
+  }
+
+  // CHECK-LABEL: func.func @more
+  func.func @more(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
+    // CHECK: model.sigmoid
+    %0 = model.sigmoid %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.softplus
+    %1 = model.softplus %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.power %{{.*}} {exponent = 3.000000e+00 : f64}
+    %2 = model.power %x {exponent = 3.0 : f64} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.relu_grad
+    %3 = model.relu_grad %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.logsumexp
+    %4 = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
+    // CHECK: model.argmax %{{.*}} {dim = 1 : i64}
+    %5 = model.argmax %x {dim = 1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
+    // CHECK: model.take_along %{{.*}}, %{{.*}} {dim = 1 : i64}
+    %6 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
+    // CHECK: model.add_along %{{.*}}, %{{.*}} {dim = 1 : i64}
+    %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
+    return
+  }
+
   // CHECK-LABEL: func.func @update
   func.func @update(%p: tensor<4xf32>, %lr: tensor<f32>, %step: tensor<i64>) {
     // CHECK: model.power_sum %{{.*}}, %{{.*}} {p = 2.000000e+00 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>

@@ -197,6 +197,14 @@ module attributes {model.name = "all"} {
     return
   }
 
+  // Tests that a mask may be drawn in parts.
+  // CHECK-LABEL: func.func @random
+  func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>) {
+    // CHECK: model.dropout {{.*}}model.sharding_rule = "([i, j], [], [], []) -> ([i, j]) {i=4, j=5}"
+    %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
+    return
+  }
+
   // Tests that a sum over rows may be split, where a mean may not, and that a maximum combines by maximum.
   // CHECK-LABEL: func.func @partial
   func.func @partial(%l: tensor<6x5xf32>, %t: tensor<6xi32>, %g: tensor<4xf32>) {

@@ -57,3 +57,48 @@ module {
     return %y : tensor<4xf64>
   }
 }
+
+// -----
+
+// Parameters, compute and results in f64.
+module attributes {model.recipe = {precision.compute = "f64", precision.parameter = "f64", precision.output = "f64"}} {
+  // CHECK: model.parameter @w : tensor<4xf64> ones
+  model.parameter @w : tensor<4xf32> ones
+  // CHECK-LABEL: func.func @step
+  // CHECK-SAME: -> (tensor<f64> {model.output = "loss"})
+  // CHECK-NEXT: %[[X:.*]] = model.cast %{{.*}} -> tensor<4xf64>
+  // CHECK-NEXT: %[[W:.*]] = model.read @w {{.*}}: tensor<4xf64>
+  // CHECK-NEXT: model.multiply %[[X]], %[[W]] {{.*}}-> tensor<4xf64>
+  // CHECK-NEXT: %[[L:.*]] = model.reduce_sum {{.*}}-> tensor<f64>
+  // CHECK-NEXT: return %[[L]]
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+    %w = model.read @w {model.block = ""} : tensor<4xf32>
+    %p = model.multiply %x, %w {model.block = ""} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %s = model.reduce_sum %p {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Results in f16; a loss has no less than f32.
+module attributes {model.recipe = {precision.compute = "f16", precision.output = "f16", precision.loss_scale = 8.0}} {
+  model.parameter @w : tensor<4xf32> ones
+  // CHECK-LABEL: func.func @step
+  // CHECK-SAME: -> (tensor<f32> {model.output = "loss"})
+  // CHECK: model.read @w {{.*}}: tensor<4xf16>
+  // CHECK: %[[S:.*]] = model.reduce_sum {{.*}}-> tensor<f16>
+  // CHECK-NEXT: %[[L:.*]] = model.cast %[[S]] {{.*}}-> tensor<f32>
+  // CHECK-NEXT: return %[[L]]
+  func.func @step() -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+    %w = model.read @w {model.block = ""} : tensor<4xf32>
+    %s = model.reduce_sum %w {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+  // CHECK-LABEL: func.func @f
+  // CHECK-SAME: -> (tensor<4xf16> {model.output = "y"})
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    %w = model.read @w {model.block = ""} : tensor<4xf32>
+    return %w : tensor<4xf32>
+  }
+}

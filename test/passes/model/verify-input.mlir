@@ -32,7 +32,7 @@ module attributes {model.recipe = 1 : i64} {
 // -----
 
 module {
-  // expected-error@+1 {{function '@f' without 'model.entry', expected "train" or "forward"}}
+  // expected-error@+1 {{function '@f' without 'model.entry', expected "train", "eval" or "forward"}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) {
     return %x : tensor<4xf32>
   }
@@ -41,7 +41,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{'model.entry' of '@f', expected "train" or "forward" but got "backward"}}
+  // expected-error@+1 {{'model.entry' of '@f', expected "train", "eval" or "forward" but got "backward"}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"})
       attributes {model.entry = "backward"} {
     return %x : tensor<4xf32>
@@ -110,6 +110,36 @@ module {
   func.func @f(%x: tensor<f32> {model.input = "lr"}) -> (tensor<f32> {model.output = "loss"})
       attributes {model.entry = "train"} {
     return %x : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f', expected another name than 'loss_scale', which the update takes}}
+  func.func @f(%x: tensor<f32> {model.input = "loss_scale"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = "train"} {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{input 'row' of '@f', expected 'tensor<i64>', a number of the step, but got 'tensor<f32>'}}
+  func.func @f(%x: tensor<f32> {model.input = "row"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = "train"} {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{results of the eval entry point '@f', expected one loss of type 'tensor<f32>'}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "loss"})
+      attributes {model.entry = "eval"} {
+    return %x : tensor<4xf32>
   }
 }
 

@@ -191,18 +191,23 @@ TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
             "r.toml:1: value of 'sharding.units' that this version does not support, expected \"block\" or \"root\" but got "
             "\"bytes:1000\"");
   for (const char *recipe :
-       {"precision.compute = \"f16\"", "sharding.reshard_after_forward = 2", "memory.offload = [\"optimizer\"]",
-        "sharding.reshard_after_backward = \"last\"", "gradient.sync = \"every\"", "loss.mean = \"tokens\"",
+       {"sharding.reshard_after_forward = 2", "memory.offload = [\"optimizer\"]",
+        "sharding.reshard_after_backward = \"last\"", "gradient.sync = \"every\"",
         "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"pre\"",
-        "target.device = \"cuda\"", "target.arch = \"sm_90\"", "precision.loss_scale = 128", "sharding.dim = \"flat\"",
+        "target.device = \"cuda\"", "target.arch = \"sm_90\"", "sharding.dim = \"flat\"",
         "sharding.units = {a = [\"h.0\"]}", "[sharding.tensor]\n\"h.*\" = \"column\"", "gradient.divide = 8",
-        "gradient.sync = [true, false]", "parameters.frozen = [\"wte.weight\"]", "sharding.tensor = \"megatron\"",
+        "gradient.sync = [true, false]", "sharding.tensor = \"megatron\"",
         "sharding.reshard_before_backward = true", "recompute.save = [\"matmul\"]"})
     EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
         << recipe << ": " << errorOf(recipe);
 }
 
 TEST(RecipeErrors, ImpossibleCombinations) {
+  EXPECT_EQ(errorOf("precision.compute = \"f16\""),
+            "r.toml:1: 'precision.compute' = \"f16\", expected a 'precision.loss_scale' but got none");
+  EXPECT_EQ(errorOf("precision.compute = \"f16\"\nprecision.loss_scale = 128"), "");
+  EXPECT_EQ(errorOf("precision.loss_scale = 0"),
+            "r.toml:1: value of 'precision.loss_scale', expected \"none\", \"dynamic\" or a number above 0 but got 0");
   EXPECT_EQ(errorOf("sharding.strategy = \"hybrid_shard\""),
             "r.toml:1: 'sharding.strategy' = \"hybrid_shard\", expected 'mesh.replicate' above 1 but got 1");
   EXPECT_EQ(errorOf("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = true"),

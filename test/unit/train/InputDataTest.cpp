@@ -1,5 +1,6 @@
 //===- InputDataTest.cpp - data for models of any inputs -----------------------------===//
 #include "runtime/train/InputData.h"
+#include "runtime/train/Safetensors.h"
 #include "test/unit/train/Fixture.h"
 
 #include <cmath>
@@ -72,6 +73,66 @@ TEST_F(InputDataTest, TokensAlone) {
   std::vector<std::span<std::byte>> rows{std::as_writable_bytes(std::span(row))};
   ASSERT_TRUE(data->read(1, rows).isOk());
   EXPECT_EQ(row, (std::vector<std::int32_t>{'d', 'e', 'f'}));
+}
+
+class TensorDataTest : public InputDataTest {
+protected:
+  TemporaryFolder folder;
+
+  template <typename T>
+  static SafetensorsTensor tensor(std::string name, std::string dtype, std::vector<std::int64_t> shape,
+                                  std::vector<T> values) {
+    return {std::move(name), std::move(dtype), std::move(shape),
+            [values](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(values))); }};
+  }
+  std::string write(const std::string &name, std::vector<SafetensorsTensor> tensors) {
+    EXPECT_TRUE(writeSafetensors(folder.path(name), std::move(tensors)).isOk());
+    return folder.path(name);
+  }
+};
+
+TEST_F(TensorDataTest, SequencesByNameOverSeveralFiles) {
+  add("labels", plan::DType::i32, {2}, 10);
+  add("image", plan::DType::f32, {2, 2});
+  // Integers of any width and floats of any precision; tensors of other names do not matter.
+  write("b.safetensors", {tensor<std::int64_t>("labels", "I64", {1}, {9}), tensor<double>("image", "F64", {1, 2}, {5, 6})});
+  write("a.safetensors", {tensor<std::int32_t>("labels", "I32", {2}, {7, -100}),
+                          tensor<float>("image", "F32", {2, 2}, {1, 2, 3, 4}), tensor<float>("other", "F32", {3}, {0, 0, 0})});
+  auto data = open(folder.path("*.safetensors"));
+  ASSERT_TRUE(data);
+  EXPECT_EQ(data->samples(), 3u);
+  EXPECT_FALSE(data->isEndless());
+  using Row = std::pair<std::vector<std::int32_t>, std::vector<float>>;
+  EXPECT_EQ(read(*data, 0), Row({7}, {1, 2}));
+  EXPECT_EQ(read(*data, 1), Row({-100}, {3, 4}));
+  EXPECT_EQ(read(*data, 2), Row({9}, {5, 6}));
+}
+
+TEST_F(TensorDataTest, Refusals) {
+  add("labels", plan::DType::i32, {2}, 10);
+  auto labels = [](std::vector<std::int32_t> values) {
+    auto count = static_cast<std::int64_t>(values.size());
+    return tensor<std::int32_t>("labels", "I32", {count}, std::move(values));
+  };
+  refuses({write("none.safetensors", {tensor<float>("x", "F32", {1}, {1})})}, StatusCode::input,
+          "tensor for the input 'labels', expected one of that name but got x");
+  refuses({write("wide.safetensors", {tensor<std::int32_t>("labels", "I32", {1, 2}, {1, 2})})}, StatusCode::input,
+          "shape of the tensor 'labels', expected sequences of [] but got [2]");
+  refuses({write("float.safetensors", {tensor<float>("labels", "F32", {2}, {1, 2})})}, StatusCode::input,
+          "type of the tensor 'labels', expected integers for an input of i32 but got F32");
+  refuses({write("short.safetensors", {labels({1})})}, StatusCode::input,
+          "short.safetensors' are shorter than one batch, expected at least 2 sequences but got 1");
+  refuses({write("good.safetensors", {labels({1, 2})}), folder.write("text", "abc")}, StatusCode::input,
+          "text', expected a safetensors file like");
+  refuses({folder.write("bad.safetensors", "abc")}, StatusCode::refused, "bad.safetensors");
+  auto data = open(write("large.safetensors", {labels({1, 10})}));
+  std::int32_t value = 0;
+  std::vector<std::span<std::byte>> rows{std::as_writable_bytes(std::span(&value, 1))};
+  EXPECT_TRUE(data->read(0, rows).isOk());
+  expectError(data->read(1, rows), StatusCode::input, "tensor 'labels' of sequence 1, expected integers up to 9 but got 10");
+  add("image", plan::DType::f32, {2, 1});
+  refuses({write("uneven.safetensors", {labels({1, 2}), tensor<float>("image", "F32", {3, 1}, {1, 2, 3})})},
+          StatusCode::input, "tensor 'image', expected 2 sequences like 'labels' but got 3");
 }
 
 TEST_F(InputDataTest, Refusals) {

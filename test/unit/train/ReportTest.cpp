@@ -25,6 +25,20 @@ TEST(Report, ConsoleLine) {
   EXPECT_EQ(consoleLine(report()), "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12346");
 }
 
+TEST(Report, WhatOnlySomeStepsHave) {
+  StepReport given = report();
+  EXPECT_EQ(jsonLine(given).find("eval_loss"), std::string::npos);
+  given.evaluationLoss = 3.5;
+  given.lossScale = 65536;
+  given.losses = {{"a", 1.5}, {"b", NAN}};
+  nlohmann::json line = nlohmann::json::parse(jsonLine(given));
+  EXPECT_EQ(line["eval_loss"], 3.5);
+  EXPECT_EQ(line["loss_scale"], 65536);
+  EXPECT_EQ(line["losses"]["a"], 1.5);
+  EXPECT_TRUE(line["losses"]["b"].is_null());
+  EXPECT_TRUE(consoleLine(given).ends_with("  eval_loss 3.50000"));
+}
+
 TEST(Report, FloatsAreRecovered) {
   for (float value : {0.1f, 4.09812307f, 1e-30f, 123456789.0f}) {
     StepReport given = report();

@@ -1,5 +1,6 @@
 //===- TrainerTest.cpp - the loop: what is fed, logged, saved, refused ---------------===//
 #include "runtime/train/Trainer.h"
+#include "runtime/train/LossScale.h"
 #include "runtime/train/Safetensors.h"
 #include "test/unit/train/Fixture.h"
 
@@ -182,7 +183,13 @@ TEST_F(TrainerTest, FullDiskIsAnError) {
   FakeRanks fake = ranks();
   TrainOptions given = options();
   given.log = "/dev/full";
-  expectError(train(fake, given, observer), StatusCode::input, "cannot write '/dev/full': No space left on device");
+  given.save = folder.path("out");
+  Status status = train(fake, given, observer);
+  expectError(status, StatusCode::input, "cannot write '/dev/full': No space left on device");
+  ASSERT_EQ(status.notes().size(), 1u);
+  EXPECT_EQ(status.notes()[0], "the weights are those after step 1");
+  EXPECT_EQ(fake.runs.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
 }
 
 TEST_F(TrainerTest, OverfitRepeatsTheFirstBatch) {
@@ -235,7 +242,160 @@ TEST_F(TrainerTest, EntriesRunInTurn) {
   given.entries = {"a", "b"};
   ASSERT_TRUE(train(fake, given, observer).isOk());
   EXPECT_EQ(fake.runs, (std::vector<std::string>{"a", "b", "a", "b"}));
-  EXPECT_EQ(observer.steps[1].loss, 2.0);
+  EXPECT_EQ(observer.steps[1].loss, 1.0);
+  EXPECT_EQ(observer.steps[1].losses, (std::vector<std::pair<std::string, double>>{{"a", 1.0}, {"b", 2.0}}));
+}
+
+// Two ranks, two micro-batches, two rows: the number of a micro-batch's first row within the step.
+TEST_F(TrainerTest, RowsAreNumberedWithinTheStep) {
+  PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+  plan::EntryT &entry = builder.trainStep(2, 4, 2, 256);
+  std::uint32_t row = static_cast<std::uint32_t>(builder.plan.buffers.size());
+  entry.inputs.push_back(builder.port("row", plan::DType::i64, {}, 2));
+  entry.inputs.push_back(builder.port("seed", plan::DType::i64, {}));
+  FakeRanks fake(std::move(builder.plan));
+  int runs = 0;
+  fake.onRun = [&](FakeRanks &self, std::string_view) {
+    EXPECT_EQ(self.values<std::int64_t>(0, row), (std::vector<std::int64_t>{0, 4}));
+    EXPECT_EQ(self.values<std::int64_t>(1, row), (std::vector<std::int64_t>{2, 6}));
+    EXPECT_EQ(self.values<std::int64_t>(1, row + 1)[0], 7);
+    self.set(4, 1.0f);
+    self.set(6, std::uint8_t(1));
+    ++runs;
+    return Status::ok();
+  };
+  TrainOptions given = options(2);
+  given.seed = 7;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(runs, 2);
+}
+
+class EvaluationTest : public TrainerTest {
+protected:
+  /// Buffers of the evaluation's ports come after the training's.
+  enum { evalTokens = 8, evalTargets, evalLoss };
+
+  FakeRanks evaluating() {
+    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+    builder.parameter("w", {4}, 0, {1});
+    builder.trainStep(2, 4, 2, 256);
+    plan::EntryT &eval = builder.entry("eval_step");
+    eval.inputs.push_back(builder.port("tokens", plan::DType::i32, {2, 4}, 0, 256));
+    eval.inputs.push_back(builder.port("targets", plan::DType::i32, {2, 4}, 0, 256));
+    eval.outputs.push_back(builder.port("loss", plan::DType::f32, {}));
+    FakeRanks fake(std::move(builder.plan));
+    fake.onRun = [this](FakeRanks &self, std::string_view entry) {
+      if (entry == "eval_step") {
+        seen.push_back(self.values<std::int32_t>(1, evalTokens)[0]);
+        self.set(evalLoss, static_cast<float>(seen.size()));
+        return Status::ok();
+      }
+      self.set(loss, 1.0f);
+      self.set(norm, 1.0f);
+      self.set(guard, std::uint8_t(1));
+      return Status::ok();
+    };
+    return fake;
+  }
+  TrainOptions evaluatingOptions(std::uint64_t steps) {
+    TrainOptions given = options(steps);
+    // 49 tokens are 12 sequences of 4: three batches of two ranks and two rows.
+    given.evaluation.data = {folder.write("eval", std::string(49, 'a'))};
+    std::string text;
+    for (int i = 0; i < 49; ++i)
+      text += static_cast<char>(i);
+    folder.write("eval", text);
+    return given;
+  }
+
+  std::vector<std::int32_t> seen;
+};
+
+TEST_F(EvaluationTest, RunsOverAllDataWhereDueAndAtTheEnd) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(5);
+  given.evaluation.every = 2;
+  given.log = folder.path("run.jsonl");
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  std::vector<nlohmann::json> log = lines(given.log);
+  EXPECT_FALSE(log[0].contains("eval_loss"));
+  EXPECT_EQ(log[1]["eval_loss"], 2.0);
+  EXPECT_FALSE(log[2].contains("eval_loss"));
+  EXPECT_EQ(log[3]["eval_loss"], 5.0);
+  EXPECT_EQ(log[4]["eval_loss"], 8.0);
+  // Rank 1 takes rows 2 and 3 of each batch of four; every evaluation begins anew.
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{8, 24, 40, 8, 24, 40, 8, 24, 40}));
+}
+
+TEST_F(EvaluationTest, TakesAsManyBatchesAsAskedFor) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(1);
+  given.evaluation.batches = 1;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(seen.size(), 1u);
+  given.evaluation.batches = 0;
+  given.evaluation.data = {"random:1"};
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(seen.size(), 21u);
+}
+
+TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {
+  FakeRanks without = ranks();
+  expectError(train(without, evaluatingOptions(1), observer), StatusCode::input,
+              "the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none");
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(1);
+  given.evaluation.data = {folder.path("none")};
+  expectError(train(fake, given, observer), StatusCode::input, "cannot read");
+  EXPECT_TRUE(fake.runs.empty());
+}
+
+// The scale is halved where gradients are not finite, and the run goes on; optimizers count the updates that were made.
+TEST_F(TrainerTest, DynamicLossScaleSkipsAndGoesOn) {
+  PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+  builder.parameter("w", {4}, 0, {1});
+  plan::EntryT &entry = builder.trainStep(2, 4, 2, 256);
+  std::uint32_t scale = static_cast<std::uint32_t>(builder.plan.buffers.size());
+  entry.inputs.push_back(builder.port("loss_scale", plan::DType::f32, {}));
+  FakeRanks fake(std::move(builder.plan));
+  std::vector<float> scales;
+  std::size_t skips = 2;
+  fake.onRun = [&](FakeRanks &self, std::string_view) {
+    scales.push_back(self.values<float>(0, scale)[0]);
+    counts.push_back(self.values<std::int64_t>(1, step)[0]);
+    self.set(loss, nextLoss);
+    self.set(norm, scales.size() <= skips ? INFINITY : 1.0f);
+    self.set(guard, std::uint8_t(scales.size() > skips && std::isfinite(nextLoss)));
+    return Status::ok();
+  };
+  TrainOptions given = options(4);
+  given.log = folder.path("run.jsonl");
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(scales, (std::vector<float>{65536, 32768, 16384, 16384}));
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 1, 1, 2}));
+  EXPECT_EQ(lines(given.log)[2]["loss_scale"], 16384);
+  EXPECT_TRUE(lines(given.log)[0]["grad_norm"].is_null());
+
+  // A scale below 1 is no help, nor is any for a loss that is not finite.
+  scales.clear();
+  skips = 100;
+  given.steps = 50;
+  expectError(train(fake, given, observer), StatusCode::failed, "step 17, expected a finite loss and gradient norm");
+  scales.clear();
+  skips = 0;
+  nextLoss = NAN;
+  expectError(train(fake, given, observer), StatusCode::failed, "step 1, expected a finite loss and gradient norm");
+}
+
+TEST(LossScaleTest, GrowsAfterManyGoodSteps) {
+  LossScale scale;
+  for (std::uint64_t i = 0; i + 1 < LossScale::growthInterval; ++i)
+    EXPECT_TRUE(scale.update(true));
+  EXPECT_EQ(scale.value(), 65536);
+  scale.update(true);
+  EXPECT_EQ(scale.value(), 131072);
+  scale.update(false);
+  EXPECT_EQ(scale.value(), 65536);
 }
 
 } // namespace

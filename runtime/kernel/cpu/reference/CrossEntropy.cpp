@@ -1,7 +1,8 @@
 //===- CrossEntropy.cpp - cross entropy of logits against class indices -------===//
 //
-//   loss = sum or mean over rows whose target is not ignore_index of lse[row] - logits[row, target]
-//   dlogits = (exp(logits - lse) - [column is the target]) dloss / count, 0 in ignored rows
+//   loss = sum or mean over rows whose target is not ignore_index of lse[row] - sum over columns of share logits
+//   dlogits = (exp(logits - lse) - share) dloss / count, 0 in ignored rows
+//   share = smoothing / columns, and 1 - smoothing more where the column is the target
 //
 // The mean over no rows is NaN, as in torch.
 //
@@ -38,7 +39,10 @@ Bound cross_entropy(const KernelRequest &request) {
         continue;
       if (target < 0 || target >= x.columns)
         return s.targetError(row, target);
-      loss += logSum - load(*x.operand, at + target * x.stride);
+      double picked = (1 - s.smoothing) * load(*x.operand, at + target * x.stride), all = 0;
+      for (std::int64_t c = 0; c < x.columns && s.smoothing != 0; ++c)
+        all += load(*x.operand, at + c * x.stride);
+      loss += logSum - picked - s.smoothing / static_cast<double>(x.columns) * all;
       ++counted;
     }
     store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(counted) : loss);
@@ -67,7 +71,8 @@ Bound cross_entropy_grad(const KernelRequest &request) {
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
       for (std::int64_t c = 0; c < x.columns; ++c) {
         double p = std::exp(load(*x.operand, from + c * x.stride) - logSum);
-        store(*dx.operand, to + c * dx.stride, target == s.ignore ? 0 : (p - (c == target)) * factor);
+        double share = s.smoothing / static_cast<double>(x.columns) + (c == target ? 1 - s.smoothing : 0);
+        store(*dx.operand, to + c * dx.stride, target == s.ignore ? 0 : (p - share) * factor);
       }
     }
     return Status::ok();

@@ -1,0 +1,61 @@
+//===- CountLoss.cpp - losses that are weighed by what they count ---------------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+#include "passes/recipe/RecipeAttr.h"
+
+#include "dialect/rules/Rules.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_COUNTLOSS
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
+  void runOnOperation() override {
+    if (RecipeView(getOperation()).string("loss.mean") != "tokens")
+      return;
+    for (llvm::StringRef kind : {entries::train, entries::eval})
+      for (func::FuncOp function : entryFunctions(getOperation(), kind))
+        if (function.getNumResults() == 1 && failed(countApart(function)))
+          return signalPassFailure();
+  }
+
+  static LogicalResult countApart(func::FuncOp function) {
+    Operation *terminator = function.getBody().front().getTerminator();
+    Value loss = terminator->getOperand(0);
+    auto counted = loss.getDefiningOp<CountedMeanOpInterface>();
+    InsertionRecorder recorder;
+    OpBuilder builder(function.getContext(), &recorder);
+    llvm::FailureOr<std::pair<Value, Value>> parts = failure();
+    if (counted && cast<OpResult>(loss).getResultNumber() == 0) {
+      builder.setInsertionPoint(counted);
+      parts = counted.countApart(builder);
+    }
+    if (failed(parts))
+      return function.emitError("'loss.mean' = \"tokens\" for the loss of '@")
+             << function.getName() << "', expected the mean of a loss that counts its targets but got "
+             << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef() : llvm::StringRef("an argument"));
+    for (Operation *op : recorder.made) {
+      op->setAttr(names::block, builder.getStringAttr(textAttribute(counted, names::block)));
+      if (Attribute checkpoint = counted->getAttr(names::checkpoint))
+        op->setAttr(names::checkpoint, checkpoint);
+    }
+    auto [sum, count] = *parts;
+    terminator->setOperand(0, sum);
+    terminator->insertOperands(1, count);
+    (void)function.insertResult(
+        1, count.getType(),
+        builder.getDictionaryAttr(builder.getNamedAttr(names::output, builder.getStringAttr("counted"))));
+    if (isOpTriviallyDead(counted))
+      counted->erase();
+    return success();
+  }
+};
+
+} // namespace

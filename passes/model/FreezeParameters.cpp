@@ -1,0 +1,30 @@
+//===- FreezeParameters.cpp - parameters that the recipe keeps as they are ------------------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+#include "passes/recipe/RecipeAttr.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_FREEZEPARAMETERS
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+struct FreezeParametersPass : sluice::impl::FreezeParametersBase<FreezeParametersPass> {
+  void runOnOperation() override {
+    auto names = parametersNamedBy(getOperation(), "parameters.frozen");
+    if (failed(names))
+      return signalPassFailure();
+    for (auto parameter : getOperation().getOps<model::ParameterOp>())
+      if (names->contains(parameter.getSymName())) {
+        parameter.setFrozen(true);
+        ++frozen;
+      }
+  }
+};
+
+} // namespace

@@ -1,0 +1,55 @@
+//===- MakeEvaluation.cpp - the loss outside training, as an entry point of its own ---------===//
+
+#include "passes/model/Common.h"
+#include "passes/model/Passes.h"
+
+#include "dialect/rules/Rules.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_MAKEEVALUATION
+#include "passes/model/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// Ops that are something else outside training become that.
+LogicalResult evaluateOps(func::FuncOp function) {
+  llvm::SmallVector<Operation *> trained;
+  function.walk([&](EvaluationOpInterface op) { trained.push_back(op); });
+  for (Operation *op : trained) {
+    OpBuilder builder(op);
+    llvm::FailureOr<llvm::SmallVector<Value>> values = cast<EvaluationOpInterface>(op).evaluate(builder);
+    if (failed(values))
+      return failure();
+    op->replaceAllUsesWith(*values);
+    op->erase();
+  }
+  return success();
+}
+
+struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    auto source = symbols.lookup<func::FuncOp>("train_step");
+    if (!source || textAttribute(source, names::entry) != entries::train || symbols.lookup("eval_step"))
+      return;
+    func::FuncOp made = source.clone();
+    made.setName("eval_step");
+    made->setAttr(names::entry, StringAttr::get(&getContext(), entries::eval));
+    module.push_back(made);
+    if (failed(evaluateOps(made)))
+      return signalPassFailure();
+    // What only training needs is not asked for.
+    for (unsigned i = made.getNumArguments(); i-- > 0;) {
+      bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, names::input).getValue());
+      if (isOfStep && made.getArgument(i).use_empty())
+        (void)made.eraseArgument(i);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,75 @@
+//===- DropoutMask.h - which elements of a step are kept ----------------------===//
+//
+// Element i of a step is kept where word i % 4 of Philox block i / 4, keyed by seed, step and the op's key, is a uniform
+// number of at least the rate. i is the index in the whole step: rows before this one times the elements of a row, plus
+// the global index in the operand, so the mask does not depend on who draws it. Steps count from 1, so that no block is
+// one of the initial weights', which have step 0's place empty.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H
+#define SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H
+
+#include "runtime/kernel/cpu/Bound.h"
+#include "runtime/kernel/cpu/Philox.h"
+
+namespace sluice::cpu {
+
+struct DropoutMask {
+  /// Of 2^24: numbers below are dropped.
+  std::uint32_t threshold = 0;
+  std::uint64_t key = 0;
+  /// What kept elements are multiplied by.
+  double factor = 1;
+
+  static Result<DropoutMask> of(const KernelRequest &request) {
+    Check check("dropout", request);
+    SLUICE_RETURN_IF_ERROR(check.count(4, 1));
+    SLUICE_RETURN_IF_ERROR(check.computable(request.inputs[0]));
+    SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], request.inputs[0].dtype));
+    SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+    for (int i = 1; i < 4; ++i) {
+      SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], DType::i64));
+      SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[i]));
+    }
+    double rate = numberAttribute(request, "rate", 0);
+    if (!(rate >= 0 && rate < 1))
+      return check.refuse("rate, expected at least 0 and less than 1 but got " + std::to_string(rate));
+    DropoutMask mask;
+    mask.threshold = static_cast<std::uint32_t>(std::ceil(rate * 0x1p24));
+    mask.key = static_cast<std::uint32_t>(integerAttribute(request, "key", 0));
+    mask.factor = 1 / (1 - rate);
+    return mask;
+  }
+
+  /// Draws of one launch.
+  struct Draws {
+    std::uint64_t seed, stream;
+    std::uint32_t threshold;
+    PhiloxBlock block(std::uint64_t number) const { return philox(seed, stream, number); }
+    bool keeps(const PhiloxBlock &block, std::uint64_t index) const { return block[index % 4] >> 8 >= threshold; }
+  };
+  Draws draws(const Call &call) const {
+    auto scalar = [&](int i) { return static_cast<std::uint64_t>(call.inputs[i].as<std::int64_t>()[0]); };
+    return {scalar(1), scalar(2) << 32 | key, threshold};
+  }
+};
+
+/// The index in the step of the elements of an operand whose dim 0 are rows.
+struct StepIndex {
+  Dims strides{};
+  std::uint64_t first = 0;
+  StepIndex(const Operand &operand, std::uint64_t row) {
+    std::uint64_t stride = 1, origin = 0;
+    for (int d = operand.rank - 1; d >= 0; --d) {
+      strides[d] = static_cast<std::int64_t>(stride);
+      // A dim whose global extent is not told is whole. The rows have no end.
+      origin += (d == 0 ? row : 0) * stride + static_cast<std::uint64_t>(operand.origin[d]) * stride;
+      stride *= static_cast<std::uint64_t>(operand.global[d] > 0 ? operand.global[d] : operand.shape[d]);
+    }
+    first = origin;
+  }
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H

@@ -1,0 +1,44 @@
+//===- Evaluation.cpp - the loss on other data ------------------------------------===//
+#include "runtime/train/Evaluation.h"
+#include "runtime/train/Ports.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+/// Batches of one evaluation on data without end.
+static constexpr std::uint64_t batchesOfEndless = 20;
+
+Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions &options) {
+  Evaluation made;
+  made.options = options;
+  if (options.data.empty())
+    return made;
+  int index = findEntry(ranks.plan(), "eval_step");
+  if (index < 0 || !findOutput(*ranks.plan().entries[index], "loss"))
+    return inputError("the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none")
+        .withNote("the compiler makes one of a model's 'train_step'");
+  made.entry = ranks.plan().entries[index].get();
+  FeederOptions given;
+  given.data = options.data;
+  SLUICE_ASSIGN_OR_RETURN(made.feeder, Feeder::make(ranks, *made.entry, given));
+  std::optional<std::uint64_t> whole = made.feeder.wholeSteps();
+  made.batches = options.batches ? options.batches : whole ? std::max<std::uint64_t>(*whole, 1) : batchesOfEndless;
+  return made;
+}
+
+Result<std::optional<double>> Evaluation::run(Ranks &ranks, const std::atomic<bool> *stop) {
+  double sum = 0;
+  for (std::uint64_t batch = 0; batch < batches; ++batch) {
+    SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(stop && stop->load()));
+    if (stops)
+      return std::optional<double>();
+    SLUICE_RETURN_IF_ERROR(feeder.feed(ranks, batch, StepScalars()));
+    SLUICE_RETURN_IF_ERROR(ranks.run(entry->name));
+    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, *entry, "loss"));
+    sum += loss.value_or(0);
+  }
+  return std::optional<double>(sum / static_cast<double>(batches));
+}
+
+} // namespace sluice

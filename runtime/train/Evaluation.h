@@ -1,0 +1,43 @@
+//===- Evaluation.h - the loss on other data, without training on them ----------===//
+#ifndef SLUICE_RUNTIME_TRAIN_EVALUATION_H
+#define SLUICE_RUNTIME_TRAIN_EVALUATION_H
+
+#include "runtime/train/Feeder.h"
+
+#include <atomic>
+#include <optional>
+
+namespace sluice {
+
+struct EvaluationOptions {
+  /// As TrainOptions::data; empty: no evaluation.
+  std::vector<std::string> data;
+  /// Steps between two evaluations; the last step is followed by one in any case.
+  std::uint64_t every = 0;
+  /// Batches of one evaluation; 0: all whole ones, or 20 of data that have no end.
+  std::uint64_t batches = 0;
+};
+
+/// Runs the entry point `eval_step`, which shares its state with the others and changes nothing.
+class Evaluation {
+public:
+  /// Everything that can be wrong with the data is found here.
+  static Result<Evaluation> make(const Ranks &ranks, const EvaluationOptions &options);
+
+  /// True where an evaluation follows step `step` of `steps`, counted from 1.
+  bool isDue(std::uint64_t step, std::uint64_t steps) const {
+    return entry && (step == steps || (options.every && step % options.every == 0));
+  }
+  /// The mean of the loss over the batches; nullopt where `stop` ended it before.
+  Result<std::optional<double>> run(Ranks &ranks, const std::atomic<bool> *stop);
+
+private:
+  EvaluationOptions options;
+  const plan::EntryT *entry = nullptr;
+  Feeder feeder;
+  std::uint64_t batches = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_EVALUATION_H

@@ -1,0 +1,140 @@
+//===- TensorData.cpp - inputs out of safetensors files --------------------------===//
+#include "runtime/train/TensorData.h"
+#include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/train/Safetensors.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace sluice {
+namespace {
+
+std::optional<DType> dtypeOfFile(std::string_view name) {
+  static constexpr std::pair<std::string_view, DType> known[] = {
+      {"F32", DType::f32}, {"F64", DType::f64}, {"BF16", DType::bf16}, {"F16", DType::f16},
+      {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8},     {"BOOL", DType::u8}};
+  for (auto [text, dtype] : known)
+    if (text == name)
+      return dtype;
+  return std::nullopt;
+}
+
+class TensorData : public InputData {
+public:
+  struct Column {
+    const SafetensorsEntry *entry = nullptr;
+    DType dtype = DType::f32;
+  };
+  struct Source {
+    SafetensorsFile file;
+    /// By port.
+    std::vector<Column> columns;
+    std::uint64_t count = 0;
+  };
+
+  TensorData(std::vector<const plan::PortT *> ports) : ports(std::move(ports)) {}
+
+  Status add(const std::string &path) {
+    SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
+    Source source{std::move(file), {}, 0};
+    for (const plan::PortT *port : ports) {
+      SLUICE_ASSIGN_OR_RETURN(Column column, findColumn(source.file, *port));
+      auto count = static_cast<std::uint64_t>(column.entry->shape[0]);
+      if (!source.columns.empty() && count != source.count)
+        return inputError(fmt::format("'{}': tensor '{}', expected {} sequences like '{}' but got {}", path, port->name,
+                                      source.count, ports[0]->name, count));
+      source.count = count;
+      source.columns.push_back(column);
+      raw.resize(std::max<std::size_t>(raw.size(), rowElements(*port) * dtypeBytes(column.dtype)));
+    }
+    total += source.count;
+    sources.push_back(std::move(source));
+    return Status::ok();
+  }
+
+  std::uint64_t samples() const override { return total; }
+
+  Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {
+    for (const Source &source : sources) {
+      if (sample >= source.count) {
+        sample -= source.count;
+        continue;
+      }
+      for (std::size_t i = 0; i < ports.size(); ++i)
+        SLUICE_RETURN_IF_ERROR(readRow(source, i, sample, rows[i]));
+      return Status::ok();
+    }
+    return internalError(fmt::format("sample {} beyond the data's {}", sample, total));
+  }
+
+private:
+  static Result<Column> findColumn(const SafetensorsFile &file, const plan::PortT &port) {
+    const SafetensorsEntry *entry = file.find(port.name);
+    if (!entry) {
+      std::string names;
+      for (const SafetensorsEntry &other : file.entries())
+        names += (names.empty() ? "" : ", ") + other.name;
+      return inputError(fmt::format("'{}': tensor for the input '{}', expected one of that name but got {}", file.path(),
+                                    port.name, names.empty() ? "none" : names));
+    }
+    std::vector<std::int64_t> row(port.view->shape.begin() + 1, port.view->shape.end());
+    if (entry->shape.empty() || !std::equal(entry->shape.begin() + 1, entry->shape.end(), row.begin(), row.end()))
+      return inputError(fmt::format("'{}': shape of the tensor '{}', expected sequences of {} but got {}", file.path(),
+                                    port.name, shapeText(row), shapeText(entry->shape)));
+    std::optional<DType> dtype = dtypeOfFile(entry->dtype);
+    DType wanted = baseType(port.view->dtype);
+    if (!dtype || isFloat(*dtype) != isFloat(wanted))
+      return inputError(fmt::format("'{}': type of the tensor '{}', expected {} for an input of {} but got {}",
+                                    file.path(), port.name, isFloat(wanted) ? "floats" : "integers", dtypeName(wanted),
+                                    entry->dtype));
+    return Column{entry, *dtype};
+  }
+
+  Status readRow(const Source &source, std::size_t index, std::uint64_t sample, std::span<std::byte> out) {
+    const plan::PortT &port = *ports[index];
+    const Column &column = source.columns[index];
+    std::uint64_t count = rowElements(port);
+    std::span<std::byte> bytes = std::span(raw).first(count * dtypeBytes(column.dtype));
+    SLUICE_RETURN_IF_ERROR(source.file.read(*column.entry, sample * bytes.size(), bytes));
+    DType dtype = baseType(port.view->dtype);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto at = static_cast<std::int64_t>(i);
+      if (isFloat(dtype)) {
+        cpu::storeNumber(out.data(), dtype, at, cpu::loadNumber(bytes.data(), column.dtype, at));
+        continue;
+      }
+      std::int64_t value = cpu::loadInteger(bytes.data(), column.dtype, at);
+      // Negative numbers mark what does not count.
+      std::int64_t limit = port.limit != 0 ? static_cast<std::int64_t>(port.limit) - 1 : INT32_MAX;
+      if (value > limit || (dtype != DType::i64 && value < INT32_MIN))
+        return inputError(fmt::format("'{}': tensor '{}' of sequence {}, expected integers up to {} but got {}",
+                                      source.file.path(), port.name, sample, limit, value));
+      cpu::storeInteger(out.data(), dtype, at, value);
+    }
+    return Status::ok();
+  }
+
+  std::vector<const plan::PortT *> ports;
+  std::vector<Source> sources;
+  std::uint64_t total = 0;
+  /// One row as it stands in the file: kept, so that a step does not allocate.
+  std::vector<std::byte> raw;
+};
+
+} // namespace
+
+Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string> &paths,
+                                                  const std::vector<const plan::PortT *> &ports) {
+  auto data = std::make_unique<TensorData>(ports);
+  for (const std::string &path : paths)
+    SLUICE_RETURN_IF_ERROR(data->add(path));
+  auto rows = static_cast<std::uint64_t>(ports[0]->view->shape[0]);
+  if (data->samples() < rows)
+    return inputError(fmt::format("data '{}'{} are shorter than one batch, expected at least {} sequences but got {}",
+                                  paths[0], paths.size() > 1 ? fmt::format(" and {} more", paths.size() - 1) : "", rows,
+                                  data->samples()));
+  return std::unique_ptr<InputData>(std::move(data));
+}
+
+} // namespace sluice

@@ -1,0 +1,81 @@
+//===- PrecisionTest.cpp - training in f64, f16 and with narrow reductions ------------------===//
+
+#include "test/numeric/Training.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+TrainingRun tiny(const std::string &label, int parts, const std::string &recipe) {
+  TrainingRun run;
+  run.label = "precision-" + label;
+  run.config = referenceFolder() + "/gpt2-tiny/config.json";
+  run.batch = 4 / parts;
+  run.sequence = 16;
+  run.steps = 5;
+  run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
+  run.recipe = "optimizer.lr = 1e-3\n" + recipe;
+  return run;
+}
+
+void expectNearRuns(const Training &a, const Training &b, double tolerance) {
+  ASSERT_FALSE(a.loss.empty());
+  ASSERT_EQ(a.loss.size(), b.loss.size());
+  for (std::size_t i = 0; i < a.loss.size(); ++i) {
+    EXPECT_NEAR(a.loss[i], b.loss[i], tolerance) << "step " << i + 1;
+    EXPECT_NEAR(a.gradientNorm[i], b.gradientNorm[i], 4 * tolerance * (1 + b.gradientNorm[i])) << "step " << i + 1;
+  }
+}
+
+constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parameter = \"f64\"\n";
+
+TEST(Precision, DoubleHasTheDigitsOfDouble) {
+  Training whole = train(tiny("f64", 1, allDouble), true);
+  Training sharded = train(tiny("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
+  expectNearRuns(sharded, whole, 1e-12);
+  for (const auto &[name, tensor] : whole.weights)
+    EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;
+  // And it is the same model.
+  expectNearRuns(train(tiny("f32", 1, ""), false), whole, 1e-4);
+}
+
+TEST(Precision, HalfWithItsScale) {
+  Training single = train(tiny("single", 2, "mesh.shard = 2\n"), false);
+  std::string half = "mesh.shard = 2\nprecision.compute = \"f16\"\n";
+  Training fixed = train(tiny("f16", 2, half + "precision.loss_scale = 1024.0\n"), false);
+  expectNearRuns(fixed, single, 1e-2);
+  expectNearRuns(train(tiny("f16-dynamic", 2, half + "precision.loss_scale = \"dynamic\"\n"), false), single, 1e-2);
+}
+
+/// A scale changes nothing where no digits are lost.
+TEST(Precision, ScaleGoesInAndOut) {
+  Training plain = train(tiny("plain", 1, "gradient.clip_norm = 0.5\n"), true);
+  Training scaled = train(tiny("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);
+  expectNearRuns(scaled, plain, 1e-6);
+  for (const auto &[name, tensor] : plain.weights)
+    EXPECT_LE(compare(scaled.weights.at(name), tensor).largest, 1e-5) << name;
+}
+
+TEST(Precision, NarrowReductions) {
+  Training wide = train(tiny("wide", 4, "mesh.shard = 2\nmesh.replicate = 2\n"), false);
+  for (const char *reduce : {"bf16", "f16", "f64"}) {
+    SCOPED_TRACE(reduce);
+    std::string recipe = std::string("mesh.shard = 2\nmesh.replicate = 2\nprecision.reduce = \"") + reduce + "\"\n";
+    Training reduced = train(tiny(std::string("reduce-") + reduce, 4, recipe), false);
+    expectNearRuns(reduced, wide, 2e-2);
+    CommandResult described = runCommand("sluice-plan describe --json " + reduced.planPath);
+    ASSERT_EQ(described.code, 0) << described.err;
+    int seen = 0;
+    for (const auto &collective : nlohmann::json::parse(described.out)["collectives"])
+      if (collective["entry"] == "train_step" && collective["kind"] == "reduce_scatter") {
+        EXPECT_EQ(collective["dtype"], reduce);
+        ++seen;
+      }
+    EXPECT_GT(seen, 0);
+  }
+}
+
+} // namespace
+} // namespace sluice::numeric

@@ -1,0 +1,246 @@
+//===- StepTest.cpp - dropout, counted losses, frozen parameters, evaluation, entries ------===//
+//
+// What a step draws and counts is a matter of the step's rows alone: ranks, micro-batches and recompute do not move it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Safetensors.h"
+#include "test/numeric/Training.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+/// Eight rows a step, shared by `parts` ranks times micro-batches.
+TrainingRun tiny(const std::string &label, int parts, const std::string &recipe) {
+  TrainingRun run;
+  run.label = "step-" + label;
+  run.config = referenceFolder() + "/gpt2-tiny/config.json";
+  run.batch = 8 / parts;
+  run.sequence = 16;
+  run.steps = 3;
+  run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
+  run.recipe = "optimizer.lr = 1e-3\n" + recipe;
+  return run;
+}
+
+void expectNearRuns(const Training &a, const Training &b, double tolerance) {
+  ASSERT_FALSE(a.loss.empty());
+  ASSERT_EQ(a.loss.size(), b.loss.size());
+  for (std::size_t i = 0; i < a.loss.size(); ++i) {
+    EXPECT_NEAR(a.loss[i], b.loss[i], tolerance) << "step " << i + 1;
+    EXPECT_NEAR(a.gradientNorm[i], b.gradientNorm[i], tolerance * (1 + b.gradientNorm[i])) << "step " << i + 1;
+  }
+}
+
+void expectSameRuns(const Training &a, const Training &b) {
+  ASSERT_FALSE(a.loss.empty());
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.gradientNorm, b.gradientNorm);
+  ASSERT_FALSE(a.weights.empty());
+  for (const auto &[name, tensor] : a.weights)
+    EXPECT_EQ(tensor.values, b.weights.at(name).values) << name;
+}
+
+struct Split {
+  int parts;
+  const char *recipe;
+};
+constexpr Split splits[] = {{2, "mesh.shard = 2\n"},
+                            {2, "gradient.microbatches = 2\n"},
+                            {4, "mesh.shard = 2\ngradient.microbatches = 2\n"},
+                            {4, "mesh.shard = 2\nmesh.replicate = 2\n"}};
+
+TEST(Dropout, MasksAreThoseOfTheRows) {
+  auto run = [](const std::string &label, int parts, const std::string &recipe) {
+    TrainingRun made = tiny("dropout-" + label, parts, recipe);
+    made.importOptions = "--dropout 0.2";
+    return made;
+  };
+  Training whole = train(run("whole", 1, ""), true);
+  int number = 0;
+  for (const Split &split : splits) {
+    SCOPED_TRACE(split.recipe);
+    expectNearRuns(train(run(std::to_string(number++), split.parts, split.recipe), false), whole, 2e-5);
+  }
+  // The mask is drawn again for the derivative and in a recompute: the same bits.
+  std::string mesh = "mesh.shard = 2\ngradient.microbatches = 2\n";
+  expectSameRuns(train(run("again", 4, mesh), true), train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
+  // It is there at all, and goes by the seed.
+  Training without = train(tiny("without-dropout", 1, ""), false);
+  EXPECT_GT(std::abs(without.loss[0] - whole.loss[0]), 1e-4);
+  TrainingRun other = run("seed", 1, "");
+  other.options = "--data " + referenceFolder() + "/tokens.bin --seed 3 --init " + referenceFolder() +
+                  "/gpt2-tiny/init.safetensors";
+  Training third = train(other, false);
+  other.label += "-4";
+  other.options += " --seed 4";
+  other.options.replace(other.options.find("--seed 3"), 8, "");
+  EXPECT_NE(train(other, false).loss[0], third.loss[0]);
+}
+
+/// Targets of eight rows, of which unlike numbers count: rows 0 to 2 nearly none, the last ones all.
+std::string unevenTargets() {
+  std::vector<std::int32_t> tokens, targets;
+  for (std::int32_t row = 0; row < 24; ++row)
+    for (std::int32_t i = 0; i < 16; ++i) {
+      tokens.push_back((row * 31 + i * 7) % 256);
+      targets.push_back(i < (row % 8) * 2 + 1 ? (row * 17 + i * 5) % 256 : -100);
+    }
+  std::string path = scratchFolder() + "/uneven.safetensors";
+  auto tensor = [&](const char *name, const std::vector<std::int32_t> &values) {
+    return SafetensorsTensor{name, "I32", {24, 16}, [&values](const SafetensorsTensor::Sink &sink) {
+                               return sink(std::as_bytes(std::span(values)));
+                             }};
+  };
+  EXPECT_TRUE(writeSafetensors(path, {tensor("tokens", tokens), tensor("targets", targets)}).isOk());
+  return path;
+}
+
+TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
+  std::string data = unevenTargets();
+  auto run = [&](const std::string &label, int parts, const std::string &recipe) {
+    TrainingRun made = tiny("mean-" + label, parts, recipe);
+    made.options = "--data " + data + " --seed 3";
+    return made;
+  };
+  // One rank with all rows: both means are the same.
+  Training whole = train(run("whole", 1, ""), false);
+  expectNearRuns(train(run("tokens", 1, "loss.mean = \"tokens\"\n"), false), whole, 2e-5);
+  int number = 0;
+  for (const Split &split : splits) {
+    SCOPED_TRACE(split.recipe);
+    std::string label = std::to_string(number++);
+    expectNearRuns(train(run(label, split.parts, std::string(split.recipe) + "loss.mean = \"tokens\"\n"), false), whole,
+                   2e-5);
+    Training byRank = train(run(label + "-rank", split.parts, split.recipe), false);
+    EXPECT_GT(std::abs(byRank.loss[0] - whole.loss[0]), 1e-3) << "the rows do not tell the means apart";
+  }
+  // Clipping and evaluation go by the same mean.
+  Training clipped = train(run("clipped", 1, "gradient.clip_norm = 0.1\n"), false);
+  expectNearRuns(train(run("clipped-tokens", 4, "mesh.shard = 4\ngradient.clip_norm = 0.1\nloss.mean = \"tokens\"\n"), false),
+                 clipped, 2e-5);
+}
+
+TEST(Frozen, StaysAndCostsNothing) {
+  TrainingRun run = tiny("frozen", 4, "mesh.shard = 4\nparameters.frozen = [\"wte.weight\", \"h.1.*\"]\n");
+  Training frozen = train(run, true);
+  run.label += "-start";
+  run.steps = 0;
+  Training start = train(run, true);
+  bool moved = false;
+  for (const auto &[name, tensor] : start.weights) {
+    bool isFrozen = name == "wte.weight" || name.rfind("h.1.", 0) == 0;
+    if (isFrozen)
+      EXPECT_EQ(frozen.weights.at(name).values, tensor.values) << name;
+    else
+      moved = frozen.weights.at(name).values != tensor.values || moved;
+  }
+  EXPECT_TRUE(moved);
+  // Gathered as the others, never reduced, and without optimizer state.
+  CommandResult described = runCommand("sluice-plan describe --json " + frozen.planPath);
+  ASSERT_EQ(described.code, 0) << described.err;
+  nlohmann::json plan = nlohmann::json::parse(described.out);
+  int gathers = 0;
+  for (const auto &collective : plan["collectives"]) {
+    if (collective["entry"] != "train_step" || collective["unit"] != "h.1")
+      continue;
+    EXPECT_EQ(collective["kind"], "all_gather");
+    gathers += collective["kind"] == "all_gather";
+  }
+  EXPECT_GE(gathers, 1);
+  CommandResult all = runCommand("sluice-plan describe --json " + train(tiny("not-frozen", 4, "mesh.shard = 4\n"), false).planPath);
+  auto optimizer = [](const nlohmann::json &of) {
+    return of["memory"]["peak"]["by_class"]["optimizer"].get<std::int64_t>();
+  };
+  EXPECT_LT(optimizer(plan), optimizer(nlohmann::json::parse(all.out)));
+}
+
+TEST(Frozen, TheRestTrainsAsBefore) {
+  // A rate of zero for what is frozen is the same as freezing it: nothing else is touched by it in the first step.
+  Training whole = train(tiny("all", 1, ""), false);
+  Training part = train(tiny("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
+  ASSERT_FALSE(part.loss.empty());
+  EXPECT_EQ(part.loss[0], whole.loss[0]);
+  EXPECT_LT(part.gradientNorm[0], whole.gradientNorm[0]);
+}
+
+TEST(Evaluation, SharesTheStateAndTheArena) {
+  TrainingRun run = tiny("eval", 2, "mesh.shard = 2\n");
+  run.importOptions = "--dropout 0.3";
+  run.options += " --eval-data " + referenceFolder() + "/tokens.bin --eval-every 2 --eval-batches 2";
+  Training with = train(run, true);
+  std::vector<nlohmann::json> lines;
+  std::ifstream log(scratchFolder() + "/" + run.label + ".jsonl");
+  for (std::string line; std::getline(log, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_FALSE(lines[0].contains("eval_loss"));
+  ASSERT_TRUE(lines[1].contains("eval_loss"));
+  ASSERT_TRUE(lines[2].contains("eval_loss"));
+  EXPECT_NE(lines[1]["eval_loss"], lines[2]["eval_loss"]);
+  // Training goes on as if nothing had been looked at.
+  TrainingRun plain = tiny("no-eval", 2, "mesh.shard = 2\n");
+  plain.importOptions = run.importOptions;
+  Training without = train(plain, true);
+  expectSameRuns(with, without);
+  // The loss without dropout, of the weights after the step, over the first rows: what a first step without dropout says.
+  TrainingRun check = tiny("eval-check", 1, "");
+  check.steps = 1;
+  check.batch = 16;
+  check.options = "--data " + referenceFolder() + "/tokens.bin --init " + scratchFolder() + "/" + run.label + ".out";
+  EXPECT_NEAR(train(check, false).loss.at(0), lines[2]["eval_loss"].get<double>(), 2e-5);
+}
+
+/// Two layers, of which a second entry point trains the first alone.
+std::string twoEntries(int rows) {
+  std::string n = std::to_string(rows);
+  auto layer = [&](const std::string &name, const std::string &x, const std::string &result) {
+    std::string type = "tensor<" + n + "x4xf32>";
+    return "    " + result + " = model.block \"" + name + "\" -> " + type + " {\n      %w = model.read @" + name +
+           ".weight : tensor<4x4xf32>\n      %p = model.matmul " + x + ", %w : (" + type + ", tensor<4x4xf32>) -> " + type +
+           "\n      %r = model.tanh %p : (" + type + ") -> " + type + "\n      model.yield %r : " + type + "\n    }\n";
+  };
+  auto entry = [&](const std::string &name, const std::string &body, const std::string &out) {
+    return "  func.func @" + name + "(%x: tensor<" + n +
+           "x4xf32> {model.input = \"x\"}) -> (tensor<f32> {model.output = \"loss\"}) attributes {model.entry = \"train\"} {\n" +
+           body + "    %s = model.multiply " + out + ", " + out + " : (tensor<" + n + "x4xf32>, tensor<" + n +
+           "x4xf32>) -> tensor<" + n + "x4xf32>\n    %loss = model.reduce_mean %s {dims = array<i64: 0, 1>} : (tensor<" + n +
+           "x4xf32>) -> tensor<f32>\n    return %loss : tensor<f32>\n  }\n";
+  };
+  return "module attributes {model.name = \"two\"} {\n"
+         "  model.parameter @a.weight : tensor<4x4xf32> uniform(-1.0, 1.0)\n"
+         "  model.parameter @b.weight : tensor<4x4xf32> uniform(-1.0, 1.0)\n" +
+         entry("train_step", layer("a", "%x", "%y") + layer("b", "%y", "%z"), "%z") +
+         entry("train_first", layer("a", "%x", "%y"), "%y") + "}\n";
+}
+
+TEST(Entries, SeveralTrainOneState) {
+  auto run = [](const std::string &label, int ranks, const std::string &entries) {
+    TrainingRun made;
+    made.label = "entries-" + label;
+    made.module = twoEntries(8 / ranks);
+    made.steps = 4;
+    made.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.5\nmesh.shard = " + std::to_string(ranks) + "\n";
+    made.options = "--data random:5 --entries " + entries;
+    return made;
+  };
+  Training both = train(run("both", 1, "train_step,train_first"), true);
+  Training sharded = train(run("sharded", 2, "train_step,train_first"), true);
+  expectNearRuns(sharded, both, 1e-5);
+  for (const auto &[name, tensor] : both.weights)
+    EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-5) << name;
+  // The first alone moves its own layer only.
+  Training first = train(run("first", 1, "train_first"), true);
+  TrainingRun start = run("start", 1, "train_first");
+  start.steps = 0;
+  Training before = train(start, true);
+  EXPECT_EQ(first.weights.at("b.weight").values, before.weights.at("b.weight").values);
+  EXPECT_NE(first.weights.at("a.weight").values, before.weights.at("a.weight").values);
+}
+
+} // namespace
+} // namespace sluice::numeric

@@ -1,0 +1,28 @@
+// RUN: sluice-opt %s -model-make-evaluation | FileCheck %s
+// RUN: sluice-opt %s -model-make-evaluation > %t.once
+// RUN: sluice-opt %t.once -model-make-evaluation | diff %t.once -
+// Tests that eval_step is the forward without dropout and without what only dropout needs, after all other functions.
+
+model.parameter @w : tensor<2x4xf32> ones
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME: model.entry = "train"
+// CHECK: model.dropout
+func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}, %seed: tensor<i64> {model.input = "seed"}, %step: tensor<i64> {model.input = "step"}, %row: tensor<i64> {model.input = "row"})
+    -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+  %y = model.block "h.0" -> tensor<2x4xf32> {
+    %w = model.read @w : tensor<2x4xf32>
+    %d = model.dropout %x, %seed, %step, %row {key = 0 : i64, rate = 0.5 : f64} : (tensor<2x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x4xf32>
+    %p = model.multiply %d, %w : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    model.yield %p : tensor<2x4xf32>
+  }
+  %s = model.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<2x4xf32>) -> tensor<f32>
+  return %s : tensor<f32>
+}
+// CHECK-LABEL: func.func @other
+func.func @other(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  return %x : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @eval_step
+// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "eval"}
+// CHECK-NOT: model.dropout
+// CHECK: model.multiply %[[X]], %
