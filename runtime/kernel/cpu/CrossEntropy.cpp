@@ -73,10 +73,13 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
   });
 }
 
+/// Smoothed labels ask for each row's sum of logits, which the fast forms do not make.
+bool smooths(const KernelRequest &request) { return numberAttribute(request, "label_smoothing", 0) != 0; }
+
 Bound forward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
   const Operand &logits = request.inputs[0];
-  if (!contiguousRows(logits) || logits.dtype == DType::f64)
+  if (!contiguousRows(logits) || logits.dtype == DType::f64 || smooths(request))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
                           CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1],
@@ -90,7 +93,7 @@ Bound backward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
-      logits.dtype == DType::f64)
+      logits.dtype == DType::f64 || smooths(request))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
                           CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],
