@@ -100,8 +100,20 @@ void emitUnits(EmitContext &context) {
   });
 }
 
+std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
+  auto initializer = std::make_unique<plan::InitializerT>();
+  initializer->kind = enumOf<plan::InitializerKind>(op.getInit(), plan::EnumNamesInitializerKind());
+  initializer->a = op.getA().convertToDouble();
+  initializer->b = op.getB().convertToDouble();
+  return initializer;
+}
+
 void emitParameters(EmitContext &context) {
+  std::uint64_t key = 0;
   forEach<model::ParameterOp>(context, [&](model::ParameterOp op) {
+    const std::uint64_t ownKey = key++;
+    if (op.isState())
+      return;
     auto parameter = std::make_unique<plan::ParameterT>();
     auto type = cast<RankedTensorType>(op.getType());
     parameter->name = op.getSymName().str();
@@ -111,13 +123,33 @@ void emitParameters(EmitContext &context) {
     parameter->dtype = dtypeOf(type.getElementType());
     parameter->shape.assign(type.getShape().begin(), type.getShape().end());
     parameter->frozen = op.getFrozen();
-    parameter->key = context.plan.parameters.size();
-    parameter->initializer = std::make_unique<plan::InitializerT>();
-    parameter->initializer->kind = enumOf<plan::InitializerKind>(op.getInit(), plan::EnumNamesInitializerKind());
-    parameter->initializer->a = op.getA().convertToDouble();
-    parameter->initializer->b = op.getB().convertToDouble();
+    parameter->key = ownKey;
+    parameter->initializer = initializerOf(op);
     context.parameters[op.getSymName()] = context.plan.parameters.size();
     context.plan.parameters.push_back(std::move(parameter));
+  });
+}
+
+/// Makes a variable of each state that is no parameter, with the buffer that holds it.
+void emitVariables(EmitContext &context) {
+  llvm::StringMap<std::uint32_t> holders;
+  forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
+    if (op.getParameter() && !op.getState())
+      holders[*op.getParameter()] = context.buffers.lookup(op.getSymNameAttr());
+  });
+  forEach<model::ParameterOp>(context, [&](model::ParameterOp op) {
+    if (!op.isState())
+      return;
+    auto holder = holders.find(op.getSymName());
+    if (holder == holders.end()) {
+      context.error(op) << "state '" << op.getSymName() << "', expected a buffer that holds it but got none";
+      return;
+    }
+    auto variable = std::make_unique<plan::VariableT>();
+    variable->name = op.getSymName().str();
+    variable->buffer = holder->second;
+    variable->initializer = initializerOf(op);
+    context.plan.variables.push_back(std::move(variable));
   });
 }
 
@@ -126,6 +158,9 @@ void bindParameters(EmitContext &context) {
   std::vector<bool> held(context.plan.parameters.size());
   forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
     if (!op.getParameter())
+      return;
+    if (auto declared = context.module.lookupSymbol<model::ParameterOp>(*op.getParameter());
+        declared && declared.isState())
       return;
     auto it = context.parameters.find(*op.getParameter());
     if (it == context.parameters.end()) {
@@ -184,6 +219,7 @@ void emitTables(EmitContext &context) {
   emitParameters(context);
   emitUnits(context);
   emitBuffers(context);
+  emitVariables(context);
   bindParameters(context);
   freezeWithoutUpdate(context);
 }

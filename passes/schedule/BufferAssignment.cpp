@@ -1,6 +1,7 @@
 //===- BufferAssignment.cpp - from values to memory ---------------------------------===//
 #include "passes/schedule/BufferAssignment.h"
 
+#include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
@@ -94,7 +95,9 @@ LogicalResult BufferAssignment::placeArguments() {
       return entry.emitOpError() << "argument " << index << ", expected a parameter, state or input but got neither";
     int buffer;
     if (parameter) {
-      buffer = buffers.persistent(parameter.getValue(), state ? state.getValue() : "", type, planValid(type),
+      auto declared = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(entry, parameter);
+      const llvm::StringRef kept = declared && declared.isState() ? "state" : state ? "optimizer" : "parameter";
+      buffer = buffers.persistent(parameter.getValue(), state ? state.getValue() : "", type, planValid(type), kept,
                                   argument.getLoc());
       if (buffers[buffer].type.getShape() != type.getShape())
         return entry.emitOpError() << "argument " << index << ", expected " << buffers[buffer].type
@@ -141,7 +144,10 @@ LogicalResult BufferAssignment::place(Operation &op) {
   if (isa<spmd::ReleaseOp>(op))
     return success();
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
-    Place &sum = newPlace(accumulate.getSum(), typeOf(accumulate.getSum()).getRank() > 0 ? "gradient" : "temporary");
+    const RankedTensorType type = typeOf(accumulate.getSum());
+    Place &sum = newPlace(accumulate.getSum(), spmd::validOf(type)    ? "gradient_shard"
+                                               : type.getRank() > 0 ? "gradient"
+                                                                    : "temporary");
     buffers[sum.buffer].carried = true;
     return success();
   }
@@ -293,6 +299,8 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
     const int buffer =
         buffers.add(RankedTensorType::get(rows, whole.getElementType()), op.getLoc(), entryName, "gathered");
     buffers[buffer].unit = spmd::unitOf(start);
+    // Gathered in some repetitions, it stays for the others.
+    buffers[buffer].carried = start->hasAttr(spmd::whenName);
     const std::string parameter = parameterBehind(operand.get());
     buffers[buffer].hint = (parameter.empty() ? buffers[buffer].unit : parameter) + ".gathered";
     bind(value, {buffer, denseLayout(whole.getShape())});

@@ -40,10 +40,10 @@ int PlanBuffers::add(RankedTensorType type, Location location, std::string entry
 }
 
 int PlanBuffers::persistent(llvm::StringRef parameter, llvm::StringRef state, RankedTensorType type,
-                            plan_ir::ValidAttr valid, Location location) {
+                            plan_ir::ValidAttr valid, llvm::StringRef bufferClass, Location location) {
   auto [it, isNew] = persistents.try_emplace({parameter.str(), state.str()}, 0);
   if (isNew) {
-    it->second = add(type, location, "", state.empty() ? "parameter" : "optimizer");
+    it->second = add(type, location, "", bufferClass.str());
     PlanBuffer &buffer = buffers.back();
     buffer.parameter = parameter;
     buffer.state = state;

@@ -49,7 +49,7 @@ public:
 
   /// The persistent buffer of a parameter (empty state) or of a state beside it, made at first use.
   int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type, plan_ir::ValidAttr valid,
-                 mlir::Location location);
+                 llvm::StringRef bufferClass, mlir::Location location);
 
   /// Gives each buffer without a class its class, by the phases of its writers and readers, and all their names. Names
   /// avoid those of the module's symbols.

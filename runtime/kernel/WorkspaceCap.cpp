@@ -7,6 +7,8 @@
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/cpu/Workspace.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -31,6 +33,22 @@ std::uint64_t matmulCap(std::span<const Operand> inputs, std::span<const Operand
   return cap + cpu::widenWorkspace(m, n, k);
 }
 
+/// x, weight and y of a convolution or one of its derivatives, the weight packed, and what it takes beside.
+std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Operand &y, bool bias,
+                             const Attributes &attributes, int threads, std::string_view isa) {
+  if (x.rank != 4 || weight.rank != 4 || y.rank != 4 || x.dtype == DType::f64)
+    return 0;
+  std::int64_t groups = std::max<std::int64_t>(attributes.integer("groups", 1), 1);
+  std::int64_t outputs = weight.shape[0], inputs = weight.shape[1], kernel = weight.shape[2] * weight.shape[3];
+  std::uint64_t cap = cpu::libraryWorkspace(threads, isa == "avx512") +
+                      cpu::packedWeightBytes(groups, std::max<std::int64_t>(outputs / groups, 1), inputs, kernel) +
+                      cpu::unrolledBytes(x.shape[0], y.shape[1] * y.shape[2], inputs, outputs, kernel);
+  if (x.dtype == DType::bf16)
+    for (std::int64_t elements : {elementsOf(x), elementsOf(weight), elementsOf(y), bias ? outputs : 0})
+      cap += static_cast<std::uint64_t>(cpu::roundUp(elements, 16)) * 4;
+  return cap;
+}
+
 } // namespace
 
 std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
@@ -38,12 +56,23 @@ std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> in
   auto perThread = static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
   if (name == "matmul" && inputs.size() >= 2 && outputs.size() == 1)
     return matmulCap(inputs, outputs, attributes, threads, isa);
+  if (name == "conv2d" && inputs.size() >= 2 && outputs.size() == 1)
+    return convolutionCap(inputs[0], inputs[1], outputs[0], inputs.size() > 2, attributes, threads, isa);
+  if (name == "conv2d_input_grad" && inputs.size() == 2 && outputs.size() == 1)
+    return convolutionCap(outputs[0], inputs[1], inputs[0], false, attributes, threads, isa);
+  if (name == "conv2d_weight_grad" && inputs.size() == 2 && outputs.size() == 1)
+    return convolutionCap(inputs[1], outputs[0], inputs[0], false, attributes, threads, isa);
+  if ((name == "batch_norm" || name == "batch_norm_grad") && inputs.size() >= 3 && inputs[1].rank > 0 &&
+      inputs[0].rank > 0)
+    return cpu::batchNormWorkspace(inputs[0].shape[inputs[0].rank - 1]);
   if ((name == "embedding_grad" || name == "scatter_add") && inputs.size() == 2)
     return static_cast<std::uint64_t>(elementsOf(inputs[1])) * 8;
   if (name == "cross_entropy" && inputs.size() == 2)
     return cpu::crossEntropyWorkspace(elementsOf(inputs[1]));
   if (name == "layer_norm_grad" && inputs.size() == 5 && inputs[1].rank > 0)
     return cpu::layerNormGradWorkspace(inputs[1].shape[inputs[1].rank - 1]);
+  if (name == "rms_norm_grad" && inputs.size() == 4 && inputs[1].rank > 0)
+    return cpu::rmsNormGradWorkspace(inputs[1].shape[inputs[1].rank - 1]);
   if (name == "attention" && inputs.size() == 3 && inputs[1].rank == 4 && inputs[0].dtype != DType::f64)
     return static_cast<std::uint64_t>(cpu::attentionFloats(inputs[1].shape[1], inputs[1].shape[3])) * 4 * perThread;
   if (name == "attention_grad" && inputs.size() == 6 && inputs[1].rank == 4 && inputs[2].rank == 4 &&

@@ -92,6 +92,23 @@ void attention(Builder &b) {
   b.f.output("y", transpose(b, out, permute(query, order), order));
 }
 
+void rmsNorm(Builder &b) {
+  Shape shape = b.shape("in.x"), rows(shape.begin(), shape.end() - 1);
+  std::string x = b.in("x"), weight = b.in("weight");
+  b.f.output("y", b.f.ops("rms_norm", {x, weight}, "{epsilon = " + number(b.attribute("eps", 1e-6)) + "}",
+                          {b.typed(shape), b.statisticsType(rows)})[0]);
+}
+
+void rope(Builder &b) {
+  // The reference has heads before tokens, the op tokens before heads.
+  Shape order = {0, 2, 1, 3}, shape = b.shape("in.x");
+  std::string x = transpose(b, b.in("x"), shape, order);
+  std::string attributes = "{theta = " + number(b.attribute("theta", 10000.0)) +
+                           ", position = " + std::to_string(b.attribute("first_position", 0)) + " : i64}";
+  std::string y = b.f.op("rope", {x}, attributes, b.typed(permute(shape, order)));
+  b.f.output("y", transpose(b, y, permute(shape, order), order));
+}
+
 std::function<void(Builder &)> reduction(const std::string &op) {
   return [op](Builder &b) {
     std::string x = b.in("input");
@@ -258,7 +275,7 @@ void clip(Builder &b) {
 
 const std::map<std::string, std::function<void(Builder &)>> &builders() {
   static std::map<std::string, std::function<void(Builder &)>> table = {
-      {"layer_norm", layerNorm}, {"softmax", softmax}, {"gelu_tanh", gelu("tanh")}, {"gelu_erf", gelu("none")},
+      {"layer_norm", layerNorm}, {"rms_norm", rmsNorm}, {"rope", rope}, {"silu", unary("silu")}, {"softmax", softmax}, {"gelu_tanh", gelu("tanh")}, {"gelu_erf", gelu("none")},
       {"relu", unary("relu")}, {"tanh", unary("tanh")}, {"exp", unary("exp")}, {"log", unary("log")},
       {"rsqrt", unary("rsqrt")}, {"add", binary("add")}, {"mul", binary("multiply")}, {"matmul", matmul},
       {"cross_entropy", crossEntropy}, {"embedding", embedding}, {"attention", attention},
@@ -275,7 +292,7 @@ const std::map<std::string, std::function<void(Builder &)>> &builders() {
 } // namespace
 
 const std::vector<std::string> &operationsWithoutOp() {
-  static const std::vector<std::string> list = {"rms_norm", "rope", "silu"};
+  static const std::vector<std::string> list;
   return list;
 }
 

@@ -30,7 +30,10 @@ Training train(const TrainingRun &run, bool save) {
   std::string model = base + ".mlir";
   if (!run.module.empty())
     writeScratch(run.label + ".mlir", run.module);
-  else if (!must("sluice-import hf " + run.config + " --batch " + std::to_string(run.batch) + " --sequence " +
+  else if (!run.zoo.empty()) {
+    if (!must("sluice-import zoo " + run.zoo + " -o " + model))
+      return training;
+  } else if (!must("sluice-import hf " + run.config + " --batch " + std::to_string(run.batch) + " --sequence " +
                  std::to_string(run.sequence) + " " + run.importOptions + " -o " + model))
     return training;
   std::string recipe = writeScratch(run.label + ".toml", run.recipe);

@@ -21,6 +21,8 @@ struct TrainingRun {
   int sequence = 64;
   /// Further options of sluice-import.
   std::string importOptions;
+  /// Arguments of sluice-import zoo: a name and settings; empty where another source is given.
+  std::string zoo;
   /// Text of a module in the model dialect.
   std::string module;
   /// The recipe's TOML.

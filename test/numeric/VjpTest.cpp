@@ -146,7 +146,28 @@ std::vector<VjpCase> cases() {
       matmul("matmul_transposed", {2, 4, 3}, {4, 5}, "{transpose_lhs}", "tensor<2x3x5xf64>", false, false),
       matmul("matmul_both_transposed", {2, 4, 3}, {2, 5, 4}, "{transpose_lhs, transpose_rhs}", "tensor<2x3x5xf64>", false, false),
       matmul("matmul_fused", {2, 3, 4}, {4, 5}, "", "tensor<2x3x5xf64>", true, true),
-      attention("attention", 2, 2, "{scale = 0.5, causal}"), attention("attention_full", 2, 1, "{scale = 0.7}")};
+      attention("attention", 2, 2, "{scale = 0.5, causal}"), attention("attention_full", 2, 1, "{scale = 0.7}"),
+      attention("attention_window", 4, 2, "{scale = 0.5, causal, window = 2 : i64}"), unary("sin", 3, 0), unary("cos", 3, 0)};
+  const std::pair<const char *, const char *> ropes[] = {
+      {"default", "{theta = 100.0}"},
+      {"linear", "{theta = 100.0, position = 3 : i64, scaling = \"linear\", factor = 2.5}"},
+      {"llama3", "{theta = 100.0, position = 9 : i64, inverse, scaling = \"llama3\", factor = 8.0, low = 1.0, high = 4.0, "
+                 "original = 32.0}"}};
+  for (auto [form, attributes] : ropes)
+    list.push_back({std::string("rope_") + form, [attributes = attributes](Function &f, TensorMap &inputs) {
+                      f.output("y", f.op("rope", {given(f, inputs, "x", {2, 3, 2, 8})}, attributes, "tensor<2x3x2x8xf64>"));
+                    }, {"x"}, true});
+  list.push_back({"silu", [](Function &f, TensorMap &inputs) {
+                    f.output("y", f.op("silu", {given(f, inputs, "x", {4, 5}, 3)}, "", "tensor<4x5xf64>"));
+                  }, {"x"}, true});
+  list.push_back({"swiglu", [](Function &f, TensorMap &inputs) {
+                    std::string gate = given(f, inputs, "gate", {4, 5}, 3), up = given(f, inputs, "up", {4, 5});
+                    f.output("y", f.op("swiglu", {gate, up}, "", "tensor<4x5xf64>"));
+                  }, {"gate", "up"}, true});
+  list.push_back({"rms_norm", [](Function &f, TensorMap &inputs) {
+                    std::string x = given(f, inputs, "x", {2, 3, 5}), w = given(f, inputs, "w", {5});
+                    f.output("y", f.ops("rms_norm", {x, w}, "{epsilon = 1.0e-5}", {"tensor<2x3x5xf64>", "tensor<2x3xf64>"})[0]);
+                  }, {"x", "w"}, true});
   for (auto &item : imageCases())
     list.push_back(item);
   for (const VjpCase &item : {unary("sigmoid", 2, 0), unary("softplus", 2, 0)})

@@ -54,6 +54,21 @@ LogicalResult ScaleOp::inferReturnTypes(MLIRContext *, std::optional<Location>, 
   return inferSame(adaptor.getOperand(), types);
 }
 
+LogicalResult PowerOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  return inferSame(adaptor.getOperand(), types);
+}
+
+LogicalResult ReluGradOp::verify() {
+  // relu_grad_c1
+  return expectLike(*this, "dy", getDy(), getY());
+}
+
+LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  return inferSame(adaptor.getY(), types);
+}
+
 LogicalResult CastOp::verify() {
   // cast_c1
   return expectShape(*this, "result", getResult(), shapeOf(getOperand()));
@@ -71,6 +86,12 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 
 OpFoldResult ScaleOp::fold(FoldAdaptor) {
   if (getFactor().convertToDouble() == 1.0)
+    return getOperand();
+  return {};
+}
+
+OpFoldResult PowerOp::fold(FoldAdaptor) {
+  if (getExponent().convertToDouble() == 1.0)
     return getOperand();
   return {};
 }
@@ -178,6 +199,22 @@ LogicalResult TanhOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, A
   return success();
 }
 
+// dx = dy cos x
+LogicalResult SinOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                              SmallVectorImpl<Value> &gradients) {
+  Value slope = CosOp::create(builder, getLoc(), getOperand());
+  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
+  return success();
+}
+
+// dx = -dy sin x
+LogicalResult CosOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                              SmallVectorImpl<Value> &gradients) {
+  Value slope = NegateOp::create(builder, getLoc(), SinOp::create(builder, getLoc(), getOperand()).getResult());
+  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
+  return success();
+}
+
 // dx = dy 2/sqrt(pi) exp(-x x)
 LogicalResult ErfOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                               SmallVectorImpl<Value> &gradients) {
@@ -205,12 +242,41 @@ LogicalResult RsqrtOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, 
   return success();
 }
 
-// dx = dy where x > 0
+// dx = dy where y > 0: the result is read, so that x need not be kept
 LogicalResult ReluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                SmallVectorImpl<Value> &gradients) {
-  Value zero = makeConstant(builder, getLoc(), 0, tensorOf({}, elementOf(getOperand())));
-  Value positive = makeCompare(builder, getLoc(), getOperand(), zero, "gt");
-  gradients.push_back(SelectOp::create(builder, getLoc(), positive, cotangents[0], zero));
+  gradients.push_back(ReluGradOp::create(builder, getLoc(), cotangents[0], getResult()));
+  return success();
+}
+
+// y = 1 / (1 + exp(-x)): dx = dy (y - y y)
+LogicalResult SigmoidOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                  SmallVectorImpl<Value> &gradients) {
+  Value square = MultiplyOp::create(builder, getLoc(), getResult(), getResult());
+  Value slope = SubtractOp::create(builder, getLoc(), getResult(), square);
+  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
+  return success();
+}
+
+// dx = dy sigmoid(x)
+LogicalResult SoftplusOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                   SmallVectorImpl<Value> &gradients) {
+  Value slope = SigmoidOp::create(builder, getLoc(), getOperand());
+  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
+  return success();
+}
+
+// dx = dy e x^(e - 1)
+LogicalResult PowerOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                SmallVectorImpl<Value> &gradients) {
+  double exponent = getExponent().convertToDouble();
+  if (exponent == 0) {
+    gradients.emplace_back();
+    return success();
+  }
+  Value power = PowerOp::create(builder, getLoc(), getOperand(), builder.getF64FloatAttr(exponent - 1));
+  Value slope = makeScale(builder, getLoc(), power, exponent);
+  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
   return success();
 }
 
@@ -247,6 +313,8 @@ LogicalResult CastOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, A
 // Sharding
 //===----------------------------------------------------------------------===//
 
+ShardingRule PowerOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule ReluGradOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule ScaleOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule CompareOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule SelectOp::getShardingRule() { return pointwiseRule(*this); }
@@ -256,6 +324,8 @@ ShardingRule CastOp::getShardingRule() { return pointwiseRule(*this); }
 // Cost
 //===----------------------------------------------------------------------===//
 
+OpCost PowerOp::getCost() { return pointwiseCost(*this); }
+OpCost ReluGradOp::getCost() { return pointwiseCost(*this); }
 OpCost ScaleOp::getCost() { return pointwiseCost(*this); }
 OpCost CompareOp::getCost() { return pointwiseCost(*this); }
 OpCost SelectOp::getCost() { return pointwiseCost(*this); }
@@ -268,6 +338,12 @@ OpCost CastOp::getCost() { return pointwiseCost(*this, 0); }
 KernelCall ScaleOp::getKernelCall() {
   return makePointwiseCall(*this, "scale", {numberAttribute(*this, "factor", getFactor().convertToDouble())});
 }
+
+KernelCall PowerOp::getKernelCall() {
+  return makePointwiseCall(*this, "power", {numberAttribute(*this, "exponent", getExponent().convertToDouble())});
+}
+
+KernelCall ReluGradOp::getKernelCall() { return makePointwiseCall(*this, "relu_grad"); }
 
 KernelCall CompareOp::getKernelCall() {
   return makePointwiseCall(*this, "compare", {integerAttribute(*this, "predicate", *predicateNumber(getPredicate()))});

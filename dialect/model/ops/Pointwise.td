@@ -43,10 +43,28 @@ def Model_NegateOp : Model_UnaryOp<"negate", "-x">;
 def Model_ExpOp : Model_UnaryOp<"exp", "e to the x">;
 def Model_LogOp : Model_UnaryOp<"log", "natural logarithm">;
 def Model_TanhOp : Model_UnaryOp<"tanh", "hyperbolic tangent">;
+def Model_SinOp : Model_UnaryOp<"sin", "sine">;
+def Model_CosOp : Model_UnaryOp<"cos", "cosine">;
 def Model_ErfOp : Model_UnaryOp<"erf", "error function">;
 def Model_SqrtOp : Model_UnaryOp<"sqrt", "square root">;
 def Model_RsqrtOp : Model_UnaryOp<"rsqrt", "1 / square root">;
 def Model_ReluOp : Model_UnaryOp<"relu", "max(x, 0)">;
+def Model_SigmoidOp : Model_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
+def Model_SoftplusOp : Model_UnaryOp<"softplus", "log(1 + exp(x))">;
+
+def Model_ReluGradOp : Model_InactiveOp<"relu_grad", [Model_InferTypes]> {
+  let summary = "VJP of relu by its result: dy where y > 0, else 0";
+  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$y);
+  let results = (outs Model_FloatTensor:$dx);
+  let hasVerifier = 1;
+}
+
+def Model_PowerOp : Model_Op<"power", [Model_InferTypes]> {
+  let hasFolder = 1;
+  let summary = "x to a constant power";
+  let arguments = (ins Model_FloatTensor:$operand, F64Attr:$exponent);
+  let results = (outs Model_FloatTensor:$result);
+}
 
 def Model_ScaleOp : Model_Op<"scale", [Model_InferTypes]> {
   let hasFolder = 1;

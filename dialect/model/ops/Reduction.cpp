@@ -15,6 +15,21 @@ LogicalResult ReduceSumOp::verify() { return expectDims(*this, getDims(), typeOf
 LogicalResult ReduceMeanOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 LogicalResult ReduceMaxOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 
+LogicalResult LogSumExpOp::verify() {
+  // logsumexp_c1
+  if (typeOf(getX()).getRank() < 1)
+    return emitOpError("operand has too few dims, expected rank 1 or more but got 0");
+  return success();
+}
+
+LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  if (shapeOf(adaptor.getX()).empty())
+    return emitOptionalError(location, "logsumexp: operand has too few dims, expected rank 1 or more but got 0");
+  types.push_back(tensorOf(shapeOf(adaptor.getX()).drop_back(), elementOf(adaptor.getX())));
+  return success();
+}
+
 static LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
   for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
@@ -82,6 +97,37 @@ LogicalResult ReduceMaxOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   return success();
 }
 
+// dx = dy exp(x - y): the softmax times dy
+LogicalResult LogSumExpOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  Location location = getLoc();
+  ArrayRef<int64_t> shape = shapeOf(getX());
+  SmallVector<int64_t> dims = {static_cast<int64_t>(shape.size()) - 1};
+  Value difference =
+      SubtractOp::create(builder, location, getX(), makeExpand(builder, location, getY(), shape, dims));
+  Value share = ExpOp::create(builder, location, difference);
+  gradients.push_back(
+      MultiplyOp::create(builder, location, share, makeExpand(builder, location, cotangents[0], shape, dims)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+// max x + log sum exp(x - max x)
+FailureOr<SmallVector<Value>> LogSumExpOp::decompose(OpBuilder &builder) {
+  Location location = getLoc();
+  auto dims = builder.getDenseI64ArrayAttr({typeOf(getX()).getRank() - 1});
+  Value x = makeCast(builder, location, getX(), statisticsElement(elementOf(getX())));
+  Value largest = ReduceMaxOp::create(builder, location, x, dims, builder.getUnitAttr());
+  Value power = ExpOp::create(builder, location, SubtractOp::create(builder, location, x, largest).getResult());
+  Value sum = ReduceSumOp::create(builder, location, power, dims, builder.getUnitAttr());
+  Value y = AddOp::create(builder, location, LogOp::create(builder, location, sum).getResult(), largest);
+  Value narrow = makeCast(builder, location, y, elementOf(getX()));
+  return SmallVector<Value>{makeReshape(builder, location, narrow, shapeOf(getY()))};
+}
+
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
@@ -115,6 +161,11 @@ ShardingRule ReduceMeanOp::getShardingRule() {
 ShardingRule ReduceMaxOp::getShardingRule() {
   return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::max, false);
 }
+// Rows are parallel, the last dim is whole.
+ShardingRule LogSumExpOp::getShardingRule() {
+  int64_t last = typeOf(getX()).getRank() - 1;
+  return reductionRule(getX(), {last}, /*keep=*/false, PartialReduction::none, true);
+}
 
 //===----------------------------------------------------------------------===//
 // Cost
@@ -123,6 +174,8 @@ ShardingRule ReduceMaxOp::getShardingRule() {
 OpCost ReduceSumOp::getCost() { return streamingCost(*this, elementsOf(getOperand())); }
 OpCost ReduceMeanOp::getCost() { return streamingCost(*this, elementsOf(getOperand()) + elementsOf(getResult())); }
 OpCost ReduceMaxOp::getCost() { return streamingCost(*this, elementsOf(getOperand())); }
+// Per element: maximum, subtract, exp, add.
+OpCost LogSumExpOp::getCost() { return streamingCost(*this, 4 * elementsOf(getX())); }
 
 //===----------------------------------------------------------------------===//
 // Kernel
@@ -137,5 +190,6 @@ KernelCall ReduceMeanOp::getKernelCall() {
 KernelCall ReduceMaxOp::getKernelCall() {
   return makeCall(*this, "reduce_max", {listAttribute(*this, "dims", getDims())});
 }
+KernelCall LogSumExpOp::getKernelCall() { return makeCall(*this, "logsumexp"); }
 
 } // namespace sluice::model

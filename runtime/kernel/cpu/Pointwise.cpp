@@ -82,6 +82,36 @@ Bound unary(const KernelRequest &request, PrepareFunction plain, int op, float f
   return slow;
 }
 
+template <typename T> Bound squareOf(const KernelRequest &request) {
+  return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+      l.binary(2, x.as<T>() + at[0], 1, x.as<T>() + at[0], 1, y.as<T>() + at[1], count);
+    });
+    return Status::ok();
+  });
+}
+
+/// The powers that have a loop: the square, the roots and the identity; others by the reference.
+Bound power(const KernelRequest &request) {
+  double exponent = numberAttribute(request, "exponent", 1);
+  if (exponent == 0.5)
+    return unary(request, reference::power, 4);
+  if (exponent == -0.5)
+    return unary(request, reference::power, 5);
+  if (exponent == 1)
+    return unary(request, reference::power, 3);
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power(request));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (exponent != 2 || !sameExtent(x, y) || !allContiguousRows(request))
+    return slow;
+  if (allOf(DType::f32, x, y))
+    return squareOf<float>(request);
+  if (allOf(DType::bf16, x, y))
+    return squareOf<Bf16>(request);
+  return slow;
+}
+
 /// Between f32 and bf16; others by the reference.
 Bound cast(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::cast(request));
@@ -124,6 +154,10 @@ constexpr FastKernel kernels[] = {
     {"rsqrt", [](const KernelRequest &request) { return unary(request, reference::rsqrt, 5); }},
     {"tanh", [](const KernelRequest &request) { return unary(request, reference::tanh, 6); }},
     {"erf", [](const KernelRequest &request) { return unary(request, reference::erf, 7); }},
+    {"relu_grad", [](const KernelRequest &request) { return binary(request, reference::relu_grad, 5); }},
+    {"sigmoid", [](const KernelRequest &request) { return unary(request, reference::sigmoid, 8); }},
+    {"softplus", [](const KernelRequest &request) { return unary(request, reference::softplus, 9); }},
+    {"power", power},
     {"cast", cast},
 };
 

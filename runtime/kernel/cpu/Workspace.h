@@ -19,6 +19,10 @@ constexpr std::uint64_t layerNormGradWorkspace(std::int64_t columns) {
   return static_cast<std::uint64_t>(layerNormRuns * 2 * columns) * 4;
 }
 
+constexpr std::uint64_t rmsNormGradWorkspace(std::int64_t columns) {
+  return static_cast<std::uint64_t>(layerNormRuns * columns) * 4;
+}
+
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }
 
 /// The widest panel of any instruction set: sizes are rounded up to it.
@@ -26,7 +30,7 @@ inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 /// Queries and keys of a tile of scores.
-inline constexpr std::int64_t queryTile = 24, keyTile = 64;
+inline constexpr std::int64_t queryTile = 48, keyTile = 64;
 
 /// Floats of one thread: packed keys and values, a tile of queries, of scores and of outputs, row statistics.
 constexpr std::int64_t attentionFloats(std::int64_t keys, std::int64_t size) {
@@ -52,6 +56,29 @@ constexpr std::int64_t widenPanelFloats(std::int64_t rows, std::int64_t columns)
 constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int64_t k) {
   m = std::min(m, widenM), n = std::min(n, widenN), k = std::min(k, widenK);
   return static_cast<std::uint64_t>(widenPanelFloats(m, k) + widenPanelFloats(k, n) + widenPanelFloats(m, n)) * 4;
+}
+
+/// Runs of rows whose channel sums are added in order, and floats of one run: two sums a channel.
+inline constexpr std::int64_t batchNormRuns = 64;
+constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
+  return static_cast<std::uint64_t>((batchNormRuns + 2) * 2 * channels) * 4;
+}
+
+/// Bytes of a convolution's weight as the library packs it, channels rounded up to a vector's.
+constexpr std::uint64_t packedWeightBytes(std::int64_t groups, std::int64_t out, std::int64_t in, std::int64_t kernel) {
+  std::int64_t channels = out == 1 && in == 1 ? roundUp(groups, 16) : groups * roundUp(out, 16) * roundUp(in, 16);
+  return static_cast<std::uint64_t>(roundUp(channels * kernel, 16)) * 4;
+}
+/// What an implementation by matrix products may take beside it: unrolled windows and partial weights. Where that is large
+/// the library has a direct implementation that needs nothing.
+constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows, std::int64_t inputs, std::int64_t outputs,
+                                      std::int64_t kernel) {
+  constexpr std::int64_t most = std::int64_t(4) << 20;
+  if (windows > most || inputs > most || kernel > most || outputs > most || windows * inputs > most ||
+      windows * inputs * kernel > most || outputs * inputs > most || images > 64)
+    return 0;
+  std::int64_t floats = 2 * windows * inputs * kernel + (images + 1) * outputs * inputs * kernel;
+  return floats > 4 * most ? 0 : static_cast<std::uint64_t>(floats) * 4;
 }
 
 /// What oneDNN may take as scratchpad; an implementation that wants more is passed over.

@@ -139,6 +139,33 @@ module attributes {model.name = "all"} {
     return
   }
 
+  // CHECK-LABEL: func.func @gated
+  func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>) {
+    // CHECK: model.silu %{{.*}} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %0 = model.silu %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.silu_grad %{{.*}}, %{{.*}}
+    %1 = model.silu_grad %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu %{{.*}}, %{{.*}}
+    %2 = model.swiglu %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu_grad %{{.*}}, %{{.*}}, %{{.*}}
+    %3:2 = model.swiglu_grad %x, %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+    // CHECK: %{{.*}}, %[[RMS:.*]] = model.rms_norm %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+    %4:2 = model.rms_norm %x, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+    // CHECK: model.rms_norm_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[RMS]]
+    %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
+    // CHECK: model.rope %{{.*}} {theta = 1.000000e+04 : f64}
+    %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.rope %{{.*}} {factor = 8.000000e+00 : f64, high = 4.000000e+00 : f64, inverse, low = 1.000000e+00 : f64, original = 3.200000e+01 : f64, position = 5 : i64, scaling = "llama3", theta = 1.000000e+04 : f64}
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.attention %{{.*}} {causal, scale = 5.000000e-01 : f64, window = 2 : i64}
+    %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.sin
+    %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.cos
+    %10 = model.cos %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    return
+  }
+
   // CHECK-LABEL: func.func @composites
   func.func @composites(%x: tensor<2x3x4xf32>, %w: tensor<4x8xf32>, %bias: tensor<8xf32>, %residual: tensor<2x3x8xf32>, %g: tensor<4xf32>,
                         %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {

@@ -38,11 +38,11 @@ std::int64_t statisticAt(const Operand &o, std::int64_t b, std::int64_t h, std::
 void forwardRow(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t) {
   const Operand &k = call.inputs[1], &v = call.inputs[2];
   Row q(call.inputs[0], b, t, h), out(call.outputs[0], b, t, h);
-  std::int64_t g = h / s.headsPerKey(), visible = s.visible(t);
+  std::int64_t g = h / s.headsPerKey(), first = s.firstKey(t), visible = s.visible(t);
   double largest = -std::numeric_limits<double>::infinity(), sum = 0, row[maxHeadSize] = {};
-  for (std::int64_t j = 0; j < visible; ++j)
+  for (std::int64_t j = first; j < visible; ++j)
     largest = std::fmax(largest, s.scale * dot(q, Row(k, b, j, g), s.size));
-  for (std::int64_t j = 0; j < visible; ++j) {
+  for (std::int64_t j = first; j < visible; ++j) {
     double p = std::exp(s.scale * dot(q, Row(k, b, j, g), s.size) - largest);
     sum += p;
     Row value(v, b, j, g);
@@ -97,7 +97,7 @@ Bound attention_grad(const KernelRequest &request) {
       for (std::int64_t h = 0; h < s.heads; ++h)
         for (std::int64_t t = 0; t < s.queries; ++t) {
           double row[maxHeadSize] = {};
-          for (std::int64_t j = 0; j < s.visible(t); ++j) {
+          for (std::int64_t j = s.firstKey(t); j < s.visible(t); ++j) {
             Pair pair(s, call, b, h, t, j);
             Row key(k, b, j, h / s.headsPerKey());
             for (std::int64_t d = 0; d < s.size; ++d)
@@ -111,7 +111,7 @@ Bound attention_grad(const KernelRequest &request) {
         for (std::int64_t j = 0; j < s.keys; ++j) {
           double keyRow[maxHeadSize] = {}, valueRow[maxHeadSize] = {};
           for (std::int64_t h = g * s.headsPerKey(); h < (g + 1) * s.headsPerKey(); ++h)
-            for (std::int64_t t = s.causal ? j : 0; t < s.queries; ++t) {
+            for (std::int64_t t = s.firstQuery(j); t < s.endQuery(j); ++t) {
               Pair pair(s, call, b, h, t, j);
               Row q(call.inputs[1], b, t, h), dout(call.inputs[0], b, t, h);
               for (std::int64_t d = 0; d < s.size; ++d) {

@@ -30,6 +30,28 @@ Bound copy(const KernelRequest &request) {
   });
 }
 
+Bound piece(const KernelRequest &request) {
+  Check check("piece", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
+  SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  if (dim < 0 || dim >= y.rank)
+    return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
+  for (int d = 0; d < y.rank; ++d)
+    if (d != dim)
+      SLUICE_RETURN_IF_ERROR(check.dim(x, d, y.extent[d]));
+  if (y.extent[dim] > 0 && y.origin[dim] + y.extent[dim] > x.extent[dim])
+    return check.refuse("rows, expected at most " + std::to_string(x.extent[dim]) + " but got " +
+                        std::to_string(y.origin[dim] + y.extent[dim]));
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    move(x, x.strides, y.origin[dim] * x.strides[dim], y, 0, y.extent);
+    return Status::ok();
+  });
+}
+
 Bound concat(const KernelRequest &request) {
   Check check("concat", request);
   SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));

@@ -116,6 +116,12 @@ Bound tanh(const KernelRequest &request) {
 Bound erf(const KernelRequest &request) {
   return unary("erf", request, [](double x) { return std::erf(x); });
 }
+Bound sin(const KernelRequest &request) {
+  return unary("sin", request, [](double x) { return std::sin(x); });
+}
+Bound cos(const KernelRequest &request) {
+  return unary("cos", request, [](double x) { return std::cos(x); });
+}
 Bound sqrt(const KernelRequest &request) {
   return unary("sqrt", request, [](double x) { return std::sqrt(x); });
 }
@@ -125,9 +131,34 @@ Bound rsqrt(const KernelRequest &request) {
 Bound relu(const KernelRequest &request) {
   return unary("relu", request, [](double x) { return x < 0 ? 0 : x; });
 }
+Bound sigmoid(const KernelRequest &request) {
+  return unary("sigmoid", request, [](double x) { return 1 / (1 + std::exp(-x)); });
+}
+Bound softplus(const KernelRequest &request) {
+  return unary("softplus", request, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
+}
+Bound power(const KernelRequest &request) {
+  double exponent = numberAttribute(request, "exponent", 1);
+  return unary("power", request, [exponent](double x) { return std::pow(x, exponent); });
+}
 Bound scale(const KernelRequest &request) {
   double factor = numberAttribute(request, "factor", 1);
   return unary("scale", request, [factor](double x) { return x * factor; });
+}
+
+/// dy where y > 0, else 0.
+Bound relu_grad(const KernelRequest &request) {
+  Check check("relu_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  for (const Operand &input : request.inputs)
+    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    const Operand &dy = call.inputs[0], &y = call.inputs[1], &dx = call.outputs[0];
+    walk<3>(dx.rank, dx.extent, {dy.strides, y.strides, dx.strides},
+            [&](auto &at) { store(dx, at[2], load(y, at[1]) > 0 ? load(dy, at[0]) : 0); });
+    return Status::ok();
+  });
 }
 
 Bound compare(const KernelRequest &request) {

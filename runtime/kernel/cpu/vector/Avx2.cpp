@@ -16,10 +16,14 @@ namespace {
 namespace avx2 {
 #include "runtime/kernel/cpu/vector/Vector.inc"
 
+#include "runtime/kernel/cpu/vector/Channels.inc"
 #include "runtime/kernel/cpu/vector/Elementwise.inc"
 #include "runtime/kernel/cpu/vector/Gelu.inc"
 #include "runtime/kernel/cpu/vector/LayerNorm.inc"
 #include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/RmsNorm.inc"
+#include "runtime/kernel/cpu/vector/Rope.inc"
+#include "runtime/kernel/cpu/vector/Silu.inc"
 #include "runtime/kernel/cpu/vector/Softmax.inc"
 
 #include "runtime/kernel/cpu/vector/Attention.inc"
@@ -32,9 +36,11 @@ const Loops avx2Loops = {"avx2",
                           avx2::typedLoops<float>,
                           avx2::typedLoops<Bf16>,
                           avx2::panelColumns,
+                          avx2::tileRows,
                           avx2::tileProduct,
                           avx2::scoreRow,
                           avx2::scaleRow,
-                          avx2::scoreGradRow};
+                          avx2::scoreGradRow,
+                          avx2::rotations};
 
 } // namespace sluice::cpu

@@ -16,10 +16,14 @@ namespace {
 namespace avx512 {
 #include "runtime/kernel/cpu/vector/Vector.inc"
 
+#include "runtime/kernel/cpu/vector/Channels.inc"
 #include "runtime/kernel/cpu/vector/Elementwise.inc"
 #include "runtime/kernel/cpu/vector/Gelu.inc"
 #include "runtime/kernel/cpu/vector/LayerNorm.inc"
 #include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/RmsNorm.inc"
+#include "runtime/kernel/cpu/vector/Rope.inc"
+#include "runtime/kernel/cpu/vector/Silu.inc"
 #include "runtime/kernel/cpu/vector/Softmax.inc"
 
 #include "runtime/kernel/cpu/vector/Attention.inc"
@@ -32,9 +36,11 @@ const Loops avx512Loops = {"avx512",
                           avx512::typedLoops<float>,
                           avx512::typedLoops<Bf16>,
                           avx512::panelColumns,
+                          avx512::tileRows,
                           avx512::tileProduct,
                           avx512::scoreRow,
                           avx512::scaleRow,
-                          avx512::scoreGradRow};
+                          avx512::scoreGradRow,
+                          avx512::rotations};
 
 } // namespace sluice::cpu

@@ -16,10 +16,14 @@ namespace {
 namespace baseline {
 #include "runtime/kernel/cpu/vector/Vector.inc"
 
+#include "runtime/kernel/cpu/vector/Channels.inc"
 #include "runtime/kernel/cpu/vector/Elementwise.inc"
 #include "runtime/kernel/cpu/vector/Gelu.inc"
 #include "runtime/kernel/cpu/vector/LayerNorm.inc"
 #include "runtime/kernel/cpu/vector/Optimizer.inc"
+#include "runtime/kernel/cpu/vector/RmsNorm.inc"
+#include "runtime/kernel/cpu/vector/Rope.inc"
+#include "runtime/kernel/cpu/vector/Silu.inc"
 #include "runtime/kernel/cpu/vector/Softmax.inc"
 
 #include "runtime/kernel/cpu/vector/Attention.inc"
@@ -32,9 +36,11 @@ const Loops baselineLoops = {"baseline",
                           baseline::typedLoops<float>,
                           baseline::typedLoops<Bf16>,
                           baseline::panelColumns,
+                          baseline::tileRows,
                           baseline::tileProduct,
                           baseline::scoreRow,
                           baseline::scaleRow,
-                          baseline::scoreGradRow};
+                          baseline::scoreGradRow,
+                          baseline::rotations};
 
 } // namespace sluice::cpu

@@ -11,6 +11,7 @@
 #include "runtime/kernel/cpu/Numbers.h"
 
 #include <string_view>
+#include <utility>
 
 namespace sluice::cpu {
 
@@ -54,6 +55,16 @@ template <typename T> struct TypedLoops {
   /// Adds to dweight and dbias.
   void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, T *dx, float *dweight,
                            float *dbias, std::int64_t count);
+  void (*silu)(const T *x, T *y, std::int64_t count);
+  void (*siluGrad)(const T *dy, const T *x, T *dx, std::int64_t count);
+  void (*swiglu)(const T *gate, const T *up, T *y, std::int64_t count);
+  void (*swigluGrad)(const T *dy, const T *gate, const T *up, T *dgate, T *dup, std::int64_t count);
+  void (*rmsNormRow)(const T *x, const T *weight, T *y, float *rstd, std::int64_t count, double epsilon);
+  /// Adds to dweight.
+  void (*rmsNormGradRow)(const T *dy, const T *x, const T *weight, float rstd, T *dx, float *dweight,
+                         std::int64_t count);
+  /// y[i] = x[i] c[i] - x[i + half] s[i], y[i + half] = x[i + half] c[i] + x[i] s[i]; y may be x.
+  void (*rotateRow)(const T *x, T *y, const float *cosines, const float *sines, std::int64_t half);
   void (*adam)(const AdamStep &step, float *parameter, const T *gradient, float *average, float *square,
                std::int64_t count);
   void (*sgd)(const SgdStep &step, float *parameter, const T *gradient, float *buffer, std::int64_t count);
@@ -63,18 +74,36 @@ template <typename T> struct TypedLoops {
   void (*narrow)(const float *x, T *y, std::int64_t count);
   /// y += x
   void (*addTo)(const T *x, float *y, std::int64_t count);
-  /// c[i] = op(a[i * aStep], b[i * bStep]); steps 0 or 1; op 0 add, 1 subtract, 2 multiply, 3 divide, 4 maximum.
+  /// Rows in panels, for a product that sums over `size`: panel p holds, for each d, the elements of rows p * panel and
+  /// on, zeros beyond the last row.
+  void (*packRows)(const T *x, std::int64_t pitch, std::int64_t rows, std::int64_t size, float *out);
+  /// Rows in panels over `size`, for a product that sums over rows: panel p holds, for each row, its elements p * panel
+  /// and on, zeros beyond the last.
+  void (*packColumns)(const T *x, std::int64_t pitch, std::int64_t rows, std::int64_t size, float *out);
+  float (*dotRow)(const T *x, const T *y, std::int64_t count);
+  /// c[i] = op(a[i * aStep], b[i * bStep]); steps 0 or 1; op 0 add, 1 subtract, 2 multiply, 3 divide, 4 maximum,
+  /// 5 a where b > 0, else 0.
   void (*binary)(int op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
-  /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf.
+  /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf, 8 sigmoid,
+  /// 9 softplus.
   void (*unary)(int op, const T *x, T *y, std::int64_t count, float factor);
+  /// Rows of channels: squares += (x - mean)^2.
+  void (*centredSquares)(const T *x, const float *mean, float *squares, std::int64_t count);
+  /// y = x * scale + shift
+  void (*scaleShiftRow)(const T *x, const float *scale, const float *shift, T *y, std::int64_t count);
+  /// sums += dy, products += dy (x - mean)
+  void (*channelGradSums)(const T *dy, const T *x, const float *mean, float *sums, float *products, std::int64_t count);
+  /// dx = dy * a + x * b + c
+  void (*channelGradRow)(const T *dy, const T *x, const float *a, const float *b, const float *c, T *dx,
+                         std::int64_t count);
 };
 
 struct Loops {
   std::string_view isa;
   TypedLoops<float> f32;
   TypedLoops<Bf16> bf16;
-  /// Columns of a packed panel.
-  int panel;
+  /// Columns of a packed panel, and rows that the tile product takes at once.
+  int panel, rows;
   void (*tileProduct)(const TileProduct &problem);
   /// One row of scores against a running maximum: p = exp(scale x - maximum') with the larger maximum', which replaces
   /// `maximum`. Returns the sum of p. Columns from `count` to `padded` become 0.
@@ -83,6 +112,9 @@ struct Loops {
   /// p = exp(scale s - logSum) in place of s; ds = scale p (dp - delta) in place of dp.
   void (*scoreGradRow)(float *s, float *dp, std::int64_t count, std::int64_t padded, float scale, float logSum,
                        float delta);
+  /// Cosines, and sines times `direction`, of position * frequencies[i].
+  void (*rotations)(const double *frequencies, double position, float direction, float *cosines, float *sines,
+                    std::int64_t count);
 
   template <typename T> const TypedLoops<T> &of() const;
 };

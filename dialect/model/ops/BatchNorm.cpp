@@ -1,0 +1,179 @@
+//===- BatchNorm.cpp - batch norm in training, and its running statistics ----------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyChannels(Operation *op, Value x,
+                                    ArrayRef<std::pair<StringRef, Value>> likeX,
+                                    ArrayRef<std::pair<StringRef, Value>> statistics) {
+  // batch_norm_c1
+  if (typeOf(x).getRank() < 2)
+    return op->emitOpError() << "x has too few dims, expected rank 2 or more but got " << typeOf(x).getRank();
+  // batch_norm_c2
+  int64_t channels = shapeOf(x).back();
+  for (auto [name, value] : likeX)
+    if (failed(expectShape(op, name, value, {channels})) || failed(expectElement(op, name, value, elementOf(x))))
+      return failure();
+  for (auto [name, value] : statistics)
+    if (failed(expectShape(op, name, value, {channels})) ||
+        failed(expectElement(op, name, value, statisticsElement(elementOf(x)))))
+      return failure();
+  return success();
+}
+
+LogicalResult BatchNormOp::verify() {
+  return verifyChannels(*this, getX(), {{"weight", getWeight()}, {"bias", getBias()}}, {});
+}
+
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  if (x.getRank() < 2)
+    return emitOptionalError(location, "batch_norm: x has too few dims, expected rank 2 or more but got ", x.getRank());
+  RankedTensorType channels = tensorOf({x.getShape().back()}, statisticsElement(x.getElementType()));
+  types.append({x, channels, channels});
+  return success();
+}
+
+LogicalResult BatchNormGradOp::verify() {
+  // batch_norm_grad_c1
+  if (failed(expectLike(*this, "dy", getDy(), getX())))
+    return failure();
+  // batch_norm_grad_c2
+  return verifyChannels(*this, getX(), {{"weight", getWeight()}}, {{"mean", getMean()}, {"variance", getVariance()}});
+}
+
+LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getWeight().getType(), adaptor.getWeight().getType()});
+  return success();
+}
+
+LogicalResult RunningAverageOp::verify() {
+  // running_average_c1
+  if (failed(expectLike(*this, "value", getValue(), getOld())))
+    return failure();
+  // running_average_c2
+  double momentum = getMomentum().convertToDouble();
+  if (!(momentum >= 0 && momentum <= 1))
+    return emitOpError() << "momentum is out of range, expected 0 to 1 but got " << momentum;
+  return success();
+}
+
+LogicalResult RunningAverageOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  return inferSame(adaptor.getOld(), types);
+}
+
+// count_up_c1
+LogicalResult CountUpOp::verify() { return expectShape(*this, "result", getResult(), shapeOf(getOld())); }
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  if (cotangents[1] || cotangents[2])
+    return emitOpError("has no derivative through its mean and variance, expected a use of y only");
+  auto grad = BatchNormGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getMean(), getVariance(),
+                                      getEpsilonAttr());
+  gradients.append(grad->result_begin(), grad->result_end());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
+  Location location = getLoc();
+  Type element = statisticsElement(elementOf(getX()));
+  auto dims = builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, typeOf(getX()).getRank() - 1)));
+  auto meanOf = [&](Value value) -> Value {
+    return ReduceMeanOp::create(builder, location, value, dims, /*keep=*/UnitAttr());
+  };
+  Value x = makeCast(builder, location, getX(), element);
+  Value mean = meanOf(x);
+  Value centred = SubtractOp::create(builder, location, x, mean);
+  Value variance = meanOf(MultiplyOp::create(builder, location, centred, centred));
+  Value epsilon = makeConstant(builder, location, getEpsilon().convertToDouble(), tensorOf({}, element));
+  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, variance, epsilon).getResult());
+  Value normalized = MultiplyOp::create(builder, location, centred, rstd);
+  Value scaled = MultiplyOp::create(builder, location, normalized, makeCast(builder, location, getWeight(), element));
+  Value shifted = AddOp::create(builder, location, scaled, makeCast(builder, location, getBias(), element));
+  return SmallVector<Value>{makeCast(builder, location, shifted, elementOf(getX())), mean, variance};
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+/// Channels are parallel; all other dims of x are normalized over and whole.
+static ShardingRule channelRule(Operation *op, ArrayRef<int64_t> x) {
+  ShardingRule rule;
+  unsigned channels = rule.addFactor(x.back());
+  TensorFactors full;
+  for (int64_t extent : x.drop_back())
+    full.push_back({rule.addFactor(extent, /*whole=*/true)});
+  full.push_back({channels});
+  auto map = [&](Value value) { return typeOf(value).getRank() == 1 ? TensorFactors{{channels}} : full; };
+  for (Value operand : op->getOperands())
+    rule.operands.push_back(map(operand));
+  for (Value result : op->getResults())
+    rule.results.push_back(map(result));
+  return rule;
+}
+
+ShardingRule BatchNormOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
+ShardingRule BatchNormGradOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
+ShardingRule RunningAverageOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule CountUpOp::getShardingRule() { return pointwiseRule(*this); }
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+// Per element: mean 1, variance 3, normalize 2, weight and bias 2.
+OpCost BatchNormOp::getCost() { return streamingCost(*this, 8 * elementsOf(getX())); }
+// Per element: normalized x 2, dbias 1, dweight 2, dx 5.
+OpCost BatchNormGradOp::getCost() { return streamingCost(*this, 10 * elementsOf(getX())); }
+OpCost RunningAverageOp::getCost() { return pointwiseCost(*this, 3); }
+OpCost CountUpOp::getCost() { return pointwiseCost(*this, 1); }
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall BatchNormOp::getKernelCall() {
+  return makeCall(*this, "batch_norm", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+}
+
+KernelCall BatchNormGradOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "batch_norm_grad", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+  call.mayAlias.push_back({0, 0});
+  return call;
+}
+
+KernelCall RunningAverageOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "running_average",
+                             {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
+                              numberAttribute(*this, "factor", getFactor().convertToDouble())});
+  call.mustAlias.push_back({0, 0});
+  return call;
+}
+
+KernelCall CountUpOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "count_up");
+  call.mustAlias.push_back({0, 0});
+  return call;
+}
+
+} // namespace sluice::model

@@ -1,0 +1,212 @@
+//===- Convolution.cpp - convolutions over two dims -------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+namespace {
+/// What the forward and both derivatives have in common.
+struct Window {
+  ArrayRef<int64_t> stride, padding, dilation;
+  int64_t groups;
+  template <typename Op>
+  explicit Window(Op op)
+      : stride(op.getStride()), padding(op.getPadding()), dilation(op.getDilation()),
+        groups(static_cast<int64_t>(op.getGroups())) {}
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// The result's extents, or none where a window is larger than the padded input.
+static std::optional<SmallVector<int64_t>> resultShape(ArrayRef<int64_t> x, ArrayRef<int64_t> weight, const Window &w) {
+  SmallVector<int64_t> shape = {x[0], 0, 0, weight[0]};
+  for (int d = 0; d < 2; ++d) {
+    int64_t room = x[1 + d] + 2 * w.padding[d] - w.dilation[d] * (weight[2 + d] - 1) - 1;
+    if (room < 0)
+      return std::nullopt;
+    shape[1 + d] = room / w.stride[d] + 1;
+  }
+  return shape;
+}
+
+static LogicalResult verifyWindow(Operation *op, ArrayRef<int64_t> x, ArrayRef<int64_t> weight, const Window &w) {
+  // conv2d_c1
+  if (x.size() != 4 || weight.size() != 4)
+    return op->emitOpError() << "operands have the wrong rank, expected 4 but got " << x.size() << " and "
+                             << weight.size();
+  // conv2d_c2
+  for (auto [name, list, least] : {std::tuple<StringRef, ArrayRef<int64_t>, int64_t>("stride", w.stride, 1),
+                                   {"padding", w.padding, 0},
+                                   {"dilation", w.dilation, 1}}) {
+    if (list.size() != 2)
+      return op->emitOpError() << name << " has the wrong length, expected 2 but got " << list.size();
+    for (int64_t value : list)
+      if (value < least)
+        return op->emitOpError() << name << " is out of range, expected at least " << least << " but got " << value;
+  }
+  // conv2d_c3
+  if (w.groups < 1 || x[3] % w.groups != 0 || weight[0] % w.groups != 0)
+    return op->emitOpError() << "groups, expected a divisor of " << x[3] << " and " << weight[0] << " but got "
+                             << w.groups;
+  if (weight[1] != x[3] / w.groups)
+    return op->emitOpError() << "weight has the wrong number of input channels, expected " << x[3] / w.groups
+                             << " but got " << weight[1];
+  // conv2d_c4
+  if (!resultShape(x, weight, w))
+    return op->emitOpError() << "window is larger than the padded input, expected at most "
+                             << shapeText({x[1] + 2 * w.padding[0], x[2] + 2 * w.padding[1]}) << " but got "
+                             << shapeText(weight.drop_front(2)) << " dilated by " << shapeText(w.dilation);
+  return success();
+}
+
+LogicalResult Conv2dOp::verify() {
+  if (failed(verifyWindow(*this, shapeOf(getX()), shapeOf(getWeight()), Window(*this))) ||
+      failed(expectElement(*this, "weight", getWeight(), elementOf(getX()))))
+    return failure();
+  // conv2d_c5
+  if (!getBias())
+    return success();
+  if (failed(expectShape(*this, "bias", getBias(), {shapeOf(getWeight())[0]})))
+    return failure();
+  return expectElement(*this, "bias", getBias(), elementOf(getX()));
+}
+
+LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> x = shapeOf(adaptor.getX()), weight = shapeOf(adaptor.getWeight());
+  Window window(adaptor);
+  bool isSound = x.size() == 4 && weight.size() == 4 && window.stride.size() == 2 && window.padding.size() == 2 &&
+                 window.dilation.size() == 2 && llvm::all_of(window.stride, [](int64_t s) { return s > 0; });
+  std::optional<SmallVector<int64_t>> shape;
+  if (isSound)
+    shape = resultShape(x, weight, window);
+  if (!shape)
+    return emitOptionalError(location, "conv2d: cannot slide ", shapeText(weight), " over ", shapeText(x),
+                             ", expected x [N, H, W, C] and weight [O, C / groups, h, w] that fit");
+  types.push_back(tensorOf(*shape, elementOf(adaptor.getX())));
+  return success();
+}
+
+/// The derivatives are verified as the forward that they belong to.
+template <typename Op> static LogicalResult verifyGrad(Op op, Value x, Value weight) {
+  Window window(op);
+  if (failed(verifyWindow(op, shapeOf(x), shapeOf(weight), window)) ||
+      failed(expectShape(op, "dy", op.getDy(), *resultShape(shapeOf(x), shapeOf(weight), window))))
+    return failure();
+  for (auto [name, value] : {std::pair<StringRef, Value>("x", x), {"weight", weight}})
+    if (failed(expectElement(op, name, value, elementOf(op.getDy()))))
+      return failure();
+  return success();
+}
+
+// conv2d_input_grad_c1, conv2d_weight_grad_c1
+LogicalResult Conv2dInputGradOp::verify() { return verifyGrad(*this, getDx(), getWeight()); }
+LogicalResult Conv2dWeightGradOp::verify() { return verifyGrad(*this, getX(), getDweight()); }
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult Conv2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &gradients) {
+  Value dy = cotangents[0];
+  auto like = [](Value value) { return tensorOf(shapeOf(value), elementOf(value)); };
+  gradients.assign(getNumOperands(), Value());
+  if (needed[0])
+    gradients[0] = Conv2dInputGradOp::create(builder, getLoc(), like(getX()), dy, getWeight(), getStrideAttr(),
+                                             getPaddingAttr(), getDilationAttr(), getGroupsAttr());
+  if (needed[1])
+    gradients[1] = Conv2dWeightGradOp::create(builder, getLoc(), like(getWeight()), dy, getX(), getStrideAttr(),
+                                              getPaddingAttr(), getDilationAttr(), getGroupsAttr());
+  if (getBias() && needed[2])
+    gradients[2] = ReduceSumOp::create(builder, getLoc(), dy, builder.getDenseI64ArrayAttr({0, 1, 2}),
+                                       /*keep=*/UnitAttr());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Images and channels are parallel; height and width are whole, and so are channels in groups.
+struct ConvolutionFactors {
+  ShardingRule rule;
+  TensorFactors x, weight, y;
+
+  ConvolutionFactors(ArrayRef<int64_t> xShape, ArrayRef<int64_t> weightShape, ArrayRef<int64_t> yShape, int64_t groups,
+                     bool wholeInput) {
+    unsigned n = rule.addFactor(xShape[0]);
+    unsigned in = rule.addFactor(xShape[3], groups > 1 || wholeInput);
+    unsigned out = rule.addFactor(yShape[3], groups > 1);
+    unsigned part = groups > 1 ? rule.addFactor(weightShape[1], true) : in;
+    auto whole = [&](int64_t extent) { return rule.addFactor(extent, /*whole=*/true); };
+    x = {{n}, {whole(xShape[1])}, {whole(xShape[2])}, {in}};
+    weight = {{out}, {part}, {whole(weightShape[2])}, {whole(weightShape[3])}};
+    y = {{n}, {whole(yShape[1])}, {whole(yShape[2])}, {out}};
+    rule.reduction = PartialReduction::sum;
+  }
+};
+} // namespace
+
+// A bias is added once: with one, the channels of x, which are summed over, are whole.
+ShardingRule Conv2dOp::getShardingRule() {
+  ConvolutionFactors f(shapeOf(getX()), shapeOf(getWeight()), shapeOf(getY()), getGroups(), getBias() != nullptr);
+  f.rule.operands.append({f.x, f.weight});
+  if (getBias())
+    f.rule.operands.push_back({f.y.back()});
+  f.rule.results.push_back(f.y);
+  return f.rule;
+}
+
+ShardingRule Conv2dInputGradOp::getShardingRule() {
+  ConvolutionFactors f(shapeOf(getDx()), shapeOf(getWeight()), shapeOf(getDy()), getGroups(), false);
+  f.rule.operands.append({f.y, f.weight});
+  f.rule.results.push_back(f.x);
+  return f.rule;
+}
+
+// Images are summed over.
+ShardingRule Conv2dWeightGradOp::getShardingRule() {
+  ConvolutionFactors f(shapeOf(getX()), shapeOf(getDweight()), shapeOf(getDy()), getGroups(), false);
+  f.rule.operands.append({f.y, f.x});
+  f.rule.results.push_back(f.weight);
+  return f.rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// A multiplication and an addition for each element of y and each weight that it sees.
+static uint64_t productsOf(Value y, ArrayRef<int64_t> weight) {
+  return 2 * elementsOf(y) * static_cast<uint64_t>(weight[1] * weight[2] * weight[3]);
+}
+
+OpCost Conv2dOp::getCost() {
+  return streamingCost(*this, productsOf(getY(), shapeOf(getWeight())) + (getBias() ? elementsOf(getY()) : 0));
+}
+OpCost Conv2dInputGradOp::getCost() { return streamingCost(*this, productsOf(getDy(), shapeOf(getWeight()))); }
+OpCost Conv2dWeightGradOp::getCost() { return streamingCost(*this, productsOf(getDy(), shapeOf(getDweight()))); }
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+template <typename Op> static KernelCall callOf(Op op, StringRef kernel) {
+  Window window(op);
+  return makeCall(op, kernel,
+                  {listAttribute(op, "stride", window.stride), listAttribute(op, "padding", window.padding),
+                   listAttribute(op, "dilation", window.dilation), integerAttribute(op, "groups", window.groups)});
+}
+
+KernelCall Conv2dOp::getKernelCall() { return callOf(*this, "conv2d"); }
+KernelCall Conv2dInputGradOp::getKernelCall() { return callOf(*this, "conv2d_input_grad"); }
+KernelCall Conv2dWeightGradOp::getKernelCall() { return callOf(*this, "conv2d_weight_grad"); }
+
+} // namespace sluice::model

@@ -1,0 +1,226 @@
+//===- Pooling.cpp - maxima and means of windows over two dims ---------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static bool areWindows(ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding) {
+  return kernel.size() == 2 && stride.size() == 2 && padding.size() == 2 && stride[0] > 0 && stride[1] > 0;
+}
+
+static SmallVector<int64_t> pooledShape(ArrayRef<int64_t> x, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride,
+                                        ArrayRef<int64_t> padding) {
+  SmallVector<int64_t> shape(x);
+  for (int d = 0; d < 2; ++d)
+    shape[1 + d] = (x[1 + d] + 2 * padding[d] - kernel[d]) / stride[d] + 1;
+  return shape;
+}
+
+/// Verifies x [N, H, W, C] and lists of two; every window must see an element that is no padding.
+template <typename Op> static LogicalResult verifyWindows(Op op, ArrayRef<int64_t> x) {
+  // pool2d_c1
+  if (x.size() != 4)
+    return op.emitOpError() << "x has the wrong rank, expected 4 but got " << x.size();
+  // pool2d_c2
+  for (auto [name, list] : {std::pair<StringRef, ArrayRef<int64_t>>("kernel", op.getKernel()),
+                            {"stride", op.getStride()},
+                            {"padding", op.getPadding()}}) {
+    if (list.size() != 2)
+      return op.emitOpError() << name << " has the wrong length, expected 2 but got " << list.size();
+    for (int64_t value : list)
+      if (value < (name == "padding" ? 0 : 1))
+        return op.emitOpError() << name << " is out of range, expected at least " << (name == "padding" ? 0 : 1)
+                                << " but got " << value;
+  }
+  for (int d = 0; d < 2; ++d) {
+    // pool2d_c3
+    if (2 * op.getPadding()[d] > op.getKernel()[d])
+      return op.emitOpError() << "padding is out of range, expected at most half the kernel " << op.getKernel()[d]
+                              << " but got " << op.getPadding()[d];
+    // pool2d_c4
+    if (op.getKernel()[d] > x[1 + d] + 2 * op.getPadding()[d])
+      return op.emitOpError() << "window is larger than the padded input, expected at most "
+                              << x[1 + d] + 2 * op.getPadding()[d] << " but got " << op.getKernel()[d];
+  }
+  return success();
+}
+
+template <typename Adaptor>
+static LogicalResult inferPooled(std::optional<Location> location, StringRef op, Adaptor adaptor,
+                                 SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> x = shapeOf(adaptor.getX());
+  if (x.size() != 4 || !areWindows(adaptor.getKernel(), adaptor.getStride(), adaptor.getPadding()))
+    return emitOptionalError(location, op, ": expected x [N, H, W, C] and a kernel, stride and padding of two numbers "
+                                           "each but got x of rank ", x.size());
+  SmallVector<int64_t> shape = pooledShape(x, adaptor.getKernel(), adaptor.getStride(), adaptor.getPadding());
+  types.push_back(tensorOf(shape, elementOf(adaptor.getX())));
+  return success();
+}
+
+LogicalResult MaxPool2dOp::verify() { return verifyWindows(*this, shapeOf(getX())); }
+LogicalResult AvgPool2dOp::verify() { return verifyWindows(*this, shapeOf(getX())); }
+
+LogicalResult MaxPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  return inferPooled(location, "max_pool2d", adaptor, types);
+}
+LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  return inferPooled(location, "avg_pool2d", adaptor, types);
+}
+
+template <typename Op> static LogicalResult verifyPoolGrad(Op op, Value x) {
+  if (failed(verifyWindows(op, shapeOf(x))) ||
+      failed(expectShape(op, "dy", op.getDy(),
+                         pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()))))
+    return failure();
+  return expectElement(op, "dy", op.getDy(), elementOf(x));
+}
+
+// max_pool2d_grad_c1, avg_pool2d_grad_c1
+LogicalResult MaxPool2dGradOp::verify() { return verifyPoolGrad(*this, getX()); }
+LogicalResult AvgPool2dGradOp::verify() { return verifyPoolGrad(*this, getDx()); }
+
+LogicalResult MaxPool2dGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  return inferSame(adaptor.getX(), types);
+}
+
+LogicalResult AdaptiveAvgPool2dOp::verify() {
+  // adaptive_avg_pool2d_c1
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.size() != 4 || getOutput().size() != 2)
+    return emitOpError() << "x and output have the wrong ranks, expected 4 and 2 but got " << x.size() << " and "
+                         << getOutput().size();
+  // adaptive_avg_pool2d_c2
+  for (int d = 0; d < 2; ++d)
+    if (getOutput()[d] < 1 || x[1 + d] < 1)
+      return emitOpError() << "extent is out of range, expected at least 1 but got " << getOutput()[d] << " of "
+                           << x[1 + d];
+  return success();
+}
+
+LogicalResult AdaptiveAvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                                    SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> x = shapeOf(adaptor.getX()), output = adaptor.getOutput();
+  if (x.size() != 4 || output.size() != 2)
+    return emitOptionalError(location, "adaptive_avg_pool2d: x and output have the wrong ranks, expected 4 and 2 but "
+                                       "got ", x.size(), " and ", output.size());
+  types.push_back(tensorOf({x[0], output[0], output[1], x[3]}, elementOf(adaptor.getX())));
+  return success();
+}
+
+LogicalResult AdaptiveAvgPool2dGradOp::verify() {
+  // adaptive_avg_pool2d_grad_c1
+  ArrayRef<int64_t> dy = shapeOf(getDy()), dx = shapeOf(getDx());
+  if (dy.size() != 4 || dx.size() != 4 || dy[0] != dx[0] || dy[3] != dx[3])
+    return emitOpError() << "dy and dx do not fit, expected [N, H', W', C] and [N, H, W, C] but got " << shapeText(dy)
+                         << " and " << shapeText(dx);
+  return expectElement(*this, "dy", getDy(), elementOf(getDx()));
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult MaxPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(MaxPool2dGradOp::create(builder, getLoc(), cotangents[0], getX(), getKernelAttr(),
+                                              getStrideAttr(), getPaddingAttr()));
+  return success();
+}
+
+LogicalResult AvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(AvgPool2dGradOp::create(builder, getLoc(), tensorOf(shapeOf(getX()), elementOf(getX())),
+                                              cotangents[0], getKernelAttr(), getStrideAttr(), getPaddingAttr(),
+                                              getWithoutPaddingAttr()));
+  return success();
+}
+
+LogicalResult AdaptiveAvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                            SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(AdaptiveAvgPool2dGradOp::create(builder, getLoc(),
+                                                      tensorOf(shapeOf(getX()), elementOf(getX())), cotangents[0]));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+/// Images and channels are parallel, height and width are whole.
+static ShardingRule poolRule(Operation *op) {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  unsigned images = rule.addFactor(shape[0]), channels = rule.addFactor(shape[3]);
+  auto map = [&](Value value) {
+    TensorFactors factors = {{images}};
+    for (int64_t extent : shapeOf(value).slice(1, 2))
+      factors.push_back({rule.addFactor(extent, /*whole=*/true)});
+    factors.push_back({channels});
+    return factors;
+  };
+  for (Value operand : op->getOperands())
+    rule.operands.push_back(map(operand));
+  rule.results.push_back(map(op->getResult(0)));
+  return rule;
+}
+
+ShardingRule MaxPool2dOp::getShardingRule() { return poolRule(*this); }
+ShardingRule MaxPool2dGradOp::getShardingRule() { return poolRule(*this); }
+ShardingRule AvgPool2dOp::getShardingRule() { return poolRule(*this); }
+ShardingRule AvgPool2dGradOp::getShardingRule() { return poolRule(*this); }
+ShardingRule AdaptiveAvgPool2dOp::getShardingRule() { return poolRule(*this); }
+ShardingRule AdaptiveAvgPool2dGradOp::getShardingRule() { return poolRule(*this); }
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// One operation for each element that a window sees.
+static OpCost windowCost(Operation *op, Value windows, ArrayRef<int64_t> kernel) {
+  return streamingCost(op, elementsOf(windows) * static_cast<uint64_t>(kernel[0] * kernel[1]));
+}
+
+OpCost MaxPool2dOp::getCost() { return windowCost(*this, getY(), getKernel()); }
+OpCost MaxPool2dGradOp::getCost() { return windowCost(*this, getDy(), getKernel()); }
+OpCost AvgPool2dOp::getCost() { return windowCost(*this, getY(), getKernel()); }
+OpCost AvgPool2dGradOp::getCost() { return windowCost(*this, getDy(), getKernel()); }
+OpCost AdaptiveAvgPool2dOp::getCost() { return streamingCost(*this, elementsOf(getX())); }
+OpCost AdaptiveAvgPool2dGradOp::getCost() { return streamingCost(*this, elementsOf(getDx())); }
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+template <typename Op> static KernelCall callOf(Op op, StringRef kernel) {
+  return makeCall(op, kernel,
+                  {listAttribute(op, "kernel", op.getKernel()), listAttribute(op, "stride", op.getStride()),
+                   listAttribute(op, "padding", op.getPadding())});
+}
+
+template <typename Op> static KernelCall meanCallOf(Op op, StringRef kernel) {
+  KernelCall call = callOf(op, kernel);
+  call.attributes.push_back(integerAttribute(op, "without_padding", op.getWithoutPadding()));
+  return call;
+}
+
+KernelCall MaxPool2dOp::getKernelCall() { return callOf(*this, "max_pool2d"); }
+KernelCall MaxPool2dGradOp::getKernelCall() { return callOf(*this, "max_pool2d_grad"); }
+KernelCall AvgPool2dOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d"); }
+KernelCall AvgPool2dGradOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d_grad"); }
+KernelCall AdaptiveAvgPool2dOp::getKernelCall() {
+  return makeCall(*this, "avg_pool2d", {integerAttribute(*this, "adaptive", 1)});
+}
+KernelCall AdaptiveAvgPool2dGradOp::getKernelCall() {
+  return makeCall(*this, "avg_pool2d_grad", {integerAttribute(*this, "adaptive", 1)});
+}
+
+} // namespace sluice::model

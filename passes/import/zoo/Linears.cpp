@@ -1,0 +1,149 @@
+//===- Linears.cpp - the models of linear layers ----------------------------------------------===//
+
+#include "passes/import/zoo/Models.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::zoo;
+
+/// The entry point `train_step` over one input of `width` columns.
+static Value begin(ModuleBuilder &b, std::int64_t width) { return b.beginTrain("train_step", {{"x", {width}}})[0]; }
+
+static Status buildMlp(ModuleBuilder &b, const Settings &s) {
+  std::int64_t dim = s.size("dim");
+  Value x = begin(b, dim);
+  x = b.block("in_proj", [&] { return b.relu(b.linear("in_proj", x, s.size("multiplier") * dim)); });
+  x = b.block("out_proj", [&] { return b.relu(b.linear("out_proj", x, dim)); });
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+/// An MLP of that name as a block.
+static Value mlpBlock(ModuleBuilder &b, const std::string &name, Value x, std::int64_t multiplier) {
+  return b.block(name, [&] { return b.mlp(name + ".", x, multiplier); });
+}
+
+static Status buildMlpSequence(ModuleBuilder &b, const Settings &s) {
+  Value x = begin(b, s.size("dim"));
+  for (std::int64_t i = 0; i < s.size("count"); ++i)
+    x = mlpBlock(b, std::to_string(i), x, 4);
+  b.finishTrain({x});
+  Value first = b.beginTrain("train_first", {{"x", {s.size("dim")}}})[0];
+  b.finishTrain({mlpBlock(b, "0", first, 4)});
+  return Status::ok();
+}
+
+static Status buildLinearMlps(ModuleBuilder &b, const Settings &s) {
+  Value x = b.linear("0", begin(b, s.size("dim")), s.size("dim"));
+  for (std::int64_t i = 1; i <= s.size("count"); ++i)
+    x = mlpBlock(b, std::to_string(i), x, 4);
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+static Status buildMlpStack(ModuleBuilder &b, const Settings &s) {
+  Value x = begin(b, s.size("dim"));
+  for (auto [i, multiplier] : llvm::enumerate(llvm::ArrayRef<std::int64_t>({3, 4, 3})))
+    x = mlpBlock(b, std::to_string(i), x, multiplier);
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+static Status buildNormMlps(ModuleBuilder &b, const Settings &s) {
+  Value x = begin(b, s.size("dim"));
+  x = b.block("0", [&] { return b.layerNorm("0", x, /*bias=*/false); });
+  for (auto [i, multiplier] : llvm::enumerate(llvm::ArrayRef<std::int64_t>({3, 4, 3})))
+    x = mlpBlock(b, std::to_string(i + 1), x, multiplier);
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+/// Two parallel linears on x, each a block with its ReLU.
+static llvm::SmallVector<Value> doubleLinear(ModuleBuilder &b, const std::string &prefix, Value x) {
+  std::int64_t dim = ModuleBuilder::shapeOf(x).back();
+  llvm::SmallVector<Value> outputs;
+  for (const char *name : {"lin1", "lin2"})
+    outputs.push_back(b.block(prefix + name, [&] { return b.relu(b.linear(prefix + name, x, dim)); }));
+  return outputs;
+}
+
+static Status buildDoubleLinear(ModuleBuilder &b, const Settings &s) {
+  b.finishTrain(doubleLinear(b, "", begin(b, s.size("dim"))));
+  return Status::ok();
+}
+
+static Status buildLinearReluLinear(ModuleBuilder &b, const Settings &s) {
+  Value hidden = b.relu(b.linear("0", begin(b, s.size("in")), s.size("hidden")));
+  b.finishTrain({b.linear("2", hidden, s.size("out"))});
+  return Status::ok();
+}
+
+static Status buildMultiForward(ModuleBuilder &b, const Settings &) {
+  Value x = begin(b, 4);
+  auto inner = [&] { return b.block("inner", [&] { return b.linear("inner", x, 4); }); };
+  Value once = inner(), again = inner();
+  b.at("outer");
+  Value sum = b.add(once, again);
+  b.finishTrain({b.block("outer", [&] { return b.linear("outer", sum, 5); })});
+  return Status::ok();
+}
+
+static Status buildSharedLinear(ModuleBuilder &b, const Settings &s) {
+  std::int64_t dim = s.size("dim");
+  Value x = begin(b, dim);
+  Initial initial = evenly(1 / std::sqrt(static_cast<double>(dim)));
+  b.declare("lin1.weight", {dim, dim}, initial, "lin2.weight");
+  for (const char *name : {"lin1", "lin2"}) {
+    std::string bias = std::string(name) + ".bias";
+    b.at(name);
+    b.declare(bias, {dim}, initial);
+    x = b.add(b.matmul(x, b.read("lin1.weight"), true), b.read(bias));
+    if (llvm::StringRef(name) == "lin1")
+      x = b.relu(x);
+  }
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+static Status buildUnusedLinear(ModuleBuilder &b, const Settings &s) {
+  std::int64_t dim = s.size("dim");
+  Value x = begin(b, dim);
+  for (const char *name : {"0", "1"}) {
+    std::string prefix = name;
+    b.declare(prefix + ".unused_lin.weight", {1, 1}, evenly(1));
+    b.declare(prefix + ".unused_lin.bias", {1}, evenly(1));
+    x = b.block(prefix, [&] { return b.relu(b.linear(prefix + ".lin", x, dim)); });
+  }
+  b.finishTrain({b.linear("2", x, dim)});
+  return Status::ok();
+}
+
+static Status buildTwoLosses(ModuleBuilder &b, const Settings &s) {
+  std::int64_t dim = s.size("dim");
+  Value x = begin(b, dim);
+  x = b.block("0", [&] { return b.linear("0", x, dim); });
+  b.finishTrain(doubleLinear(b, "1.", x));
+  return Status::ok();
+}
+
+std::vector<Model> zoo::linearModels() {
+  return {
+      {"mlp", "Linear, ReLU, Linear, ReLU", {{"dim", "16"}, {"multiplier", "4"}}, buildMlp},
+      {"mlp-sequence", "MLPs one after another; the entry point train_first runs the first alone",
+       {{"count", "3", Kind::size, 1000}, {"dim", "16"}}, buildMlpSequence},
+      {"linear-mlps", "a Linear in the root, then MLPs", {{"count", "3", Kind::size, 1000}, {"dim", "32"}},
+       buildLinearMlps},
+      {"mlp-stack", "MLPs with multipliers 3, 4, 3", {{"dim", "16"}}, buildMlpStack},
+      {"norm-mlps", "LayerNorm without bias, then MLPs with multipliers 3, 4, 3", {{"dim", "16"}}, buildNormMlps},
+      {"double-linear", "two parallel Linears on one input, ReLU, two outputs", {{"dim", "8"}}, buildDoubleLinear},
+      {"linear-relu-linear", "Linear, ReLU, Linear in one group", {{"in", "16"}, {"hidden", "15"}, {"out", "8"}},
+       buildLinearReluLinear},
+      {"multi-forward", "inner Linear(4, 4) used twice, outer Linear(4, 5)", {}, buildMultiForward},
+      {"shared-linear", "two Linears that share one weight, ReLU between", {{"dim", "8"}}, buildSharedLinear},
+      {"unused-linear", "two blocks, each an unused Linear(1, 1) and a used Linear; a Linear in the root",
+       {{"dim", "16"}}, buildUnusedLinear},
+      {"two-losses", "a Linear, two Linears behind it, a loss of each", {{"dim", "8"}}, buildTwoLosses},
+  };
+}

@@ -1,0 +1,119 @@
+//===- ModuleBuilder.h - what the models of the zoo are made of -----------------------------===//
+//
+// Modules as their source names them: a linear layer declares its parameters at its first use and reads them at each, with
+// the initial distributions of the source. Values are [rows, ...].
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
+#define SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
+
+#include "dialect/model/Model.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+
+namespace sluice::zoo {
+
+using Shape = llvm::SmallVector<std::int64_t>;
+
+/// How a parameter begins.
+struct Initial {
+  llvm::StringRef kind = "zeros";
+  double a = 0, b = 0;
+};
+/// Evenly in [-bound, bound].
+Initial evenly(double bound);
+
+class ModuleBuilder {
+public:
+  ModuleBuilder(mlir::MLIRContext *context, llvm::StringRef name, std::int64_t batch, llvm::StringRef loss);
+
+  /// An input of an entry point: floats, or indices below `limit`.
+  struct Input {
+    llvm::StringRef name;
+    Shape shape;
+    std::int64_t limit = 0;
+  };
+  /// Begins an entry point whose result is a loss. Each input gets `batch` rows.
+  llvm::SmallVector<mlir::Value> beginTrain(llvm::StringRef entry, llvm::ArrayRef<Input> inputs);
+  /// Ends it with the loss that was asked for over these outputs.
+  void finishTrain(llvm::ArrayRef<mlir::Value> outputs);
+  void finishLoss(mlir::Value loss);
+  /// Gives the entry point what its dropouts draw by; `rate` is theirs. Nothing is dropped at a rate of 0.
+  void beginDropout(double rate);
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
+
+  std::int64_t batch() const { return rows; }
+  llvm::StringRef loss() const { return lossName; }
+
+  // Structure.
+  mlir::Value block(const llvm::Twine &name, llvm::function_ref<mlir::Value()> body);
+  mlir::Value checkpoint(llvm::function_ref<mlir::Value()> body);
+
+  // Parameters.
+  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial, llvm::StringRef alias = "");
+  mlir::Value read(const llvm::Twine &name);
+
+  // Modules.
+  mlir::Value linear(const llvm::Twine &name, mlir::Value x, std::int64_t out, bool bias = true);
+  mlir::Value layerNorm(const llvm::Twine &name, mlir::Value x, bool bias = true, double epsilon = 1e-5);
+  mlir::Value embedding(const llvm::Twine &name, mlir::Value tokens, std::int64_t count, std::int64_t width);
+  mlir::Value conv2d(const llvm::Twine &name, mlir::Value x, std::int64_t out, std::int64_t kernel, std::int64_t stride,
+                     std::int64_t padding);
+  /// By the micro-batch's own statistics; running ones are kept beside it.
+  mlir::Value batchNorm(const llvm::Twine &name, mlir::Value x);
+  /// Two linears with a ReLU behind each.
+  mlir::Value mlp(const llvm::Twine &prefix, mlir::Value x, std::int64_t multiplier);
+
+  // Ops.
+  mlir::Value matmul(mlir::Value a, mlir::Value b, bool transposeB);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value relu(mlir::Value x);
+  mlir::Value gelu(mlir::Value x);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape);
+  mlir::Value constant(double value, llvm::ArrayRef<std::int64_t> shape);
+  /// [N, C, H, W] to [N, H, W, C].
+  mlir::Value channelsLast(mlir::Value x);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation);
+  mlir::Value dropout(mlir::Value x);
+  /// The first `count` rows.
+  mlir::Value firstRows(mlir::Value x, std::int64_t count);
+  /// Over all dims, or over `dims`.
+  mlir::Value sum(mlir::Value x);
+  mlir::Value crossEntropy(mlir::Value logits, mlir::Value targets, llvm::StringRef reduction);
+  /// q [B, T, C], k and v [B, S, C], cut in heads. Probabilities are dropped as everything else is.
+  mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, std::int64_t heads, bool causal);
+
+  static llvm::ArrayRef<std::int64_t> shapeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  }
+  mlir::RankedTensorType tensor(llvm::ArrayRef<std::int64_t> shape);
+  /// Of the module path that is being built.
+  mlir::Location location;
+  mlir::OpBuilder builder;
+  void at(const llvm::Twine &path);
+
+private:
+  void declareState(const std::string &name, mlir::RankedTensorType type, llvm::StringRef initial);
+  void write(const std::string &name, mlir::Value value);
+  /// Attention by its parts, since probabilities are dropped in its midst.
+  mlir::Value droppedAttention(mlir::Value q, mlir::Value k, mlir::Value v, double scale, bool causal);
+
+  std::int64_t rows;
+  std::string lossName;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  /// Where the next parameter goes.
+  mlir::OpBuilder declarations;
+  llvm::StringMap<mlir::RankedTensorType> parameters;
+  double dropoutRate = 0;
+  mlir::Value seed, step, row;
+  /// Keys of the dropouts, in the order of their making.
+  std::int64_t nextKey = 0;
+};
+
+} // namespace sluice::zoo
+
+#endif // SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H

@@ -1,0 +1,94 @@
+//===- Zoo.cpp - the table of the zoo, and finding a model in it --------------------------------===//
+
+#include "passes/import/zoo/Zoo.h"
+
+#include "passes/import/zoo/Models.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::zoo;
+
+static const std::vector<Model> &models() {
+  static const std::vector<Model> table = [] {
+    std::vector<Model> all;
+    for (auto family : {linearModels, transformerModels, encoderDecoderModels, convolutionalModels})
+      for (Model &model : family())
+        all.push_back(std::move(model));
+    return all;
+  }();
+  return table;
+}
+
+/// The model's own keys, then those that all have.
+static std::vector<Key> keysOf(const Model &model) {
+  std::vector<Key> keys = model.keys;
+  keys.push_back({"batch", model.batch});
+  Key loss = {"loss", model.loss, Kind::choice, 0, {"sum", "mean", "first-row-square"}};
+  loss.choices.insert(loss.choices.end(), model.losses.begin(), model.losses.end());
+  keys.push_back(loss);
+  return keys;
+}
+
+/// No tensor is larger than an address can name.
+static Status checkSizes(ModuleOp module) {
+  Status status;
+  auto check = [&](Operation *op, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !status.isOk())
+      return;
+    __int128 bytes = 8;
+    std::string extents;
+    for (std::int64_t extent : tensor.getShape()) {
+      extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+      if (bytes <= (static_cast<__int128>(1) << 46))
+        bytes *= extent;
+    }
+    if (bytes > (static_cast<__int128>(1) << 46)) {
+      std::string place;
+      llvm::raw_string_ostream(place) << op->getLoc();
+      status = inputError("size of a tensor at " + place + ", expected at most 64 TiB but got " + extents);
+    }
+  };
+  module.walk([&](Operation *op) {
+    if (auto parameter = dyn_cast<model::ParameterOp>(op))
+      check(op, parameter.getType());
+    for (Type type : op->getResultTypes())
+      check(op, type);
+  });
+  return status;
+}
+
+Result<OwningOpRef<ModuleOp>> sluice::importZoo(MLIRContext *context, const std::string &name,
+                                                const std::vector<std::string> &given) {
+  const auto found = llvm::find_if(models(), [&](const Model &model) { return model.name == name; });
+  if (found == models().end()) {
+    llvm::SmallVector<llvm::StringRef> names;
+    for (const Model &model : models())
+      names.push_back(model.name);
+    return Status(StatusCode::usage,
+                  "unknown zoo model '" + name + "', expected a name such as '" + nearestOf(name, names) + "'")
+        .withNote("sluice-import zoo --list prints every model");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Settings settings, Settings::read(name, keysOf(*found), given));
+  context->loadDialect<func::FuncDialect, model::ModelDialect>();
+  ModuleBuilder builder(context, name, settings.size("batch"), settings.choice("loss"));
+  SLUICE_RETURN_IF_ERROR(found->build(builder, settings));
+  OwningOpRef<ModuleOp> module = builder.take();
+  SLUICE_RETURN_IF_ERROR(checkSizes(module.get()));
+  if (failed(verify(module.get())))
+    return internalError("zoo model that does not verify");
+  return module;
+}
+
+std::string sluice::listZoo() {
+  std::string text;
+  for (const Model &model : models()) {
+    text += model.name.str() + ": " + model.what.str() + "\n   ";
+    for (const Key &key : keysOf(model))
+      text += " " + key.name.str() + "=" + key.value.str();
+    text += "\n";
+  }
+  return text;
+}

@@ -1,0 +1,30 @@
+//===- Zoo.h - small models of the reference tests, by name -----------------------------===//
+//
+// Each model is one row of a table: its name, its keys with defaults, and what builds it. Parameters are named as in the
+// modules of the reference tests.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_ZOO_ZOO_H
+#define SLUICE_PASSES_IMPORT_ZOO_ZOO_H
+
+#include "runtime/base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Builds the model `name`; `settings` are `key=value`, the rest is the table's. What is not known is a usage error that
+/// names the nearest known.
+Result<mlir::OwningOpRef<mlir::ModuleOp>> importZoo(mlir::MLIRContext *context, const std::string &name,
+                                                    const std::vector<std::string> &settings);
+
+/// Names, what they are, keys with defaults: a line each.
+std::string listZoo();
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_IMPORT_ZOO_ZOO_H

@@ -1,0 +1,93 @@
+//===- ConvolutionShape.cpp - the operands of a convolution or pooling, resolved ------------===//
+#include "runtime/kernel/cpu/ConvolutionShape.h"
+
+namespace sluice::cpu {
+namespace {
+
+/// Sizes that leave room for arithmetic on places.
+constexpr std::int64_t largest = std::int64_t(1) << 40;
+
+Status readPair(const Check &check, const KernelRequest &request, std::string_view name, std::int64_t least,
+                Pair &pair) {
+  auto list = listAttribute(request, name);
+  if (list.size() != 2)
+    return check.refuse(std::string(name) + ", expected 2 numbers but got " + std::to_string(list.size()));
+  for (int d = 0; d < 2; ++d) {
+    if (list[d] < least || list[d] > (std::int64_t(1) << 20))
+      return check.refuse(std::string(name) + ", expected " + std::to_string(least) + " to 1048576 but got " +
+                          std::to_string(list[d]));
+    pair[d] = list[d];
+  }
+  return Status::ok();
+}
+
+Status checkImages(const Check &check, const Operand &operand) {
+  SLUICE_RETURN_IF_ERROR(check.rank(operand, 4));
+  for (int d = 0; d < 4; ++d)
+    if (operand.extent[d] > largest)
+      return check.refuse("extents, expected at most 2^40 but got " + std::to_string(operand.extent[d]));
+  return Status::ok();
+}
+
+} // namespace
+
+Result<ConvolutionShape> ConvolutionShape::of(const Check &check, const KernelRequest &request, const Operand &x,
+                                              const Operand &weight, const Operand &y) {
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  for (const Operand *operand : {&x, &weight, &y})
+    SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
+  ConvolutionShape s;
+  SLUICE_RETURN_IF_ERROR(readPair(check, request, "stride", 1, s.stride));
+  SLUICE_RETURN_IF_ERROR(readPair(check, request, "padding", 0, s.padding));
+  SLUICE_RETURN_IF_ERROR(readPair(check, request, "dilation", 1, s.dilation));
+  s.groups = integerAttribute(request, "groups", 1);
+  s.images = x.extent[0], s.inputs = x.extent[3], s.outputs = weight.extent[0];
+  if (s.groups < 1 || s.inputs % s.groups != 0 || s.outputs % s.groups != 0)
+    return check.refuse("groups, expected a divisor of " + std::to_string(s.inputs) + " and " +
+                        std::to_string(s.outputs) + " but got " + std::to_string(s.groups));
+  SLUICE_RETURN_IF_ERROR(check.dim(weight, 1, s.inputs / s.groups));
+  SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
+  SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.outputs));
+  for (int d = 0; d < 2; ++d) {
+    s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d], s.kernel[d] = weight.extent[2 + d];
+    std::int64_t room = s.in[d] + 2 * s.padding[d] - s.dilation[d] * (s.kernel[d] - 1) - 1;
+    if (s.kernel[d] < 1 || room < 0)
+      return check.refuse("window, expected at most the padded input but got " + std::to_string(s.kernel[d]));
+    SLUICE_RETURN_IF_ERROR(check.dim(y, 1 + d, room / s.stride[d] + 1));
+  }
+  return s;
+}
+
+Result<PoolShape> PoolShape::of(const Check &check, const KernelRequest &request, const Operand &x, const Operand &y) {
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  for (const Operand *operand : {&x, &y})
+    SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
+  PoolShape s;
+  s.adaptive = integerAttribute(request, "adaptive", 0) != 0;
+  s.withoutPadding = integerAttribute(request, "without_padding", 0) != 0;
+  s.images = x.extent[0], s.channels = x.extent[3];
+  SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
+  SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.channels));
+  if (!s.adaptive) {
+    SLUICE_RETURN_IF_ERROR(readPair(check, request, "kernel", 1, s.kernel));
+    SLUICE_RETURN_IF_ERROR(readPair(check, request, "stride", 1, s.stride));
+    SLUICE_RETURN_IF_ERROR(readPair(check, request, "padding", 0, s.padding));
+  }
+  for (int d = 0; d < 2; ++d) {
+    s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d];
+    if (s.adaptive) {
+      if (s.in[d] < 1 || s.out[d] < 1)
+        return check.refuse("extents, expected at least 1 but got " + std::to_string(std::min(s.in[d], s.out[d])));
+      continue;
+    }
+    if (2 * s.padding[d] > s.kernel[d])
+      return check.refuse("padding, expected at most half the kernel but got " + std::to_string(s.padding[d]));
+    std::int64_t room = s.in[d] + 2 * s.padding[d] - s.kernel[d];
+    if (room < 0)
+      return check.refuse("window, expected at most the padded input but got " + std::to_string(s.kernel[d]));
+    SLUICE_RETURN_IF_ERROR(check.dim(y, 1 + d, room / s.stride[d] + 1));
+  }
+  return s;
+}
+
+} // namespace sluice::cpu

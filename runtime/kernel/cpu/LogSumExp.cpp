@@ -1,0 +1,40 @@
+//===- LogSumExp.cpp - logarithm of the sum of exponentials by rows -------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+namespace {
+
+template <typename T> Bound rowsOf(const KernelRequest &request) {
+  return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+    Rows x(call.inputs[0]);
+    const Operand &y = call.outputs[0];
+    forEach(call.threads, x.rows, [&](std::int64_t row) {
+      store(y, offsetOf(y, 0, y.rank, row), l.logSumRow(x.at<T>(row), x.columns));
+    });
+    return Status::ok();
+  });
+}
+
+/// By rows of neighbouring elements; others by the reference.
+Bound logsumexp(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::logsumexp(request));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (!contiguousRows(x) || x.extent[x.rank - 1] == 0)
+    return plain;
+  if (allOf(DType::f32, x, y))
+    return rowsOf<float>(request);
+  if (allOf(DType::bf16, x, y))
+    return rowsOf<Bf16>(request);
+  return plain;
+}
+
+constexpr FastKernel kernels[] = {{"logsumexp", logsumexp}};
+
+} // namespace
+
+FastKernels logSumExpKernels() { return kernels; }
+
+} // namespace sluice::cpu

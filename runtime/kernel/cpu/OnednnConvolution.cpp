@@ -1,0 +1,175 @@
+//===- OnednnConvolution.cpp - one convolution of oneDNN, made once ---------------===//
+#include "runtime/kernel/cpu/OnednnConvolution.h"
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <optional>
+#include <string_view>
+
+namespace sluice::cpu {
+namespace {
+
+using dnnl::memory;
+
+/// An engine has no state of its own.
+const dnnl::engine &sharedEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// The library takes the number of threads from the calling thread's OpenMP setting.
+struct Threads {
+  explicit Threads(int count) : before(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~Threads() { omp_set_num_threads(before); }
+  int before;
+};
+
+/// Takes the first implementation that is no plain loop and fits.
+template <typename Descriptor> bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t workspace) {
+  auto fits = [&] {
+    return std::string_view(descriptor.impl_info_str()).substr(0, 3) != "ref" &&
+           (packed.get_size() + 63) / 64 * 64 + descriptor.scratchpad_desc().get_size() <= workspace;
+  };
+  while (!fits())
+    if (!descriptor.next_impl())
+      return false;
+  return true;
+}
+
+memory at(const memory::desc &desc) { return memory(desc, sharedEngine(), nullptr); }
+
+} // namespace
+
+struct LibraryConvolution::State {
+  Kind kind;
+  dnnl::stream stream;
+  dnnl::primitive primitive;
+  /// Between the weight as torch keeps it and as the implementation wants it; none where that is the same.
+  std::optional<dnnl::reorder> pack;
+  memory x, y, bias, weight, packed, scratchpad, packScratchpad;
+  std::size_t packedBytes = 0;
+  std::vector<dnnl_exec_arg_t> arguments, packArguments;
+  int threads = 1;
+};
+
+LibraryConvolution::LibraryConvolution(std::unique_ptr<State> state) : state(std::move(state)) {}
+LibraryConvolution::~LibraryConvolution() = default;
+
+Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, const ConvolutionShape &s, bool bias,
+                                                                     int threadCount, std::uint64_t workspace) {
+  Threads threads(threadCount);
+  Status refused = refusedError("oneDNN convolution, expected an implementation with at most " +
+                                std::to_string(workspace) + " bytes of workspace but got none");
+  try {
+    using Type = memory::data_type;
+    using Tag = memory::format_tag;
+    const dnnl::engine &engine = sharedEngine();
+    memory::dims extents = {s.outputs, s.inputs / s.groups, s.kernel[0], s.kernel[1]};
+    if (s.groups > 1)
+      extents = {s.groups, s.outputs / s.groups, s.inputs / s.groups, s.kernel[0], s.kernel[1]};
+    memory::dims stride = {s.stride[0], s.stride[1]}, padding = {s.padding[0], s.padding[1]};
+    memory::dims dilation = {s.dilation[0] - 1, s.dilation[1] - 1};
+    memory::desc x({s.images, s.inputs, s.in[0], s.in[1]}, Type::f32, Tag::nhwc);
+    memory::desc y({s.images, s.outputs, s.out[0], s.out[1]}, Type::f32, Tag::nhwc);
+    memory::desc plain(extents, Type::f32, s.groups > 1 ? Tag::goihw : Tag::oihw), any(extents, Type::f32, Tag::any);
+    memory::desc biasDesc = bias ? memory::desc({s.outputs}, Type::f32, Tag::a) : memory::desc();
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    constexpr auto direct = dnnl::algorithm::convolution_direct;
+
+    auto state = std::make_unique<State>();
+    state->kind = kind;
+    state->threads = threadCount;
+    state->stream = dnnl::stream(engine);
+    dnnl::convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, direct, x, any, biasDesc, y, stride, dilation, padding, padding}, attributes,
+        engine);
+    memory::desc packed, scratchpad;
+    if (kind == Kind::forward) {
+      if (!choose(forward, packed = forward.weights_desc(), workspace))
+        return refused;
+      packed = forward.weights_desc();
+      scratchpad = forward.scratchpad_desc();
+      state->primitive = dnnl::convolution_forward(forward);
+    } else if (kind == Kind::inputGrad) {
+      dnnl::convolution_backward_data::primitive_desc backward(
+          {direct, x, any, y, stride, dilation, padding, padding}, attributes, engine, forward);
+      if (!choose(backward, backward.weights_desc(), workspace))
+        return refused;
+      packed = backward.weights_desc();
+      scratchpad = backward.scratchpad_desc();
+      state->primitive = dnnl::convolution_backward_data(backward);
+    } else {
+      dnnl::convolution_backward_weights::primitive_desc backward(
+          {direct, x, any, y, stride, dilation, padding, padding}, attributes, engine, forward);
+      if (!choose(backward, backward.diff_weights_desc(), workspace))
+        return refused;
+      packed = backward.diff_weights_desc();
+      scratchpad = backward.scratchpad_desc();
+      state->primitive = dnnl::convolution_backward_weights(backward);
+    }
+
+    state->x = at(x), state->y = at(y), state->packed = at(packed), state->scratchpad = at(scratchpad);
+    const bool makesWeight = kind == Kind::weightGrad;
+    if (packed != plain) {
+      state->weight = at(plain);
+      const memory::desc &from = makesWeight ? packed : plain, &to = makesWeight ? plain : packed;
+      dnnl::reorder::primitive_desc reorder(engine, from, engine, to, attributes);
+      state->packedBytes = (packed.get_size() + 63) / 64 * 64;
+      if (state->packedBytes + reorder.scratchpad_desc().get_size() > workspace)
+        return refused;
+      state->packScratchpad = at(reorder.scratchpad_desc());
+      state->pack = dnnl::reorder(reorder);
+      state->packArguments = {{DNNL_ARG_FROM, (makesWeight ? state->packed : state->weight).get()},
+                              {DNNL_ARG_TO, (makesWeight ? state->weight : state->packed).get()},
+                              {DNNL_ARG_SCRATCHPAD, state->packScratchpad.get()}};
+    }
+    if (state->packedBytes + scratchpad.get_size() > workspace)
+      return refused;
+    const bool isForward = kind == Kind::forward;
+    state->arguments = {{kind == Kind::inputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, state->x.get()},
+                        {makesWeight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, state->packed.get()},
+                        {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, state->y.get()},
+                        {DNNL_ARG_SCRATCHPAD, state->scratchpad.get()}};
+    if (bias) {
+      state->bias = at(biasDesc);
+      state->arguments.push_back({DNNL_ARG_BIAS, state->bias.get()});
+    }
+    return std::unique_ptr<LibraryConvolution>(new LibraryConvolution(std::move(state)));
+  } catch (const dnnl::error &error) {
+    return refusedError(std::string("oneDNN convolution: ") + error.what());
+  }
+}
+
+static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stream,
+                      const std::vector<dnnl_exec_arg_t> &arguments) {
+  dnnl_status_t status = dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                                                arguments.data());
+  if (status == dnnl_success)
+    return Status::ok();
+  return failedError("oneDNN convolution failed with status " + std::to_string(static_cast<int>(status)));
+}
+
+Status LibraryConvolution::run(void *x, void *weight, const void *bias, void *y, void *workspace) {
+  Threads threads(state->threads);
+  char *scratch = static_cast<char *>(workspace) + state->packedBytes;
+  auto bind = [](const memory &memory, void *data) { dnnl_memory_set_data_handle(memory.get(), data); };
+  bind(state->x, x);
+  bind(state->y, y);
+  bind(state->scratchpad, scratch);
+  bind(state->packed, state->pack ? workspace : weight);
+  if (state->bias)
+    bind(state->bias, const_cast<void *>(bias));
+  if (!state->pack)
+    return execute(state->primitive, state->stream, state->arguments);
+  bind(state->weight, weight);
+  bind(state->packScratchpad, scratch);
+  const bool makesWeight = state->kind == Kind::weightGrad;
+  if (!makesWeight)
+    SLUICE_RETURN_IF_ERROR(execute(*state->pack, state->stream, state->packArguments));
+  SLUICE_RETURN_IF_ERROR(execute(state->primitive, state->stream, state->arguments));
+  return makesWeight ? execute(*state->pack, state->stream, state->packArguments) : Status::ok();
+}
+
+} // namespace sluice::cpu

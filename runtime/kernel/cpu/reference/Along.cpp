@@ -1,0 +1,110 @@
+//===- Along.cpp - elements by an index along one dim -------------------------------------------===//
+#include "runtime/kernel/cpu/SortedIndices.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+namespace sluice::cpu::reference {
+namespace {
+
+Result<int> dimOf(const Check &check, const KernelRequest &request, const Operand &operand) {
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  if (dim < 0 || dim >= operand.rank)
+    return check.refuse("dim, expected 0 to " + std::to_string(operand.rank - 1) + " but got " + std::to_string(dim));
+  return static_cast<int>(dim);
+}
+
+/// The indices lie within the table in every dim but `dim`, and the values are as many.
+Result<int> checkAlong(const Check &check, const KernelRequest &request, const Operand &table, const Operand &values) {
+  const Operand &indices = request.inputs[1];
+  SLUICE_RETURN_IF_ERROR(check.computable(table));
+  SLUICE_RETURN_IF_ERROR(check.dtype(values, table.dtype));
+  SLUICE_RETURN_IF_ERROR(check.integer(indices));
+  SLUICE_RETURN_IF_ERROR(check.rank(indices, table.rank));
+  SLUICE_RETURN_IF_ERROR(check.extent(values, indices));
+  SLUICE_ASSIGN_OR_RETURN(int dim, dimOf(check, request, table));
+  for (int d = 0; d < table.rank; ++d)
+    if (d != dim && indices.extent[d] > table.extent[d])
+      return check.refuse("indices, expected at most " + std::to_string(table.extent[d]) + " in dim " +
+                          std::to_string(d) + " but got " + std::to_string(indices.extent[d]));
+  return dim;
+}
+
+/// body(table offset, value offset) for each index in row-major order.
+template <typename Body>
+Status forIndices(std::string_view kernel, const Operand &indices, const Operand &table, const Operand &values, int dim,
+                  Body body) {
+  Dims strides = table.strides;
+  strides[dim] = 0;
+  Status status;
+  std::int64_t position = 0;
+  walk<3>(indices.rank, indices.extent, {indices.strides, strides, values.strides}, [&](auto &at) {
+    std::int64_t index = loadInteger(indices.data, indices.dtype, at[0]);
+    if ((index < 0 || index >= table.extent[dim]) && status.isOk())
+      status = indexError(kernel, position, index, table.extent[dim]);
+    ++position;
+    if (status.isOk())
+      body(at[1] + index * table.strides[dim], at[2]);
+  });
+  return status;
+}
+
+} // namespace
+
+Bound argmax(const KernelRequest &request) {
+  Check check("argmax", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  SLUICE_RETURN_IF_ERROR(check.computable(x));
+  SLUICE_RETURN_IF_ERROR(check.dtype(y, DType::i64));
+  SLUICE_ASSIGN_OR_RETURN(int dim, dimOf(check, request, x));
+  SLUICE_RETURN_IF_ERROR(check.rank(y, x.rank - 1));
+  Dims kept{};
+  for (int d = 0, out = 0; d < x.rank; ++d)
+    if (d != dim) {
+      SLUICE_RETURN_IF_ERROR(check.dim(y, out, x.extent[d]));
+      kept[out++] = x.strides[d];
+    }
+  if (x.extent[dim] < 1)
+    return check.refuse("extents, expected at least 1 in dim " + std::to_string(dim) + " but got 0");
+  return makeKernel(request, [dim, kept](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<2>(y.rank, y.extent, {kept, y.strides}, [&](auto &at) {
+      std::int64_t best = 0;
+      double most = load(x, at[0]);
+      for (std::int64_t i = 1; i < x.extent[dim]; ++i) {
+        double value = load(x, at[0] + i * x.strides[dim]);
+        if (value > most || (value != value && most == most)) {
+          most = value;
+          best = i;
+        }
+      }
+      y.as<std::int64_t>()[at[1]] = best;
+    });
+    return Status::ok();
+  });
+}
+
+Bound take_along(const KernelRequest &request) {
+  Check check("take_along", request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(check, request, request.inputs[0], request.outputs[0]));
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &table = call.inputs[0], &y = call.outputs[0];
+    return forIndices("take_along", call.inputs[1], table, y, dim,
+                      [&](std::int64_t from, std::int64_t to) { store(y, to, load(table, from)); });
+  });
+}
+
+Bound add_along(const KernelRequest &request) {
+  Check check("add_along", request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(check, request, request.outputs[0], request.inputs[0]));
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &updates = call.inputs[0], &y = call.outputs[0];
+    walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], 0); });
+    return forIndices("add_along", call.inputs[1], y, updates, dim, [&](std::int64_t to, std::int64_t from) {
+      store(y, to, load(y, to) + load(updates, from));
+    });
+  });
+}
+
+} // namespace sluice::cpu::reference

@@ -1,0 +1,125 @@
+//===- BatchNorm.cpp - batch norm over all dims but the last, running statistics --------------===//
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+
+namespace sluice::cpu::reference {
+namespace {
+
+/// x by rows of channels, and vectors of one number a channel.
+Status checkChannels(const Check &check, const Operand &x, std::initializer_list<const Operand *> vectors) {
+  if (x.rank < 2)
+    return check.rank(x, 2);
+  for (const Operand *vector : vectors) {
+    SLUICE_RETURN_IF_ERROR(check.rank(*vector, 1));
+    SLUICE_RETURN_IF_ERROR(check.dim(*vector, 0, x.extent[x.rank - 1]));
+  }
+  return Status::ok();
+}
+
+double of(const Operand &vector, std::int64_t c) { return load(vector, c * vector.strides[0]); }
+void put(const Operand &vector, std::int64_t c, double value) { store(vector, c * vector.strides[0], value); }
+
+/// The number of channel c in a row.
+double at(const Rows &rows, std::int64_t row, std::int64_t c) {
+  return load(*rows.operand, rows.offset(row) + c * rows.stride);
+}
+
+} // namespace
+
+Bound batch_norm(const KernelRequest &request) {
+  Check check("batch_norm", request);
+  SLUICE_RETURN_IF_ERROR(check.count(3, 3));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[0], {&request.inputs[1], &request.inputs[2],
+                                                                  &request.outputs[1], &request.outputs[2]}));
+  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  return makeKernel(request, [epsilon](Call &call) {
+    Rows x(call.inputs[0]), y(call.outputs[0]);
+    auto count = static_cast<double>(x.rows);
+    for (std::int64_t c = 0; c < x.columns; ++c) {
+      double sum = 0, squares = 0;
+      for (std::int64_t row = 0; row < x.rows; ++row)
+        sum += at(x, row, c);
+      double mean = sum / count;
+      for (std::int64_t row = 0; row < x.rows; ++row)
+        squares += (at(x, row, c) - mean) * (at(x, row, c) - mean);
+      double variance = squares / count, rstd = 1 / std::sqrt(variance + epsilon);
+      for (std::int64_t row = 0; row < x.rows; ++row)
+        store(*y.operand, y.offset(row) + c * y.stride,
+              (at(x, row, c) - mean) * rstd * of(call.inputs[1], c) + of(call.inputs[2], c));
+      put(call.outputs[1], c, mean);
+      put(call.outputs[2], c, variance);
+    }
+    return Status::ok();
+  });
+}
+
+/// With u the normalized x: dbias = sum dy, dweight = sum dy u, dx = weight rstd (dy - dbias / n - u dweight / n).
+Bound batch_norm_grad(const KernelRequest &request) {
+  Check check("batch_norm_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(5, 3));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.inputs[1]));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
+  SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[1],
+                                       {&request.inputs[2], &request.inputs[3], &request.inputs[4],
+                                        &request.outputs[1], &request.outputs[2]}));
+  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  return makeKernel(request, [epsilon](Call &call) {
+    Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
+    auto count = static_cast<double>(x.rows);
+    for (std::int64_t c = 0; c < x.columns; ++c) {
+      double mean = of(call.inputs[3], c), rstd = 1 / std::sqrt(of(call.inputs[4], c) + epsilon);
+      double dbias = 0, dweight = 0;
+      for (std::int64_t row = 0; row < x.rows; ++row) {
+        dbias += at(dy, row, c);
+        dweight += at(dy, row, c) * (at(x, row, c) - mean) * rstd;
+      }
+      double factor = of(call.inputs[2], c) * rstd;
+      for (std::int64_t row = 0; row < x.rows; ++row) {
+        double u = (at(x, row, c) - mean) * rstd;
+        store(*dx.operand, dx.offset(row) + c * dx.stride,
+              factor * (at(dy, row, c) - dbias / count - u * dweight / count));
+      }
+      put(call.outputs[1], c, dweight);
+      put(call.outputs[2], c, dbias);
+    }
+    return Status::ok();
+  });
+}
+
+Bound running_average(const KernelRequest &request) {
+  Check check("running_average", request);
+  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  for (const Operand &input : request.inputs)
+    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
+  double momentum = numberAttribute(request, "momentum", 0.1), factor = numberAttribute(request, "factor", 1);
+  return makeKernel(request, [momentum, factor](Call &call) {
+    const Operand &old = call.inputs[0], &value = call.inputs[1], &y = call.outputs[0];
+    walk<3>(y.rank, y.extent, {old.strides, value.strides, y.strides}, [&](auto &at) {
+      store(y, at[2], (1 - momentum) * load(old, at[0]) + momentum * factor * load(value, at[1]));
+    });
+    return Status::ok();
+  });
+}
+
+Bound count_up(const KernelRequest &request) {
+  Check check("count_up", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::i64));
+  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::i64));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+  return makeKernel(request, [](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) {
+      y.as<std::int64_t>()[at[1]] =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(x.as<std::int64_t>()[at[0]]) + 1);
+    });
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference

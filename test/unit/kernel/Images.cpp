@@ -1,0 +1,149 @@
+//===- Images.cpp - fast kernels on images against their references ------------===//
+//
+// Convolutions, pooling, batch norm: odd sizes, windows that reach over the border, every float type, one thread and two.
+//
+//===----------------------------------------------------------------------===//
+#include "Harness.h"
+
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// The fast kernel gives what the reference gives, within `units` of the type's rounding of the largest value.
+void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double units,
+             const std::string &what) {
+  auto go = [&](KernelFlavour flavour, int threads) {
+    std::vector<Tensor> in = inputs, out = outputs;
+    std::vector<Tensor *> inAt, outAt;
+    for (Tensor &tensor : in)
+      inAt.push_back(&tensor);
+    for (Tensor &tensor : out)
+      outAt.push_back(&tensor);
+    run.flavour = flavour;
+    run.threads = threads;
+    mustRun(run, inAt, outAt);
+    return out;
+  };
+  std::vector<Tensor> want = go(KernelFlavour::reference, 1), got = go(KernelFlavour::fast, 1);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    auto values = want[i].values();
+    double size = magnitude(values);
+    double unit = outputs[i].operand.dtype == DType::bf16 ? 0x1p-8 : 0x1p-23;
+    expectNear(got[i], values, 2 * unit, 0x1p-23 * units * (size == 0 ? 1 : size),
+               run.kernel + " " + what + " output " + std::to_string(i));
+  }
+}
+
+struct Convolution {
+  const char *name;
+  Shape x, weight;
+  std::vector<std::int64_t> stride, padding, dilation;
+  std::int64_t groups;
+};
+
+const Convolution convolutions[] = {
+    {"plain", {2, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {"padded", {2, 8, 7, 16}, {8, 16, 5, 5}, {1, 1}, {2, 2}, {1, 1}, 1},
+    {"odd channels", {1, 7, 9, 13}, {11, 13, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"strided", {2, 9, 11, 6}, {4, 6, 3, 3}, {2, 3}, {1, 0}, {1, 1}, 1},
+    {"dilated", {2, 9, 11, 2}, {3, 2, 3, 3}, {1, 1}, {1, 1}, {2, 2}, 1},
+    {"groups", {2, 9, 11, 4}, {6, 2, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {"depthwise", {2, 9, 11, 4}, {4, 1, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 4},
+    {"pointwise", {2, 5, 6, 5}, {3, 5, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {"patches", {2, 28, 42, 3}, {32, 3, 14, 14}, {14, 14}, {0, 0}, {1, 1}, 1},
+    {"one place", {1, 3, 3, 2}, {2, 2, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
+};
+
+Shape resultOf(const Convolution &c) {
+  Shape y = {c.x[0], 0, 0, c.weight[0]};
+  for (std::size_t d = 0; d < 2; ++d)
+    y[1 + d] = (c.x[1 + d] + 2 * c.padding[d] - c.dilation[d] * (c.weight[2 + d] - 1) - 1) / c.stride[d] + 1;
+  return y;
+}
+
+std::vector<Attributes::Item> attributesOf(const Convolution &c) {
+  return {{"stride", 0, 0, c.stride}, {"padding", 0, 0, c.padding}, {"dilation", 0, 0, c.dilation},
+          {"groups", c.groups, 0, {}}};
+}
+
+TEST(Images, ConvolutionsAgree) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded})
+      for (const Convolution &c : convolutions) {
+        Shape y = resultOf(c);
+        std::string what = std::string(c.name) + " " + std::string(dtypeName(dtype));
+        Tensor x = Tensor(dtype, c.x, layout).normal(1), weight = Tensor(dtype, c.weight).normal(2),
+               bias = Tensor(dtype, {c.weight[0]}).normal(3), dy = Tensor(dtype, y, layout).normal(4);
+        auto attributes = attributesOf(c);
+        auto terms = std::sqrt(static_cast<double>(c.weight[1] * c.weight[2] * c.weight[3])) + 8;
+        compare({"conv2d", {}, 1, attributes}, {x, weight, bias}, {Tensor(dtype, y, layout)}, terms, what);
+        compare({"conv2d", {}, 1, attributes}, {x, weight}, {Tensor(dtype, y)}, terms, what);
+        compare({"conv2d_input_grad", {}, 1, attributes}, {dy, weight}, {Tensor(dtype, c.x)}, terms, what);
+        compare({"conv2d_weight_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, c.weight)}, 4 * terms, what);
+      }
+}
+
+TEST(Images, PoolingAgrees) {
+  struct Pool {
+    Shape x, y;
+    std::vector<std::int64_t> kernel, stride, padding;
+    bool adaptive;
+  };
+  const Pool pools[] = {{{2, 9, 11, 5}, {2, 5, 6, 5}, {3, 3}, {2, 2}, {1, 1}, false},
+                        {{1, 8, 8, 70}, {1, 4, 4, 70}, {2, 2}, {2, 2}, {0, 0}, false},
+                        {{2, 7, 5, 3}, {2, 3, 2, 3}, {}, {}, {}, true},
+                        {{2, 7, 5, 130}, {2, 1, 1, 130}, {}, {}, {}, true}};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (const Pool &p : pools) {
+      std::vector<Attributes::Item> attributes = {{"kernel", 0, 0, p.kernel}, {"stride", 0, 0, p.stride},
+                                                  {"padding", 0, 0, p.padding}, {"adaptive", p.adaptive, 0, {}}};
+      Tensor x = Tensor(dtype, p.x).normal(5), dy = Tensor(dtype, p.y).normal(6);
+      for (std::int64_t without : {0, 1}) {
+        auto means = attributes;
+        means.push_back({"without_padding", without, 0, {}});
+        compare({"avg_pool2d", {}, 1, means}, {x}, {Tensor(dtype, p.y)}, 16, std::string(dtypeName(dtype)));
+        compare({"avg_pool2d_grad", {}, 1, means}, {dy}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
+      }
+      if (p.adaptive)
+        continue;
+      compare({"max_pool2d", {}, 1, attributes}, {x}, {Tensor(dtype, p.y)}, 4, std::string(dtypeName(dtype)));
+      compare({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
+    }
+}
+
+TEST(Images, BatchNormAgrees) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (Shape shape : {Shape{3, 5, 7, 4}, Shape{2, 70, 33}, Shape{1, 9}, Shape{300, 3}}) {
+      DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+      Shape channels = {shape.back()};
+      std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(shape.back());
+      Tensor x = Tensor(dtype, shape).normal(7), weight = Tensor(dtype, channels).normal(8),
+             bias = Tensor(dtype, channels).normal(9), dy = Tensor(dtype, shape).normal(10);
+      Run forward = {"batch_norm", {}, 1, {number("epsilon", 1e-5)}};
+      compare(forward, {x, weight, bias},
+              {Tensor(dtype, shape), Tensor(statistics, channels), Tensor(statistics, channels)}, 64, what);
+      Tensor mean = Tensor(statistics, channels).normal(11), variance = Tensor(statistics, channels).normal(12);
+      for (std::int64_t c = 0; c < variance.size(); ++c)
+        variance.set(c, std::fabs(variance.at(c)) + 0.5);
+      compare({"batch_norm_grad", {}, 1, {number("epsilon", 1e-5)}}, {dy, x, weight, mean, variance},
+              {Tensor(dtype, shape), Tensor(dtype, channels), Tensor(dtype, channels)}, 256, what);
+    }
+}
+
+TEST(Images, PointwiseAgree) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted}) {
+      Tensor x = Tensor(dtype, {3, 37}, layout).normal(13, 4), y = Tensor(dtype, {3, 37}, layout).normal(14);
+      for (const char *kernel : {"sigmoid", "softplus"})
+        compare({kernel}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, std::string(dtypeName(dtype)));
+      compare({"power", {}, 1, {number("exponent", 2)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "square");
+      compare({"power", {}, 1, {number("exponent", 3)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "cube");
+      compare({"relu_grad"}, {x, y}, {Tensor(dtype, {3, 37}, layout)}, 1, std::string(dtypeName(dtype)));
+      compare({"logsumexp"}, {x}, {Tensor(dtype, {3})}, 8, std::string(dtypeName(dtype)));
+    }
+}
+
+} // namespace
