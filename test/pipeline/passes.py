@@ -1,0 +1,236 @@
+"""Every pass of every phase is there for something: left out, the plan shows it, or there is no plan.
+
+usage: passes.py CONFIG FOLDER
+
+Runs the pipeline once whole and once without each pass. A pass that a plan needs must be refused when missing; an
+optional one must change what the table below says of it, which is read off the plan. Passes that verify change nothing
+of a sound module: for these the table has a module that only they refuse, or says that the checker stands behind them.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from plans import Plan, import_model, run
+
+BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
+ONE_RANK = ("mesh.shard=1",)
+NARROW = ("mesh.shard=2", "precision.compute=bf16")
+
+
+class Workshop:
+    def __init__(self, config, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.model = import_model(config, self.folder / "model.mlir", batch=4, sequence=64)
+        self.wholes = {}
+        empty = self.folder / "empty.mlir"
+        empty.write_text("module {}\n")
+        listing = run("sluice-compile", "--help").stdout
+        phases = re.findall(r"^  (\w+): ", listing[listing.index("Phases:"):], re.M)
+        self.phases = {}
+        for phase in phases[:-1]:
+            text = run("sluice-opt", empty, f"-sluice-{phase}", "--dump-pass-pipeline", "--verify-each=0").stderr
+            self.phases[phase] = re.findall(r"^ +([a-z-]+)", text, re.M)
+
+    def whole(self, settings):
+        """The plan, and the folder of what each phase left."""
+        if settings not in self.wholes:
+            name = f"whole-{len(self.wholes)}"
+            arguments = [part for setting in settings for part in ("--set", setting)]
+            plan, dumps = self.folder / f"{name}.plan", self.folder / name
+            done = run("sluice-compile", self.model, *arguments, f"--dump-phases={dumps}", "-o", plan)
+            assert done.returncode == 0, done.stderr
+            self.wholes[settings] = (Plan(plan), dumps)
+        return self.wholes[settings]
+
+    def begun(self, settings):
+        """What the first phase takes: the model with its recipe."""
+        text = sorted(self.whole(settings)[1].iterdir())[0].read_text()
+        path = self.folder / "begun.mlir"
+        path.write_text(re.sub(r'model\.compiled_to = "input",? ?', "", text, count=1))
+        return path
+
+    def run_phase(self, phase, passes, settings, edit=None):
+        """The module behind a phase that consists of these passes; the error's text where they refuse it."""
+        at = list(self.phases).index(phase)
+        before = sorted(self.whole(settings)[1].iterdir())[at - 1] if at else self.begun(settings)
+        if edit:
+            text = before.read_text()
+            edited = edit(text)
+            assert edited != text, f"{phase}: the edit finds nothing to change"
+            before = self.folder / "edited.mlir"
+            before.write_text(edited)
+        after = self.folder / "after.mlir"
+        pipeline = f"builtin.module({','.join(passes)})"
+        done = run("sluice-opt", before, f"-pass-pipeline={pipeline}", "--mlir-print-debuginfo", "-o", after)
+        if done.returncode != 0:
+            return None, done.stderr
+        text = after.read_text()
+        marked = re.sub(r'(model\.compiled_to = )"\w+"', rf'\1"{phase}"', text, count=1)
+        if at == 0:
+            marked = text.replace("attributes {", f'attributes {{model.compiled_to = "{phase}", ', 1)
+        after.write_text(marked)
+        return after, ""
+
+    def without(self, phase, left_out, settings):
+        """The plan without a pass, or the error's text."""
+        after, error = self.run_phase(phase, [p for p in self.phases[phase] if p != left_out], settings)
+        if after is None:
+            return None, error
+        plan = self.folder / f"without-{left_out or 'nothing'}.plan"
+        plan.unlink(missing_ok=True)
+        done = run("sluice-compile", after, "-o", plan)
+        if done.returncode != 0:
+            assert not plan.exists(), f"{left_out}: a plan was written all the same"
+            return None, done.stderr
+        return Plan(plan), ""
+
+
+def refused(whole, plan, error):
+    return plan is None and "error: " in error and "PLEASE submit a bug report" not in error
+
+
+def shows(claim):
+    """An optional pass: there is a plan without it, which the claim tells from the whole one."""
+    return lambda whole, plan, error: plan is not None and claim(whole, plan)
+
+
+def checks(whole, plan, error):
+    """A pass that verifies: the plan is the same without it."""
+    return plan is not None and plan.bytes == whole.bytes
+
+
+def unchain(text):
+    """Compute no longer waits for the second gather: a race that no earlier pass sees."""
+    found = [m.start() for m in re.finditer(r"plan\.await \d+", text)]
+    end = text.index("\n", found[1])
+    line = text[found[1]:end]
+    changed = line.replace(" {", " {chained, ", 1) if " {" in line else line
+    return text[:found[1]] + changed + text[end:]
+
+
+# pass: (settings, what holds of the plan without it)
+TABLE = {
+    "input": {"model-verify-input": (BASE, checks)},
+    "prepare": {
+        "model-flatten-blocks": (BASE, refused),
+        "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
+            c["dtype"] for c in whole.described["collectives"] if c["kind"] == "all_gather"} and "f32" in {
+            c["dtype"] for c in plan.described["collectives"] if c["kind"] == "all_gather"})),
+        "model-fuse": (BASE, shows(lambda whole, plan: whole.count("add", phase="forward") <
+                                   plan.count("add", phase="forward"))),
+    },
+    "differentiate": {"model-differentiate": (BASE, refused)},
+    "optimize": {"model-apply-optimizer": (BASE, refused)},
+    "recompute": {
+        "model-recompute": (BASE, shows(lambda whole, plan: whole.point("after_forward") < plan.point("after_forward") and
+                                        whole.count("gelu", phase="backward") > 0 == plan.count("gelu", phase="backward"))),
+        "model-record-program": (BASE, refused),
+        "model-verify-output": (BASE, checks),
+    },
+    "partition": {
+        "spmd-assign-units": (BASE, refused),
+        "spmd-partition": (BASE, refused),
+        "spmd-insert-gathers": (BASE, refused),
+        "spmd-insert-reductions": (BASE, refused),
+        "spmd-fold-unit-axes": (ONE_RANK, refused),
+        "spmd-verify": (BASE, checks),
+    },
+    "prefetch": {
+        # Ahead of use, h.1 is gathered before h.0 is released.
+        "spmd-hoist-gathers": (BASE, shows(
+            lambda whole, plan: whole.order().index(("unshard", "h.1")) < whole.order().index(("reshard", "h.0")) and
+            plan.order().index(("reshard", "h.0")) < plan.order().index(("unshard", "h.1")))),
+        # The gradients of a unit stay until its reduction is waited for: behind the unit before it.
+        "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
+    },
+    "lower": {
+        "plan-lower": (BASE, refused),
+        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count("copy", phase="backward") <
+                                                plan.count("copy", phase="backward"))),
+    },
+    "streams": {
+        "plan-assign-streams": (BASE, refused),
+        "plan-insert-events": (BASE, refused),
+        "plan-elide-events": (BASE, shows(lambda whole, plan: whole.count("wait") < plan.count("wait") and
+                                          whole.count("record") < plan.count("record"))),
+        "plan-verify-streams": (BASE, checks),
+    },
+    "memory": {
+        "plan-reuse-in-place": (ONE_RANK, shows(lambda whole, plan: whole.device()["bytes"] < plan.device()["bytes"])),
+        "plan-compute-lifespans": (BASE, refused),
+        "plan-place-buffers": (BASE, refused),
+        "plan-verify-memory": (BASE, checks),
+    },
+}
+
+def no_loss(text):
+    """Calls an entry that gives no scalar a train step."""
+    return text.replace('model.entry = "forward"', 'model.entry = "train"', 1)
+
+
+# Passes that verify: an edit of the phase's input after which the phase refuses it, and does not without the pass; and
+# whether the plan that then comes out is refused by the checker.
+EDITS = {
+    "model-verify-input": (no_loss, False),
+    "plan-verify-streams": (unchain, True),
+}
+
+
+def reduction_waits(plan):
+    """Launches of compute between a reduction of a unit and the wait for it, at most."""
+    most = since = 0
+    pending = False
+    for one in plan.instructions:
+        if one.what == "reduce_scatter":
+            pending, since = True, 0
+        elif pending and one.stream == "compute" and one.what == "wait":
+            most, pending = max(most, since), False
+        elif pending and one.stream == "compute" and one.what not in ("record", "release"):
+            since += 1
+    return most
+
+
+def main():
+    workshop = Workshop(sys.argv[1], sys.argv[2])
+    failures = []
+    known = {phase: list(rows) for phase, rows in TABLE.items()}
+    if workshop.phases != known:
+        failures.append(f"phases and passes, expected {known} but got {workshop.phases}")
+    for phase, passes in workshop.phases.items():
+        for name in passes:
+            row = TABLE.get(phase, {}).get(name)
+            if not row:
+                continue
+            settings, claim = row
+            plan, error = workshop.without(phase, name, settings)
+            if not claim(workshop.whole(settings)[0], plan, error):
+                failures.append(f"without {name}: {error[:300] or 'the plan does not show it'}")
+    # The way through sluice-opt is the compiler's own.
+    plan, error = workshop.without("memory", None, BASE)
+    if plan is None or plan.bytes != workshop.whole(BASE)[0].bytes:
+        failures.append(f"without nothing: another plan {error}")
+    for name, (edit, makes_bad_plan) in EDITS.items():
+        phase = next(p for p, passes in workshop.phases.items() if name in passes)
+        after, error = workshop.run_phase(phase, workshop.phases[phase], BASE, edit)
+        if after is not None:
+            failures.append(f"{name}: accepts the spoilt module")
+        after, error = workshop.run_phase(phase, [p for p in workshop.phases[phase] if p != name], BASE, edit)
+        if after is None:
+            failures.append(f"{name}: the spoilt module is refused without it: {error}")
+            continue
+        if not makes_bad_plan:
+            continue
+        # What slips through a phase does not slip through emit.
+        done = run("sluice-compile", after, "-o", workshop.folder / "spoilt.plan")
+        if done.returncode != 70 or "the checker refuses the plan" not in done.stderr:
+            failures.append(f"{name}: expected the checker to refuse the plan but got exit {done.returncode} {done.stderr}")
+    for failure in failures:
+        print(failure)
+    print(f"{sum(len(passes) for passes in workshop.phases.values())} passes, {len(failures)} failures")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
