@@ -36,11 +36,62 @@ Uses usesOf(EntryOp entry) {
   return uses;
 }
 
-/// True where no access of the window's buffer between the two positions touches the window.
-bool windowIsFree(const llvm::SmallVector<Use> &uses, ViewAttr window, int64_t from, int64_t to) {
+/// True where no access of the window's buffer between the two positions touches the window, given in two shapes.
+bool windowIsFree(const llvm::SmallVector<Use> &uses, ViewAttr window, ViewAttr target, int64_t from, int64_t to) {
   return llvm::all_of(uses, [&](const Use &use) {
-    return use.position < from || use.position >= to || windowsDisjoint(use.view, window);
+    return use.position < from || use.position >= to || windowsDisjoint(use.view, window) ||
+           windowsDisjoint(use.view, target);
   });
+}
+
+llvm::SmallVector<int64_t> stridesOf(ViewAttr view) {
+  llvm::SmallVector<int64_t> strides(view.getStrides());
+  if (strides.empty()) {
+    strides.assign(view.getShape().size(), 1);
+    for (std::size_t dim = strides.size(); dim-- > 1;)
+      strides[dim - 1] = strides[dim] * view.getShape()[dim];
+  }
+  return strides;
+}
+
+/// The window with another shape of as many elements, read in the same order; null where no strides give that.
+ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
+  llvm::ArrayRef<int64_t> old = window.getShape();
+  if (old == shape)
+    return window;
+  if (old.empty() || window.getValid())
+    return {};
+  const llvm::SmallVector<int64_t> strides = stridesOf(window);
+  llvm::SmallVector<int64_t> result(shape.size());
+  // Innermost first: dims of the window that follow one another without a gap are cut anew as the shape says.
+  std::size_t left = shape.size();
+  int64_t stride = strides.back(), elements = 1;
+  for (std::size_t dim = old.size(); dim-- > 0;) {
+    elements *= old[dim];
+    if (dim > 0 && (old[dim - 1] == 1 || strides[dim - 1] == elements * stride))
+      continue;
+    int64_t covered = 1;
+    while (left > 0 && (covered < elements || shape[left - 1] == 1)) {
+      result[--left] = covered * stride;
+      covered *= shape[left];
+    }
+    if (covered != elements)
+      return {};
+    if (dim > 0)
+      stride = strides[dim - 1];
+    elements = 1;
+  }
+  if (left > 0)
+    return {};
+  return ViewAttr::get(window.getContext(), window.getBuffer(), window.getElementType(), shape, window.getOffset(), result,
+                       window.getStep(), {});
+}
+
+/// True where both are all elements from the same byte on, in order, however they are cut into dims.
+bool isSameRange(ViewAttr a, ViewAttr b) {
+  return a == b || (a.getStrides().empty() && b.getStrides().empty() && a.getOffset() == b.getOffset() &&
+                    a.getElementType() == b.getElementType() && !a.getStep() && !b.getStep() && !a.getValid() &&
+                    !b.getValid() && a.elements() == b.elements());
 }
 
 struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations> {
@@ -69,16 +120,20 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
     const Use &writer = ofSource[0], &reader = ofSource[1];
     auto launch = dyn_cast<LaunchOp>(writer.op);
     if (!launch || !writer.writes || reader.op != copy || launch->getBlock() != copy->getBlock() ||
-        launch.getWhenAttr() != copy.getWhenAttr() || writer.view != source || source.getShape() != window.getShape() ||
-        source.getElementType() != window.getElementType())
+        launch.getWhenAttr() != copy.getWhenAttr() || !isSameRange(writer.view, source) ||
+        source.getShape() != window.getShape() || source.getElementType() != window.getElementType())
+      return;
+    // The launch may write the buffer in other dims than those that are copied.
+    const ViewAttr written = writer.view, target = reshaped(window, written.getShape());
+    if (!target)
       return;
     auto &ofWindow = uses[window.getBuffer().getAttr()];
-    if (!windowIsFree(ofWindow, window, writer.position, reader.position))
+    if (!windowIsFree(ofWindow, window, target, writer.position, reader.position))
       return;
-    replaceViews(launch, [&](ViewAttr view) { return view == source ? window : view; });
+    replaceViews(launch, [&](ViewAttr view) { return view == written ? target : view; });
     for (Use &use : ofWindow)
       if (use.op == copy.getOperation())
-        use = {launch, writer.position, window, true};
+        use = {launch, writer.position, target, true};
     uses.erase(source.getBuffer().getAttr());
     symbols.erase(buffer);
     copy.erase();

@@ -28,3 +28,24 @@ plan.entry @f {
     plan.launch "copy" ins [#plan.view<@c : 2x3xf32>] outs [#plan.view<@j : 2x3xf32 offset 12 strides [6, 1]>] {} {phase = "forward"}
   }
 }
+
+// @d is written in other dims than those that are copied: the window is cut as the launch writes. @e stays: no strides
+// make rows with a gap between them one dim.
+
+// CHECK-NOT: plan.buffer @d
+// CHECK: plan.buffer @e
+plan.buffer @y : tensor<8xf32> {space = "device", buffer_class = "input", bytes = 32 : i64, entry = "g"}
+plan.buffer @d : tensor<2x2x2xf32> {space = "device", buffer_class = "temporary", bytes = 32 : i64, entry = "g"}
+plan.buffer @e : tensor<8xf32> {space = "device", buffer_class = "temporary", bytes = 32 : i64, entry = "g"}
+plan.buffer @n : tensor<2x8xf32> {space = "device", buffer_class = "temporary", bytes = 64 : i64, entry = "g"}
+plan.entry @g {
+  plan.section "main" repeat 1 {
+    // CHECK: plan.launch "relu" {{.*}} outs [#plan.view<@n : 2x2x2xf32 strides [8, 2, 1]>]
+    plan.launch "relu" ins [#plan.view<@y : 2x2x2xf32>] outs [#plan.view<@d : 2x2x2xf32>] {} {phase = "forward"}
+    // CHECK-NEXT: plan.launch "negate" {{.*}} outs [#plan.view<@e : 8xf32>]
+    plan.launch "negate" ins [#plan.view<@y : 8xf32>] outs [#plan.view<@e : 8xf32>] {} {phase = "forward"}
+    // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@e : 2x4xf32>]
+    plan.launch "copy" ins [#plan.view<@d : 2x4xf32>] outs [#plan.view<@n : 2x4xf32 strides [8, 1]>] {} {phase = "forward"}
+    plan.launch "copy" ins [#plan.view<@e : 2x4xf32>] outs [#plan.view<@n : 2x4xf32 offset 16 strides [8, 1]>] {} {phase = "forward"}
+  }
+}
