@@ -247,7 +247,7 @@ private:
     seed = step = row = Value();
     location = at("loss");
     Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
-                                               builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100))
+                                               builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100), FloatAttr())
                      .getLoss();
     func::ReturnOp::create(builder, location, ValueRange{loss});
   }
