@@ -1,7 +1,8 @@
 //===- sluice-import.cpp - models from elsewhere, as textual IR -----------------------------===//
 
-#include "passes/import/Gpt2.h"
+#include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
+#include "passes/import/zoo/Zoo.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -26,6 +27,18 @@ static Status importModel(const std::string &config, const ImportOptions &option
   return writeOutput(output, printModule(module.get()));
 }
 
+static Status importZooModel(const std::string &name, const std::vector<std::string> &settings,
+                             const std::string &output) {
+  if (name.empty())
+    return Status(StatusCode::usage, "zoo model, expected its name but got nothing")
+        .withNote("sluice-import zoo --list prints every model");
+  if (output.empty())
+    return Status(StatusCode::usage, "--output is missing, expected the file to write, or - for standard output");
+  mlir::MLIRContext context;
+  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings));
+  return writeOutput(output, printModule(module.get()));
+}
+
 int main(int argc, char **argv) {
   CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
   app.require_subcommand(1);
@@ -35,7 +48,7 @@ int main(int argc, char **argv) {
   double dropout = 0;
   bool list = false;
 
-  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2)");
+  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
   hf->add_option("config", config, "config.json")->required();
   hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required();
   hf->add_option("--sequence", options.sequence, "tokens a row")->required();
@@ -59,9 +72,10 @@ int main(int argc, char **argv) {
       text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     return report(Status(StatusCode::usage, text));
   }
-  if (zoo->parsed())
-    return report(Status(StatusCode::usage, "zoo model, expected the command hf but got zoo")
-                      .withNote("this version holds no zoo: import a GPT-2 config.json, or write the graph by hand"));
+  if (zoo->parsed()) {
+    Status status = list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output);
+    return status.isOk() ? 0 : report(status);
+  }
   constexpr std::int64_t limit = 1 << 30;
   for (auto [name, value] : {std::pair("--batch", options.batch), std::pair("--sequence", options.sequence)})
     if (value < 1 || value > limit)

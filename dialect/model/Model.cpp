@@ -18,7 +18,10 @@ void ModelDialect::initialize() {
       >();
 }
 
-void populateFusionPatterns(mlir::RewritePatternSet &patterns) { populateMatmulFusionPatterns(patterns); }
+void populateFusionPatterns(mlir::RewritePatternSet &patterns) {
+  populateMatmulFusionPatterns(patterns);
+  populateGateFusionPatterns(patterns);
+}
 
 } // namespace sluice::model
 

@@ -15,6 +15,9 @@ namespace sluice::model {
 /// Fusions into the matrix product: bias, then residual.
 void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
 
+/// silu and the product with it, into swiglu.
+void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
+
 /// The fusions of all families. Each keeps the attributes of the op that it replaces.
 void populateFusionPatterns(mlir::RewritePatternSet &patterns);
 

@@ -1,6 +1,8 @@
 //===- HuggingFace.cpp - from a config.json to a model -----------------------------------===//
 
+#include "passes/import/HuggingFace.h"
 #include "passes/import/Gpt2.h"
+#include "passes/import/Llama.h"
 
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,14 +27,20 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> sluice::importHuggingFace(mlir::MLIRCo
   if (!object)
     return inputError(file + ": config, expected a JSON object with 'model_type'");
   std::optional<llvm::StringRef> type = object->getString("model_type");
+  const std::string expected = ": field 'model_type', expected \"gpt2\", \"llama\", \"mistral\", \"qwen2\" or "
+                               "\"qwen3\" but got ";
   if (!type)
-    return inputError(file + ": field 'model_type', expected \"gpt2\" but got nothing");
-  if (*type != "gpt2")
-    return inputError(file + ": field 'model_type', expected \"gpt2\" but got \"" + type->str() + "\"");
+    return inputError(file + expected + "nothing");
 
-  SLUICE_ASSIGN_OR_RETURN(Gpt2Config config, readGpt2Config(*object, file, options));
   // The folder's name, as a plan holds no path; nothing else depends on where the config lies.
   std::optional<llvm::StringRef> given = object->getString("_name_or_path");
-  llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : llvm::StringRef("gpt2");
+  llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : *type;
+  if (isLlamaFamily(*type)) {
+    SLUICE_ASSIGN_OR_RETURN(LlamaConfig config, readLlamaConfig(*type, *object, file, options));
+    return buildLlama(context, config, options, name, text);
+  }
+  if (*type != "gpt2")
+    return inputError(file + expected + "\"" + type->str() + "\"");
+  SLUICE_ASSIGN_OR_RETURN(Gpt2Config config, readGpt2Config(*object, file, options));
   return buildGpt2(context, config, options, name, text);
 }

@@ -39,7 +39,7 @@ static constexpr std::array<DTypeName, 15> dtypeNames = {{{"BOOL", 1},
                                                           {"I64", 8},
                                                           {"U64", 8}}};
 
-static std::uint64_t bytesOf(std::string_view dtype) {
+std::uint64_t elementBytes(std::string_view dtype) {
   for (const DTypeName &entry : dtypeNames)
     if (entry.name == dtype)
       return entry.bytes;
@@ -57,8 +57,7 @@ static bool sizeInBytes(const std::vector<std::int64_t> &shape, std::uint64_t el
 
 std::string shapeText(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-/// Parses without exceptions. A key that stands twice in one object goes to `duplicate`.
-static json parseHeader(const std::string &text, std::string &duplicate) {
+json parseUniqueJson(const std::string &text, std::string &duplicate) {
   std::vector<std::set<std::string>> open;
   auto watch = [&](int, json::parse_event_t event, json &parsed) {
     if (event == json::parse_event_t::object_start)
@@ -106,7 +105,7 @@ static Result<SafetensorsEntry> readEntry(const std::string &where, const std::s
   if (entry.dtype.empty() || !hasShape || offsets.size() != 2)
     return refusedError(
         fmt::format("{}, expected a dtype, a shape of integers and two data_offsets but got another header", where));
-  std::uint64_t element = bytesOf(entry.dtype);
+  std::uint64_t element = elementBytes(entry.dtype);
   if (element == 0)
     return refusedError(fmt::format("{}, expected a dtype such as F32 or BF16 but got '{}'", where, entry.dtype));
   entry.begin = static_cast<std::uint64_t>(offsets[0]);
@@ -167,7 +166,7 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
 
   std::string duplicate;
-  json header = text.empty() || text[0] != '{' ? json(json::value_t::discarded) : parseHeader(text, duplicate);
+  json header = text.empty() || text[0] != '{' ? json(json::value_t::discarded) : parseUniqueJson(text, duplicate);
   if (!header.is_object())
     return refusedError(fmt::format("'{}': header, expected a JSON object but got something else", path));
   if (!duplicate.empty())
@@ -204,7 +203,7 @@ Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> 
   std::uint64_t at = 0;
   for (const SafetensorsTensor &tensor : tensors) {
     std::uint64_t bytes = 0;
-    if (!sizeInBytes(tensor.shape, bytesOf(tensor.dtype), bytes) || header.contains(tensor.name))
+    if (!sizeInBytes(tensor.shape, elementBytes(tensor.dtype), bytes) || header.contains(tensor.name))
       return internalError(fmt::format("tensor '{}' cannot be written", tensor.name));
     header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
     at += bytes;

@@ -10,6 +10,7 @@
 #include "runtime/train/File.h"
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,15 @@ struct SafetensorsEntry {
   std::uint64_t bytes() const { return end - begin; }
 };
 
+/// Bytes of an element of a dtype of the format; 0 for a name that is none.
+std::uint64_t elementBytes(std::string_view dtype);
+
 /// "[2, 3]".
 std::string shapeText(const std::vector<std::int64_t> &shape);
+
+/// Parses JSON without exceptions; what is none is `discarded`. A key that stands twice in one object goes to
+/// `duplicate`.
+nlohmann::json parseUniqueJson(const std::string &text, std::string &duplicate);
 
 class SafetensorsFile {
 public:

@@ -1,17 +1,19 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Variables.h"
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
 namespace sluice {
 
 /// Bytes that are read, compared or written at once.
-static constexpr std::uint64_t pieceBytes = 1 << 20;
+static constexpr std::uint64_t pieceBytes = 1 << 20, pieceElements = pieceBytes / 8;
 
 /// How a parameter lies in its file and on its ranks: `outer` rows of `total` times `inner` bytes, of which a rank holds
 /// `chunk` from its coordinate on.
@@ -36,116 +38,132 @@ static std::string_view dtypeOf(const plan::ParameterT &parameter) {
   return parameter.dtype == plan::DType::f64 ? "F64" : "F32";
 }
 
-static std::string fileOf(const std::string &path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error) ? path + "/model.safetensors" : path;
-}
-
-/// Buffers that checkpoints of older library versions hold beside the weights, computed and never trained: the causal
-/// masks of an attention, "h.0.attn.bias" and "h.0.attn.masked_bias".
+/// What checkpoints may hold beside the weights in a numbered block, computed and never trained: the causal masks of an
+/// attention and the frequencies of rotary positions, which older library versions saved.
 static bool isBuffer(std::string_view name) {
-  for (std::string_view tail : {".attn.bias", ".attn.masked_bias"}) {
-    if (!name.ends_with(tail))
-      continue;
-    std::string_view block = name.substr(0, name.size() - tail.size());
-    std::size_t digits = block.find_last_not_of("0123456789");
-    return digits != std::string_view::npos && digits + 1 < block.size() &&
-           (block.substr(0, digits + 1) == "h." || block.substr(0, digits + 1).ends_with(".h."));
+  bool known = false, numbered = false;
+  for (std::string_view tail : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
+    known = known || name.ends_with(tail);
+  for (std::size_t begin = 0, dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
+    numbered = numbered || (dot > begin && name.substr(begin, dot - begin).find_first_not_of("0123456789") ==
+                                               std::string_view::npos);
+    begin = dot + 1;
   }
-  return false;
+  return known && numbered;
 }
 
-/// Where a checkpoint was saved from the module around the model, its names have a first part more ("transformer.").
-/// Found at the first parameter whose name ends one of the file's; empty if the names are the parameters' own.
-static std::string commonPrefix(const SafetensorsFile &file, const plan::PlanT &plan) {
+namespace {
+
+/// How a checkpoint's names differ from the plan's: a first part more where it was saved from the module around the
+/// model ("transformer."), a first part less where it was saved from the module inside ("model.").
+struct Naming {
+  std::string added;
+  bool cut = false;
+
+  std::string inFile(const std::string &name) const {
+    std::size_t dot = name.find('.');
+    return cut && dot != std::string::npos ? name.substr(dot + 1) : added + name;
+  }
+};
+
+} // namespace
+
+/// Found at the first parameter whose name ends one of the file's, or the other way around.
+static Naming namingOf(const Checkpoint &file, const plan::PlanT &plan) {
   for (const auto &parameter : plan.parameters) {
-    if (file.find(parameter->name))
+    const std::string &name = parameter->name;
+    if (file.find(name))
       return {};
-    for (const SafetensorsEntry &entry : file.entries())
-      if (entry.name.ends_with("." + parameter->name) &&
-          entry.name.find('.') == entry.name.size() - parameter->name.size() - 1)
-        return entry.name.substr(0, entry.name.size() - parameter->name.size());
+    for (const CheckpointTensor &tensor : file.tensors())
+      if (tensor.name().ends_with("." + name) && tensor.name().find('.') == tensor.name().size() - name.size() - 1)
+        return {tensor.name().substr(0, tensor.name().size() - name.size()), false};
+    std::size_t dot = name.find('.');
+    if (dot != std::string::npos && file.find(name.substr(dot + 1)))
+      return {"", true};
   }
   return {};
 }
 
-static Status checkEntry(const SafetensorsFile &file, const SafetensorsEntry &entry, const plan::ParameterT &parameter) {
-  if (entry.dtype != dtypeOf(parameter))
-    return refusedError(fmt::format("'{}': tensor '{}', expected dtype {} but got {}", file.path(), entry.name,
-                                    dtypeOf(parameter), entry.dtype));
-  if (entry.shape != parameter.shape)
-    return refusedError(fmt::format("'{}': tensor '{}', expected shape {} but got {}", file.path(), entry.name,
-                                    shapeText(parameter.shape), shapeText(entry.shape)));
+static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
+  const std::string &dtype = tensor.entry->dtype;
+  if (dtype != "F32" && dtype != "BF16" && dtype != "F16" && dtype != "F64")
+    return refusedError(fmt::format("'{}': tensor '{}', expected dtype F32, BF16, F16 or F64 but got {}",
+                                    tensor.file->path(), tensor.name(), dtype));
+  if (tensor.entry->shape != parameter.shape)
+    return refusedError(fmt::format("'{}': tensor '{}', expected shape {} but got {}", tensor.file->path(),
+                                    tensor.name(), shapeText(parameter.shape), shapeText(tensor.entry->shape)));
   return Status::ok();
 }
 
 /// A tensor under a second name of a parameter is the same tensor, or the file is of another model.
-static Status checkSame(const SafetensorsFile &file, const SafetensorsEntry &first, const SafetensorsEntry &second) {
-  std::vector<std::byte> a(pieceBytes), b(pieceBytes);
-  for (std::uint64_t at = 0; at < first.bytes(); at += pieceBytes) {
-    std::size_t count = static_cast<std::size_t>(std::min(pieceBytes, first.bytes() - at));
-    SLUICE_RETURN_IF_ERROR(file.read(first, at, std::span(a).first(count)));
-    SLUICE_RETURN_IF_ERROR(file.read(second, at, std::span(b).first(count)));
-    if (std::memcmp(a.data(), b.data(), count) != 0)
+static Status checkSame(const CheckpointTensor &first, const CheckpointTensor &second) {
+  std::vector<double> a(pieceElements), b(pieceElements);
+  std::vector<std::byte> room;
+  for (std::uint64_t at = 0; at < first.elements(); at += pieceElements) {
+    auto count = static_cast<std::size_t>(std::min(pieceElements, first.elements() - at));
+    SLUICE_RETURN_IF_ERROR(first.readAs(at, std::span(a).first(count), room));
+    SLUICE_RETURN_IF_ERROR(second.readAs(at, std::span(b).first(count), room));
+    if (std::memcmp(a.data(), b.data(), count * sizeof(double)) != 0)
       return refusedError(fmt::format("'{}': tensors '{}' and '{}' are one in this plan, expected equal values but got "
                                       "different ones",
-                                      file.path(), first.name, second.name));
+                                      second.file->path(), first.name(), second.name()));
   }
   return Status::ok();
 }
 
 /// Finds each parameter's tensor, and checks that nothing is missing, extra or of another form.
-static Result<std::vector<const SafetensorsEntry *>> match(const SafetensorsFile &file, const plan::PlanT &plan) {
-  std::string prefix = commonPrefix(file, plan);
-  std::vector<const SafetensorsEntry *> found;
-  std::map<std::string, bool> known;
+static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &file, const plan::PlanT &plan) {
+  Naming naming = namingOf(file, plan);
+  std::vector<const CheckpointTensor *> found;
+  std::set<std::string_view> known;
   for (const auto &parameter : plan.parameters) {
     std::vector<std::string> names{parameter->name};
     names.insert(names.end(), parameter->aliases.begin(), parameter->aliases.end());
-    const SafetensorsEntry *first = nullptr;
+    const CheckpointTensor *first = nullptr;
     for (const std::string &name : names)
-      for (const std::string &full : {name, prefix + name}) {
-        const SafetensorsEntry *entry = file.find(full);
-        if (!entry || entry == first)
+      for (const std::string &full : {name, naming.inFile(name)}) {
+        const CheckpointTensor *tensor = file.find(full);
+        if (!tensor || tensor == first)
           continue;
-        known[full] = true;
-        SLUICE_RETURN_IF_ERROR(checkEntry(file, *entry, *parameter));
+        known.insert(tensor->name());
+        SLUICE_RETURN_IF_ERROR(checkTensor(*tensor, *parameter));
         if (first)
-          SLUICE_RETURN_IF_ERROR(checkSame(file, *first, *entry));
+          SLUICE_RETURN_IF_ERROR(checkSame(*first, *tensor));
         else
-          first = entry;
+          first = tensor;
       }
     if (!first)
       return refusedError(fmt::format("'{}': tensor '{}' is missing, expected {} {}", file.path(),
-                                      prefix + parameter->name, dtypeOf(*parameter), shapeText(parameter->shape)));
+                                      naming.inFile(parameter->name), dtypeOf(*parameter),
+                                      shapeText(parameter->shape)));
     found.push_back(first);
   }
-  for (const SafetensorsEntry &entry : file.entries())
-    if (!known.count(entry.name) && !isBuffer(entry.name))
-      return refusedError(
-          fmt::format("'{}': tensor '{}' is extra, expected only the plan's parameters", file.path(), entry.name));
+  for (const CheckpointTensor &tensor : file.tensors())
+    if (!known.count(tensor.name()) && !isBuffer(tensor.name()) && !isVariable(plan, tensor.name()))
+      return refusedError(fmt::format("'{}': tensor '{}' is extra, expected only the plan's parameters",
+                                      tensor.file->path(), tensor.name()));
   return found;
 }
 
 /// Copies one parameter's part of the file into a rank's buffer, and zeros into the rest of it.
-static Status loadShard(Ranks &ranks, int rank, const SafetensorsFile &file, const SafetensorsEntry &entry,
-                        const plan::ParameterT &parameter, std::vector<std::byte> &piece) {
+template <typename T>
+static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
   const plan::PlanT &plan = ranks.plan();
   Layout layout(parameter);
   std::uint64_t coordinate = parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
-  std::uint64_t bytes = layout.count(coordinate) * layout.inner;
-  for (std::uint64_t row = 0; row < layout.outer; ++row) {
-    std::uint64_t from = (row * layout.total + layout.begin(coordinate)) * layout.inner;
-    std::uint64_t to = row * layout.chunk * layout.inner;
-    for (std::uint64_t at = 0; at < layout.chunk * layout.inner;) {
-      bool real = at < bytes;
-      std::uint64_t left = (real ? bytes : layout.chunk * layout.inner) - at;
-      std::span<std::byte> part = std::span(piece).first(static_cast<std::size_t>(std::min(pieceBytes, left)));
-      if (real)
-        SLUICE_RETURN_IF_ERROR(file.read(entry, from + at, part));
+  std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
+  std::vector<T> piece(pieceElements);
+  std::vector<std::byte> room;
+  for (std::uint64_t outer = 0; outer < layout.outer; ++outer) {
+    std::uint64_t from = (outer * layout.total + layout.begin(coordinate)) * inner;
+    for (std::uint64_t at = 0; at < row;) {
+      std::uint64_t left = (at < real ? real : row) - at;
+      std::span<T> part = std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, left)));
+      if (at < real)
+        SLUICE_RETURN_IF_ERROR(tensor.readAs(from + at, part, room));
       else
-        std::memset(part.data(), 0, part.size());
-      SLUICE_RETURN_IF_ERROR(ranks.write(rank, parameter.buffer, to + at, part));
+        std::fill(part.begin(), part.end(), T(0));
+      SLUICE_RETURN_IF_ERROR(ranks.write(rank, parameter.buffer, (outer * row + at) * sizeof(T), std::as_bytes(part)));
       at += part.size();
     }
   }
@@ -154,13 +172,18 @@ static Status loadShard(Ranks &ranks, int rank, const SafetensorsFile &file, con
 
 Status loadWeights(Ranks &ranks, const std::string &path) {
   const plan::PlanT &plan = ranks.plan();
-  SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(fileOf(path)));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<const SafetensorsEntry *> entries, match(file, plan));
-  std::vector<std::byte> piece(pieceBytes);
+  SLUICE_ASSIGN_OR_RETURN(Checkpoint file, Checkpoint::open(path));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<const CheckpointTensor *> tensors, match(file, plan));
+  SLUICE_RETURN_IF_ERROR(checkVariables(ranks, file));
   for (std::size_t i = 0; i < plan.parameters.size(); ++i)
-    for (int rank = 0; rank < ranks.size(); ++rank)
-      SLUICE_RETURN_IF_ERROR(loadShard(ranks, rank, file, *entries[i], *plan.parameters[i], piece));
-  return Status::ok();
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      if (!ranks.holds(rank))
+        continue;
+      const plan::ParameterT &parameter = *plan.parameters[i];
+      SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64 ? loadShard<double>(ranks, rank, *tensors[i], parameter)
+                                                                 : loadShard<float>(ranks, rank, *tensors[i], parameter));
+    }
+  return loadVariables(ranks, file);
 }
 
 /// Hands a whole parameter to `sink`, in the file's order, out of the shards of its ranks.
@@ -187,6 +210,23 @@ static Status emitParameter(const Ranks &ranks, const plan::ParameterT &paramete
   return Status::ok();
 }
 
+/// The model's config with the dtype that the weights are saved in: a reader that converts to what the config names would
+/// otherwise round them.
+static std::string withDType(const plan::PlanT &plan) {
+  using nlohmann::ordered_json;
+  ordered_json config = ordered_json::parse(plan.config, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object() || plan.parameters.empty())
+    return plan.config;
+  std::string dtype = dtypeOf(*plan.parameters[0]) == "F64" ? "float64" : "float32";
+  bool same = true;
+  for (const char *key : {"dtype", "torch_dtype"})
+    if (config.contains(key) && config[key] != dtype) {
+      config[key] = dtype;
+      same = false;
+    }
+  return same ? plan.config : config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 Status saveWeights(const Ranks &ranks, const std::string &folder) {
   SLUICE_RETURN_IF_ERROR(checkWritableFolder(folder));
   std::vector<SafetensorsTensor> tensors;
@@ -195,10 +235,11 @@ Status saveWeights(const Ranks &ranks, const std::string &folder) {
                        [&ranks, &parameter = *parameter](const SafetensorsTensor::Sink &sink) {
                          return emitParameter(ranks, parameter, sink);
                        }});
-  SLUICE_RETURN_IF_ERROR(writeSafetensors(folder + "/model.safetensors", std::move(tensors)));
-  const std::string &config = ranks.plan().config;
-  if (config.empty())
+  addVariables(ranks, tensors);
+  SLUICE_RETURN_IF_ERROR(writeCheckpoint(folder, std::move(tensors)));
+  if (ranks.plan().config.empty())
     return Status::ok();
+  std::string config = withDType(ranks.plan());
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(folder + "/config.json"));
   SLUICE_RETURN_IF_ERROR(file.write(config.ends_with('\n') ? config : config + "\n"));
   return file.commit();

@@ -1,6 +1,6 @@
 //===- ReferenceCasesTest.cpp - ten to twenty steps against PyTorch's numbers -----------===//
 //
-// Every case of test/reference/gpt2-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each step against the
+// Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each step against the
 // f64 numbers, and final weights, to the tolerance that stands in the case; on the case's own mesh and, with the same
 // rows in a step, on 1, 2 and 4 ranks.
 //
@@ -31,16 +31,17 @@ nlohmann::json readJson(const std::string &path) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const std::string model = "gpt2-tiny";
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const auto &item : std::filesystem::directory_iterator(referenceFolder() + "/" + model + "/cases", error))
-    if (item.path().extension() == ".json")
-      names.push_back(item.path().stem());
-  std::sort(names.begin(), names.end());
-  for (const std::string &name : names)
-    for (int ranks : {0, 1, 2, 4})
-      list.push_back({model, name, ranks});
+  for (const std::string model : {"gpt2-tiny", "llama-tiny"}) {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (const auto &item : std::filesystem::directory_iterator(referenceFolder() + "/" + model + "/cases", error))
+      if (item.path().extension() == ".json")
+        names.push_back(item.path().stem());
+    std::sort(names.begin(), names.end());
+    for (const std::string &name : names)
+      for (int ranks : {0, 1, 2, 4})
+        list.push_back({model, name, ranks});
+  }
   return list;
 }
 
@@ -59,7 +60,7 @@ TrainingRun runOf(const Case &item, const nlohmann::json &reference) {
     strategy = "full_shard";
   }
   TrainingRun run;
-  run.label = item.name + "-" + std::to_string(item.ranks);
+  run.label = item.model + "-" + item.name + "-" + std::to_string(item.ranks);
   run.config = referenceFolder() + "/" + item.model + "/config.json";
   run.batch = rows;
   run.sequence = recipe["sequence"];
@@ -135,8 +136,8 @@ TEST_P(ReferenceCases, Match) {
     compareWeights(training.weights, readSafetensors(final), readSafetensors(folder + "/init.safetensors"), tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpt2, ReferenceCases, testing::ValuesIn(cases()), [](const auto &info) {
-  std::string name = info.param.name + (info.param.ranks ? "_on_" + std::to_string(info.param.ranks) : "_as_given");
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceCases, testing::ValuesIn(cases()), [](const auto &info) {
+  std::string name = info.param.model + "_" + info.param.name + (info.param.ranks ? "_on_" + std::to_string(info.param.ranks) : "_as_given");
   std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });

@@ -18,7 +18,18 @@ struct Extents {
   Extents(Value q, Value k)
       : B(shapeOf(q)[0]), T(shapeOf(q)[1]), S(shapeOf(k)[1]), H(shapeOf(q)[2]), G(shapeOf(k)[2]), D(shapeOf(q)[3]) {}
   /// Pairs of a row and a column that it sees, over batch and heads.
-  uint64_t pairs(bool causal) const { return B * H * (causal ? T * (S - T) + T * (T + 1) / 2 : T * S); }
+  uint64_t pairs(bool causal, std::optional<uint64_t> window) const {
+    auto rows = static_cast<uint64_t>(T), columns = static_cast<uint64_t>(S);
+    uint64_t seen = rows * columns;
+    if (causal)
+      seen = rows * (columns - rows) + rows * (rows + 1) / 2;
+    // Rows that would see more than the window: the last ones, the very last `columns - *window` too many.
+    if (window && *window < columns) {
+      uint64_t most = columns - *window, cut = std::min(most, rows);
+      seen -= cut * most - cut * (cut - 1) / 2;
+    }
+    return static_cast<uint64_t>(B * H) * seen;
+  }
 };
 } // namespace
 
@@ -26,7 +37,8 @@ struct Extents {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool causal) {
+static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool causal,
+                                 std::optional<uint64_t> window) {
   // attention_c1
   for (auto [name, value] : {std::pair<StringRef, Value>("q", q), {"k", k}, {"v", v}}) {
     if (typeOf(value).getRank() != 4)
@@ -46,10 +58,15 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool 
   if (causal && e.S < e.T)
     return op->emitOpError() << "a causal row would see nothing, expected at least " << e.T << " columns but got "
                              << e.S;
+  // attention_c5
+  if (window && !causal)
+    return op->emitOpError("has a window without an order of its columns, expected 'causal' beside 'window'");
+  if (window && static_cast<int64_t>(*window) < 1)
+    return op->emitOpError() << "window is out of range, expected at least 1 but got " << static_cast<int64_t>(*window);
   return success();
 }
 
-LogicalResult AttentionOp::verify() { return verifyHeads(*this, getQ(), getK(), getV(), getCausal()); }
+LogicalResult AttentionOp::verify() { return verifyHeads(*this, getQ(), getK(), getV(), getCausal(), getWindow()); }
 
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
@@ -63,7 +80,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 LogicalResult AttentionGradOp::verify() {
   // attention_grad_c1
-  if (failed(verifyHeads(*this, getQ(), getK(), getV(), getCausal())))
+  if (failed(verifyHeads(*this, getQ(), getK(), getV(), getCausal(), getWindow())))
     return failure();
   // attention_grad_c2
   if (failed(expectLike(*this, "dout", getDout(), getQ())) || failed(expectLike(*this, "out", getOut(), getQ())))
@@ -90,7 +107,7 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of out only");
   auto grad = AttentionGradOp::create(builder, getLoc(), cotangents[0], getQ(), getK(), getV(), getOut(), getLse(),
-                                      getScaleAttr(), getCausalAttr());
+                                      getScaleAttr(), getCausalAttr(), getWindowAttr());
   gradients.append(grad->result_begin(), grad->result_end());
   return success();
 }
@@ -120,10 +137,16 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
     Value offset = makeConstant(builder, location, e.S - e.T, tensorOf({}, index));
     Value last = AddOp::create(builder, location, rows, offset);
     Value columns = IotaOp::create(builder, location, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
-    Value seen = CompareOp::create(builder, location, columns, last, builder.getStringAttr("le"));
     Value nothing =
         makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
+    Value seen = CompareOp::create(builder, location, columns, last, builder.getStringAttr("le"));
     scores = SelectOp::create(builder, location, seen, scores, nothing);
+    if (getWindow()) {
+      Value width = makeConstant(builder, location, static_cast<double>(*getWindow()), tensorOf({}, index));
+      Value before = SubtractOp::create(builder, location, last, width);
+      Value near = CompareOp::create(builder, location, columns, before, builder.getStringAttr("gt"));
+      scores = SelectOp::create(builder, location, near, scores, nothing);
+    }
   }
   auto columns = builder.getDenseI64ArrayAttr({4});
   Value largest = ReduceMaxOp::create(builder, location, scores, columns, builder.getUnitAttr());
@@ -181,29 +204,28 @@ ShardingRule AttentionGradOp::getShardingRule() {
 // Two products, and five operations of softmax for each pair of a row and a column that it sees.
 OpCost AttentionOp::getCost() {
   Extents e(getQ(), getK());
-  return streamingCost(*this, e.pairs(getCausal()) * (4 * e.D + 5));
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5));
 }
 
 // Five products (the scores again, dv, dp, dq, dk); per pair subtract, exp, scale, subtract, multiply.
 OpCost AttentionGradOp::getCost() {
   Extents e(getQ(), getK());
-  return streamingCost(*this, e.pairs(getCausal()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
 }
 
 //===----------------------------------------------------------------------===//
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall AttentionOp::getKernelCall() {
-  return makeCall(*this, "attention",
-                  {numberAttribute(*this, "scale", getScale().convertToDouble()),
-                   integerAttribute(*this, "causal", getCausal())});
+template <typename Op> static KernelCall callOf(Op op, StringRef kernel) {
+  SmallVector<NamedAttribute> attributes = {numberAttribute(op, "scale", op.getScale().convertToDouble()),
+                                            integerAttribute(op, "causal", op.getCausal())};
+  if (op.getWindow())
+    attributes.push_back(integerAttribute(op, "window", static_cast<int64_t>(*op.getWindow())));
+  return makeCall(op, kernel, attributes);
 }
 
-KernelCall AttentionGradOp::getKernelCall() {
-  return makeCall(*this, "attention_grad",
-                  {numberAttribute(*this, "scale", getScale().convertToDouble()),
-                   integerAttribute(*this, "causal", getCausal())});
-}
+KernelCall AttentionOp::getKernelCall() { return callOf(*this, "attention"); }
+KernelCall AttentionGradOp::getKernelCall() { return callOf(*this, "attention_grad"); }
 
 } // namespace sluice::model

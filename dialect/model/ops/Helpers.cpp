@@ -247,4 +247,17 @@ KernelCall makePointwiseCall(Operation *op, StringRef kernel, ArrayRef<NamedAttr
   return call;
 }
 
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+bool sharesScope(Operation *a, Operation *b) {
+  auto outermost = [](Operation *op) {
+    auto path = op->getAttrOfType<StringAttr>("model.block");
+    return path ? path.getValue().split('/').first : StringRef();
+  };
+  return a->getBlock() == b->getBlock() && outermost(a) == outermost(b) &&
+         a->getAttr("model.checkpoint") == b->getAttr("model.checkpoint");
+}
+
 } // namespace sluice::model

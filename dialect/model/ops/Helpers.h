@@ -93,6 +93,12 @@ KernelCall makeCall(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<
 KernelCall makePointwiseCall(mlir::Operation *op, llvm::StringRef kernel,
                              llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
+//===- Fusion --------------------------------------------------------------------===//
+
+/// True where both ops stand in the same outermost module and checkpoint: what a fused op reads must be there when it
+/// runs, and a module's parameters are there only for the module's ops.
+bool sharesScope(mlir::Operation *a, mlir::Operation *b);
+
 } // namespace sluice::model
 
 #endif // SLUICE_DIALECT_MODEL_OPS_HELPERS_H

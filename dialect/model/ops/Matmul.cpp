@@ -217,17 +217,6 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
-/// True where both ops stand in the same outermost module and checkpoint: what a fused op reads must be there when it
-/// runs, and a module's parameters are there only for the module's ops.
-bool sharesScope(Operation *a, Operation *b) {
-  auto outermost = [](Operation *op) {
-    auto path = op->getAttrOfType<StringAttr>("model.block");
-    return path ? path.getValue().split('/').first : StringRef();
-  };
-  return a->getBlock() == b->getBlock() && outermost(a) == outermost(b) &&
-         a->getAttr("model.checkpoint") == b->getAttr("model.checkpoint");
-}
-
 /// Both patterns look at an add of a product and another value, in either order.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;

@@ -1,9 +1,10 @@
 //===- Attention.cpp - attention by tiles, never a T x T buffer ---------------===//
 //
 // Forward keeps a running maximum and sum per query over tiles of keys; backward recomputes the probabilities from the
-// saved row statistics, tile by tile. Work is cut by batch row and key head; keys, values and, backward, queries of one
-// head are packed once in panels for the tile product. Order of sums: tiles of keys upwards (dq, out), tiles of queries
-// upwards within each head of the group (dk, dv).
+// saved row statistics, tile by tile. Within a tile a few rows at a time go only as far as they read, so that a diagonal or
+// a window costs little more than its pairs. Work is cut by batch row and key head; keys, values and, backward, queries
+// of one head are packed once in panels for the tile product. Order of sums: tiles of keys upwards (dq, out), tiles of
+// queries upwards within each head of the group (dk, dv).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
@@ -39,108 +40,114 @@ struct Floats {
   }
 };
 
-/// A head [rows, size] in panels over its rows, for a product that sums over `size`: panel p holds, for each d, the
-/// elements of rows p * panel and on. Rows beyond the last are zero.
-template <typename T>
-void packRows(const Operand &o, std::int64_t b, std::int64_t h, std::int64_t rows, std::int64_t size, int panel,
-              float *out) {
-  std::int64_t padded = roundUp(rows, panel);
-  for (std::int64_t row = 0; row < padded; ++row) {
-    float *to = out + row / panel * panel * size + row % panel;
-    if (row < rows) {
-      const T *from = rowOf<T>(o, b, row, h);
-      for (std::int64_t d = 0; d < size; ++d)
-        to[d * panel] = static_cast<float>(from[d]);
+/// A head's rows as floats: in place where they are, else widened into `room`.
+template <typename T> struct FloatRows {
+  const float *data;
+  std::int64_t pitch;
+  FloatRows(const Operand &o, std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t rows, std::int64_t size,
+            float *room) {
+    const T *from = rowOf<T>(o, b, first, h);
+    if constexpr (std::is_same_v<T, float>) {
+      data = from;
+      pitch = o.strides[1];
     } else {
-      for (std::int64_t d = 0; d < size; ++d)
-        to[d * panel] = 0;
+      for (std::int64_t row = 0; row < rows; ++row)
+        loops().of<T>().widen(from + row * o.strides[1], room + row * size, size);
+      data = room;
+      pitch = size;
     }
-  }
-}
-
-/// A head in panels over `size`, for a product that sums over rows: panel p holds, for each row, its elements p * panel
-/// and on, zeros beyond the last. `rowsOut`, where not null, gets the head as dense rows.
-template <typename T>
-void packColumns(const Loops &l, const Operand &o, std::int64_t b, std::int64_t h, std::int64_t rows,
-                 std::int64_t size, float *out, float *rowsOut) {
-  int panel = l.panel;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const T *from = rowOf<T>(o, b, row, h);
-    for (std::int64_t d = 0; d < size; d += panel) {
-      float *to = out + d * rows + row * panel;
-      std::int64_t width = std::min<std::int64_t>(panel, size - d);
-      l.of<T>().widen(from + d, to, width);
-      for (std::int64_t i = width; i < panel; ++i)
-        to[i] = 0;
-    }
-    if (rowsOut)
-      l.of<T>().widen(from, rowsOut + row * size, size);
-  }
-}
-
-/// Rows of a query tile that see key `first`, and keys of the tile that its last row sees.
-struct TileBounds {
-  std::int64_t firstRow, keys;
-  TileBounds(const AttentionShape &s, std::int64_t t0, std::int64_t rows, std::int64_t j0) {
-    firstRow = s.causal ? std::max<std::int64_t>(0, j0 - t0) : 0;
-    keys = std::min(keyTile, s.visible(t0 + rows - 1) - j0);
   }
 };
+
+/// Columns [begin, end) of a tile of `width` keys from j0 on that queries [first, last] read, any of them or all.
+struct Columns {
+  std::int64_t begin, end;
+  Columns(const AttentionShape &s, std::int64_t first, std::int64_t last, std::int64_t j0, std::int64_t width)
+      : begin(std::max<std::int64_t>(0, s.firstKey(first) - j0)), end(std::min(width, s.visible(last) - j0)) {}
+  bool isEmpty() const { return begin >= end; }
+};
+
+void clear(float *row, std::int64_t begin, std::int64_t end) {
+  if (begin < end)
+    std::memset(row + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+}
 
 template <typename T> struct Forward {
   const AttentionShape &s;
   Call &call;
   const Loops &l = loops();
 
+  /// Where one tile of queries stands.
+  struct Tile {
+    std::int64_t rows, wide;
+    FloatRows<T> q;
+    float *scores, *out;
+    float maximum[queryTile], sum[queryTile];
+  };
+
   void head(std::int64_t b, std::int64_t g, float *memory) const {
     Floats floats{memory};
     std::int64_t wide = roundUp(s.size, l.panel);
     float *keys = floats.take(roundUp(s.keys, l.panel) * s.size), *values = floats.take(s.keys * wide);
-    packRows<T>(call.inputs[1], b, g, s.keys, s.size, l.panel, keys);
-    packColumns<T>(l, call.inputs[2], b, g, s.keys, s.size, values, nullptr);
+    const Operand &k = call.inputs[1], &v = call.inputs[2];
+    l.of<T>().packRows(rowOf<T>(k, b, 0, g), k.strides[1], s.keys, s.size, keys);
+    l.of<T>().packColumns(rowOf<T>(v, b, 0, g), v.strides[1], s.keys, s.size, values);
     for (std::int64_t h = g * s.headsPerKey(); h < (g + 1) * s.headsPerKey(); ++h)
       for (std::int64_t t0 = 0; t0 < s.queries; t0 += queryTile)
-        tile(b, h, t0, keys, values, wide, floats);
+        queries(b, h, t0, keys, values, wide, floats);
   }
 
-  void tile(std::int64_t b, std::int64_t h, std::int64_t t0, const float *keys, const float *values,
-            std::int64_t wide, Floats floats) const {
+  void queries(std::int64_t b, std::int64_t h, std::int64_t t0, const float *keys, const float *values,
+               std::int64_t wide, Floats floats) const {
     std::int64_t rows = std::min(queryTile, s.queries - t0);
-    float *q = floats.take(rows * s.size), *scores = floats.take(rows * keyTile), *out = floats.take(rows * wide);
-    float maximum[queryTile], sum[queryTile];
+    Tile tile{rows, wide, FloatRows<T>(call.inputs[0], b, h, t0, rows, s.size, floats.take(rows * s.size)),
+              floats.take(rows * keyTile), floats.take(rows * wide), {}, {}};
+    std::fill_n(tile.maximum, rows, -std::numeric_limits<float>::infinity());
+    std::memset(tile.out, 0, static_cast<std::size_t>(rows * wide) * sizeof(float));
+    std::int64_t end = s.visible(t0 + rows - 1);
+    for (std::int64_t j0 = s.firstKey(t0) / l.panel * l.panel; j0 < end; j0 += keyTile)
+      for (std::int64_t r0 = 0; r0 < rows; r0 += l.rows)
+        group(tile, t0, r0, j0, std::min(keyTile, end - j0), keys, values);
     for (std::int64_t r = 0; r < rows; ++r) {
-      l.of<T>().widen(rowOf<T>(call.inputs[0], b, t0 + r, h), q + r * s.size, s.size);
-      maximum[r] = -std::numeric_limits<float>::infinity();
-      sum[r] = 0;
-    }
-    std::memset(out, 0, rows * wide * sizeof(float));
-    float scale = static_cast<float>(s.scale);
-    for (std::int64_t j0 = 0; j0 < s.visible(t0 + rows - 1); j0 += keyTile) {
-      TileBounds bounds(s, t0, rows, j0);
-      std::int64_t first = bounds.firstRow, m = rows - first;
-      l.tileProduct({m, bounds.keys, s.size, q + first * s.size, s.size, 1, keys + j0 * s.size, l.panel * s.size,
-                     scores + first * keyTile, keyTile, false});
-      for (std::int64_t r = first; r < rows; ++r) {
-        std::int64_t count = std::min(bounds.keys, s.visible(t0 + r) - j0);
-        float before = maximum[r];
-        float part = l.scoreRow(scores + r * keyTile, count, bounds.keys, scale, &maximum[r]);
-        // exp(before - maximum) of what is there; nothing is there at first.
-        if (maximum[r] != before && sum[r] != 0) {
-          float factor = std::exp(before - maximum[r]);
-          sum[r] *= factor;
-          l.scaleRow(out + r * wide, wide, factor);
-        }
-        sum[r] += part;
-      }
-      l.tileProduct({m, s.size, bounds.keys, scores + first * keyTile, keyTile, 1, values + j0 * l.panel,
-                     l.panel * s.keys, out + first * wide, wide, true});
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      l.scaleRow(out + r * wide, s.size, 1 / sum[r]);
-      l.of<T>().narrow(out + r * wide, rowOf<T>(call.outputs[0], b, t0 + r, h), s.size);
+      l.scaleRow(tile.out + r * wide, s.size, 1 / tile.sum[r]);
+      l.of<T>().narrow(tile.out + r * wide, rowOf<T>(call.outputs[0], b, t0 + r, h), s.size);
       *statisticOf(call.outputs[1], b, h, t0 + r) =
-          static_cast<float>(maximum[r] + std::log(static_cast<double>(sum[r])));
+          static_cast<float>(tile.maximum[r] + std::log(static_cast<double>(tile.sum[r])));
     }
+  }
+
+  /// A few queries against a tile of keys, only as far as they read it.
+  void group(Tile &tile, std::int64_t t0, std::int64_t r0, std::int64_t j0, std::int64_t width, const float *keys,
+             const float *values) const {
+    std::int64_t m = std::min<std::int64_t>(l.rows, tile.rows - r0);
+    Columns any(s, t0 + r0, t0 + r0 + m - 1, j0, width);
+    if (any.isEmpty())
+      return;
+    float *scores = tile.scores + r0 * keyTile;
+    std::int64_t from = any.begin / l.panel * l.panel;
+    l.tileProduct({m, any.end - from, s.size, tile.q.data + r0 * tile.q.pitch, tile.q.pitch, 1,
+                   keys + (j0 + from) * s.size, l.panel * s.size, scores + from, keyTile, false});
+    for (std::int64_t r = r0; r < r0 + m; ++r) {
+      Columns seen(s, t0 + r, t0 + r, j0, width);
+      float *row = tile.scores + r * keyTile;
+      if (seen.isEmpty()) {
+        clear(row, any.begin, any.end);
+        continue;
+      }
+      float before = tile.maximum[r];
+      float part = l.scoreRow(row + seen.begin, seen.end - seen.begin, any.end - seen.begin,
+                              static_cast<float>(s.scale), &tile.maximum[r]);
+      clear(row, any.begin, seen.begin);
+      // exp(before - maximum) of what is there; nothing is there at first.
+      if (tile.maximum[r] != before && tile.sum[r] != 0) {
+        float factor = std::exp(before - tile.maximum[r]);
+        tile.sum[r] *= factor;
+        l.scaleRow(tile.out + r * tile.wide, tile.wide, factor);
+      }
+      tile.sum[r] += part;
+    }
+    l.tileProduct({m, s.size, any.end - any.begin, scores + any.begin, keyTile, 1,
+                   values + (j0 + any.begin) * l.panel, l.panel * s.keys, tile.out + r0 * tile.wide, tile.wide, true});
   }
 };
 
@@ -172,11 +179,12 @@ template <typename T> struct Backward {
     m.scores = floats.take(queryTile * keyTile);
     m.slopes = floats.take(queryTile * keyTile);
     m.delta = floats.take(s.queries);
-    packRows<T>(call.inputs[2], b, g, s.keys, s.size, l.panel, m.keyRows);
-    packRows<T>(call.inputs[3], b, g, s.keys, s.size, l.panel, m.valueRows);
-    packColumns<T>(l, call.inputs[2], b, g, s.keys, s.size, m.keyColumns, nullptr);
-    std::memset(m.dk, 0, s.keys * wide * sizeof(float));
-    std::memset(m.dv, 0, s.keys * wide * sizeof(float));
+    const Operand &k = call.inputs[2], &v = call.inputs[3];
+    l.of<T>().packRows(rowOf<T>(k, b, 0, g), k.strides[1], s.keys, s.size, m.keyRows);
+    l.of<T>().packRows(rowOf<T>(v, b, 0, g), v.strides[1], s.keys, s.size, m.valueRows);
+    l.of<T>().packColumns(rowOf<T>(k, b, 0, g), k.strides[1], s.keys, s.size, m.keyColumns);
+    std::memset(m.dk, 0, static_cast<std::size_t>(s.keys * wide) * sizeof(float));
+    std::memset(m.dv, 0, static_cast<std::size_t>(s.keys * wide) * sizeof(float));
     for (std::int64_t h = g * s.headsPerKey(); h < (g + 1) * s.headsPerKey(); ++h)
       queryHead(b, h, m);
     for (std::int64_t j = 0; j < s.keys; ++j) {
@@ -186,43 +194,71 @@ template <typename T> struct Backward {
   }
 
   void queryHead(std::int64_t b, std::int64_t h, const Memory &m) const {
-    packColumns<T>(l, call.inputs[1], b, h, s.queries, s.size, m.qColumns, m.q);
-    packColumns<T>(l, call.inputs[0], b, h, s.queries, s.size, m.doutColumns, m.dout);
-    for (std::int64_t t = 0; t < s.queries; ++t) {
-      const T *out = rowOf<T>(call.inputs[4], b, t, h);
-      double delta = 0;
-      for (std::int64_t d = 0; d < s.size; ++d)
-        delta += m.dout[t * s.size + d] * static_cast<float>(out[d]);
-      m.delta[t] = static_cast<float>(delta);
+    const Operand &dout = call.inputs[0], &q = call.inputs[1], &out = call.inputs[4];
+    l.of<T>().packColumns(rowOf<T>(q, b, 0, h), q.strides[1], s.queries, s.size, m.qColumns);
+    l.of<T>().packColumns(rowOf<T>(dout, b, 0, h), dout.strides[1], s.queries, s.size, m.doutColumns);
+    FloatRows<T> qRows(q, b, h, 0, s.queries, s.size, m.q), doutRows(dout, b, h, 0, s.queries, s.size, m.dout);
+    for (std::int64_t t = 0; t < s.queries; ++t)
+      m.delta[t] = l.of<T>().dotRow(rowOf<T>(dout, b, t, h), rowOf<T>(out, b, t, h), s.size);
+    std::memset(m.dq, 0, static_cast<std::size_t>(s.queries * m.wide) * sizeof(float));
+    for (std::int64_t j0 = 0; j0 < s.keys; j0 += keyTile) {
+      std::int64_t width = std::min(keyTile, s.keys - j0), end = s.endQuery(j0 + width - 1);
+      for (std::int64_t t0 = s.firstQuery(j0) / queryTile * queryTile; t0 < end; t0 += queryTile)
+        tile(b, h, t0, j0, width, qRows, doutRows, m);
     }
-    std::memset(m.dq, 0, s.queries * m.wide * sizeof(float));
-    for (std::int64_t j0 = 0; j0 < s.keys; j0 += keyTile)
-      for (std::int64_t t0 = s.causal ? j0 / queryTile * queryTile : 0; t0 < s.queries; t0 += queryTile)
-        tile(b, h, t0, j0, m);
     for (std::int64_t t = 0; t < s.queries; ++t)
       l.of<T>().narrow(m.dq + t * m.wide, rowOf<T>(call.outputs[0], b, t, h), s.size);
   }
 
-  void tile(std::int64_t b, std::int64_t h, std::int64_t t0, std::int64_t j0, const Memory &m) const {
+  void tile(std::int64_t b, std::int64_t h, std::int64_t t0, std::int64_t j0, std::int64_t width,
+            const FloatRows<T> &q, const FloatRows<T> &dout, const Memory &m) const {
     std::int64_t rows = std::min(queryTile, s.queries - t0);
-    TileBounds bounds(s, t0, rows, j0);
-    std::int64_t first = bounds.firstRow, count = rows - first, keys = bounds.keys;
-    if (count <= 0 || keys <= 0)
+    for (std::int64_t r0 = 0; r0 < rows; r0 += l.rows)
+      group(b, h, t0, r0, std::min<std::int64_t>(l.rows, rows - r0), j0, width, q, dout, m);
+    // Of a few keys, dv and dk: as far as queries of the tile read them.
+    for (std::int64_t c = 0; c < width; c += l.rows) {
+      std::int64_t keys = std::min<std::int64_t>(l.rows, width - c);
+      std::int64_t from = std::max<std::int64_t>(0, s.firstQuery(j0 + c) - t0);
+      std::int64_t count = std::min(rows, s.endQuery(j0 + c + keys - 1) - t0) - from, t = t0 + from;
+      if (count <= 0)
+        continue;
+      l.tileProduct({keys, s.size, count, m.scores + from * keyTile + c, 1, keyTile, m.doutColumns + t * l.panel,
+                     l.panel * s.queries, m.dv + (j0 + c) * m.wide, m.wide, true});
+      l.tileProduct({keys, s.size, count, m.slopes + from * keyTile + c, 1, keyTile, m.qColumns + t * l.panel,
+                     l.panel * s.queries, m.dk + (j0 + c) * m.wide, m.wide, true});
+    }
+  }
+
+  /// p and ds of a few queries, zero where they do not read, and their part of dq.
+  void group(std::int64_t b, std::int64_t h, std::int64_t t0, std::int64_t r0, std::int64_t count, std::int64_t j0,
+             std::int64_t width, const FloatRows<T> &q, const FloatRows<T> &dout, const Memory &m) const {
+    std::int64_t t = t0 + r0;
+    float *scores = m.scores + r0 * keyTile, *slopes = m.slopes + r0 * keyTile;
+    Columns any(s, t, t + count - 1, j0, width);
+    if (any.isEmpty()) {
+      for (std::int64_t r = 0; r < count; ++r) {
+        clear(scores + r * keyTile, 0, width);
+        clear(slopes + r * keyTile, 0, width);
+      }
       return;
-    std::int64_t t = t0 + first;
-    l.tileProduct({count, keys, s.size, m.q + t * s.size, s.size, 1, m.keyRows + j0 * s.size, l.panel * s.size,
-                   m.scores, keyTile, false});
-    l.tileProduct({count, keys, s.size, m.dout + t * s.size, s.size, 1, m.valueRows + j0 * s.size, l.panel * s.size,
-                   m.slopes, keyTile, false});
-    for (std::int64_t r = 0; r < count; ++r)
-      l.scoreGradRow(m.scores + r * keyTile, m.slopes + r * keyTile, std::min(keys, s.visible(t + r) - j0), keys,
+    }
+    std::int64_t from = any.begin / l.panel * l.panel;
+    l.tileProduct({count, any.end - from, s.size, q.data + t * q.pitch, q.pitch, 1, m.keyRows + (j0 + from) * s.size,
+                   l.panel * s.size, scores + from, keyTile, false});
+    l.tileProduct({count, any.end - from, s.size, dout.data + t * dout.pitch, dout.pitch, 1,
+                   m.valueRows + (j0 + from) * s.size, l.panel * s.size, slopes + from, keyTile, false});
+    for (std::int64_t r = 0; r < count; ++r) {
+      Columns seen(s, t + r, t + r, j0, width);
+      float *p = scores + r * keyTile, *ds = slopes + r * keyTile;
+      if (seen.isEmpty())
+        seen.begin = seen.end = 0;
+      l.scoreGradRow(p + seen.begin, ds + seen.begin, seen.end - seen.begin, width - seen.begin,
                      static_cast<float>(s.scale), *statisticOf(call.inputs[5], b, h, t + r), m.delta[t + r]);
-    l.tileProduct({keys, s.size, count, m.scores, 1, keyTile, m.doutColumns + t * l.panel, l.panel * s.queries,
-                   m.dv + j0 * m.wide, m.wide, true});
-    l.tileProduct({keys, s.size, count, m.slopes, 1, keyTile, m.qColumns + t * l.panel, l.panel * s.queries,
-                   m.dk + j0 * m.wide, m.wide, true});
-    l.tileProduct({count, s.size, keys, m.slopes, keyTile, 1, m.keyColumns + j0 * l.panel, l.panel * s.keys,
-                   m.dq + t * m.wide, m.wide, true});
+      clear(p, 0, seen.begin);
+      clear(ds, 0, seen.begin);
+    }
+    l.tileProduct({count, s.size, any.end - any.begin, slopes + any.begin, keyTile, 1,
+                   m.keyColumns + (j0 + any.begin) * l.panel, l.panel * s.keys, m.dq + t * m.wide, m.wide, true});
   }
 };
 

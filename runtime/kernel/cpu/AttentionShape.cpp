@@ -36,6 +36,13 @@ Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelR
                         std::to_string(shape.size));
   shape.scale = numberAttribute(request, "scale", 1 / std::sqrt(static_cast<double>(shape.size)));
   shape.causal = integerAttribute(request, "causal", 0) != 0;
+  if (shape.causal && shape.keys < shape.queries)
+    return check.refuse("keys, expected at least " + std::to_string(shape.queries) + " for causal rows but got " +
+                        std::to_string(shape.keys));
+  std::int64_t window = integerAttribute(request, "window", 0);
+  if (window < 0 || (window != 0 && !shape.causal))
+    return check.refuse("window, expected 0, or a number above 0 beside causal, but got " + std::to_string(window));
+  shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
   return shape;
 }
 

@@ -1,13 +1,15 @@
 //===- AttentionShape.h - the operands of attention, resolved -----------------===//
 //
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
-// keys 0 to t. Row statistics [B, H, T] are the logarithm of the sum of exponentials of the scaled scores.
+// keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum of exponentials of the scaled scores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
 #define SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
 
 #include "runtime/kernel/cpu/Bound.h"
+
+#include <algorithm>
 
 namespace sluice::cpu {
 
@@ -18,10 +20,20 @@ struct AttentionShape {
   std::int64_t batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0, size = 0;
   double scale = 1;
   bool causal = false;
+  /// How many keys a query reads at most; as many as there are where there is no window.
+  std::int64_t window = 0;
 
   std::int64_t headsPerKey() const { return heads / keyHeads; }
-  /// Keys that query t reads: [0, visible(t)).
-  std::int64_t visible(std::int64_t t) const { return causal && t + 1 < keys ? t + 1 : keys; }
+  /// Keys that query t reads: [firstKey(t), visible(t)).
+  std::int64_t visible(std::int64_t t) const { return causal ? t + 1 + keys - queries : keys; }
+  std::int64_t firstKey(std::int64_t t) const { return std::max<std::int64_t>(0, visible(t) - window); }
+  /// Queries that read key j: [firstQuery(j), endQuery(j)).
+  std::int64_t firstQuery(std::int64_t j) const {
+    return causal ? std::max<std::int64_t>(0, j + queries - keys) : 0;
+  }
+  std::int64_t endQuery(std::int64_t j) const {
+    return causal ? std::min(queries, j + queries - keys + window) : queries;
+  }
 
   /// `q`, `k`, `v` are operands of the request; `likeQ` and `statistics` those that must go with them.
   static Result<AttentionShape> of(std::string_view kernel, const KernelRequest &request, const Operand &q,

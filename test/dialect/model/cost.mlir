@@ -116,6 +116,32 @@ module attributes {model.name = "all"} {
     return
   }
 
+  func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>) {
+    // CHECK: model.silu {{.*}}model.cost = "flops=96, bytes=192"
+    %0 = model.silu %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.silu_grad {{.*}}model.cost = "flops=192, bytes=192"
+    %1 = model.silu_grad %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu {{.*}}model.cost = "flops=120, bytes=288"
+    %2 = model.swiglu %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu_grad {{.*}}model.cost = "flops=264, bytes=384"
+    %3:2 = model.swiglu_grad %x, %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+    // CHECK: model.rms_norm {{.*}}model.cost = "flops=96, bytes=232"
+    %4:2 = model.rms_norm %x, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+    // CHECK: model.rms_norm_grad {{.*}}model.cost = "flops=216, bytes=248"
+    %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
+    // CHECK: model.rope {{.*}}model.cost = "flops=612, bytes=1536"
+    %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.rope {{.*}}model.cost = "flops=612, bytes=1536"
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.attention {{.*}}model.cost = "flops=1776, bytes=2272"
+    %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.sin {{.*}}model.cost = "flops=24, bytes=192"
+    %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.cos {{.*}}model.cost = "flops=24, bytes=192"
+    %10 = model.cos %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    return
+  }
+
   func.func @composites(%x: tensor<2x3x4xf32>, %w: tensor<4x8xf32>, %bias: tensor<8xf32>, %residual: tensor<2x3x8xf32>, %g: tensor<4xf32>,
                         %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {
     // CHECK: model.matmul {{.*}}model.cost = "flops=384, bytes=416"

@@ -55,6 +55,24 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>, %v: tensor<1x1x4x
 
 // -----
 
+// attention_c5: a window of columns without an order
+func.func @f(%q: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{'model.attention' op has a window without an order of its columns, expected 'causal' beside 'window'}}
+  %0:2 = model.attention %q, %q, %q {scale = 1.0 : f64, window = 2 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c5: a window of nothing
+func.func @f(%q: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{'model.attention' op window is out of range, expected at least 1 but got 0}}
+  %0:2 = model.attention %q, %q, %q {causal, scale = 1.0 : f64, window = 0 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
 // attention_grad_c1: three dims
 func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
   // expected-error @below {{'model.attention_grad' op q has the wrong rank, expected 4 but got 3}}

@@ -57,3 +57,23 @@ func.func @broadcast(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<2x3x5x
   %3 = model.add %2, %c : (tensor<3x5xf32>, tensor<3x1xf32>) -> tensor<3x5xf32>
   return %1, %3 : tensor<2x3x5xf32>, tensor<3x5xf32>
 }
+
+// CHECK-LABEL: func.func @gate
+// CHECK-SAME: (%[[G:.*]]: tensor<2x3xf32>, %[[U:.*]]: tensor<2x3xf32>)
+// CHECK-NEXT: %[[Y:.*]] = model.swiglu %[[G]], %[[U]] {model.block = "h.0"}
+// CHECK-NEXT: return %[[Y]]
+func.func @gate(%g: tensor<2x3xf32>, %u: tensor<2x3xf32>) -> tensor<2x3xf32> attributes {model.entry = "forward"} {
+  %0 = model.silu %g {model.block = "h.0/act"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = model.multiply %u, %0 {model.block = "h.0"} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// A silu that something else reads stays.
+// CHECK-LABEL: func.func @gate_that_is_read_twice
+// CHECK: model.silu
+// CHECK: model.multiply
+func.func @gate_that_is_read_twice(%g: tensor<2x3xf32>, %u: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) attributes {model.entry = "forward"} {
+  %0 = model.silu %g : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = model.multiply %0, %u : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+}

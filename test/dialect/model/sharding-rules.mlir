@@ -116,6 +116,32 @@ module attributes {model.name = "all"} {
     return
   }
 
+  func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>) {
+    // CHECK: model.silu {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %0 = model.silu %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.silu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %1 = model.silu_grad %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %2 = model.swiglu %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.swiglu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [i, j, k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=4}"
+    %3:2 = model.swiglu_grad %x, %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+    // CHECK: model.rms_norm {{.*}}model.sharding_rule = "([i, j, k], [k]) -> ([i, j, k], [i, j]) {i=2, j=3, k=4 whole}"
+    %4:2 = model.rms_norm %x, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+    // CHECK: model.rms_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j]) -> ([i, j, k], [k]) {i=2, j=3, k=4 whole} reduce=sum"
+    %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
+    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
+    %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
+    %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.sin {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.cos {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
+    %10 = model.cos %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    return
+  }
+
   func.func @composites(%x: tensor<2x3x4xf32>, %w: tensor<4x8xf32>, %bias: tensor<8xf32>, %residual: tensor<2x3x8xf32>, %g: tensor<4xf32>,
                         %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {
     // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4} reduce=sum"

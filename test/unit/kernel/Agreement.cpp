@@ -77,7 +77,7 @@ const std::vector<Shape> rowShapes = {{1}, {7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 
 
 TEST(Agreement, Unary) {
   forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-    for (const char *kernel : {"negate", "exp", "relu", "scale", "tanh", "erf"})
+    for (const char *kernel : {"negate", "exp", "relu", "scale", "tanh", "sin", "cos", "erf"})
       compare({kernel, {}, 1, {number("factor", 0.37)}}, {Tensor(dtype, shape, layout).normal(1, 3)},
               {Tensor(dtype, shape, layout)}, 1, what);
     Tensor positive(dtype, shape, layout);
@@ -203,6 +203,45 @@ TEST(Agreement, LayerNorm) {
            });
 }
 
+TEST(Agreement, Silu) {
+  forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    Tensor x = Tensor(dtype, shape, layout).normal(50, 4), up = Tensor(dtype, shape, layout).normal(51);
+    Tensor dy = Tensor(dtype, shape, layout).normal(52), out(dtype, shape, layout);
+    compare({"silu"}, {x}, {out}, 1, what);
+    compare({"silu_grad"}, {dy, x}, {out}, 1, what);
+    compare({"swiglu"}, {x, up}, {out}, 1, what);
+    compare({"swiglu_grad"}, {dy, x, up}, {out, out}, 1, what);
+  });
+}
+
+TEST(Agreement, RmsNorm) {
+  forCases({{7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {60, 129}, {0, 4}},
+           [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+             DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+             Tensor x = Tensor(dtype, shape, layout).normal(53), weight = Tensor(dtype, columns).normal(54);
+             Tensor y(dtype, shape, layout), rstds(statistics, rows);
+             compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 1, what);
+             mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
+             compare({"rms_norm_grad"}, {Tensor(dtype, shape, layout).normal(55), x, weight, rstds},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60, what);
+           });
+}
+
+TEST(Agreement, Rope) {
+  const std::vector<std::vector<Attributes::Item>> forms = {
+      {number("theta", 1e4)},
+      {number("theta", 5e5), integer("position", 100000), integer("inverse", 1)},
+      {number("theta", 1e4), integer("position", 29), number("factor", 2.5)},
+      {number("theta", 1e4), number("factor", 8), number("low", 1), number("high", 4), number("original", 32)}};
+  for (const auto &attributes : forms)
+    forCases({{2, 7, 3, 8}, {1, 3, 2, 2}, {2, 5, 1, 40}, {1, 9, 2, 128}},
+             [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+               compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)},
+                       {Tensor(dtype, shape, layout)}, 4, what);
+             });
+}
+
 TEST(Agreement, CrossEntropy) {
   for (std::int64_t reduction : {0, 1})
     forCases({{9, 13}, {2, 5, 37}, {3, 2501}, {6, 1}, {0, 4}},
@@ -239,21 +278,23 @@ TEST(Agreement, Attention) {
     std::int64_t batch, queries, keys, heads, keyHeads, size;
   };
   for (const Case &c : {Case{2, 7, 7, 3, 3, 5}, Case{1, 130, 130, 2, 2, 16}, Case{2, 50, 50, 4, 2, 33},
-                        Case{1, 1, 1, 1, 1, 4}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8},
+                        Case{1, 1, 1, 1, 1, 4}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{2, 61, 137, 4, 2, 80},
                         Case{1, 100, 100, 1, 1, 64}})
     for (DType dtype : floats)
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-        for (std::int64_t causal : {0, 1}) {
-          if (layout != Layout::dense && c.queries >= 100)
+        // Full, causal, and causal with a window of so many.
+        for (std::int64_t causal : {0, 1, 2, 19, 66}) {
+          if ((layout != Layout::dense && c.queries >= 100) || (causal != 0 && c.keys < c.queries))
             continue;
           Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
           Shape statisticShape = {c.batch, c.heads, c.queries};
           DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
-          std::vector<Attributes::Item> attributes = {integer("causal", causal), number("scale", 0.3)};
+          std::vector<Attributes::Item> attributes = {integer("causal", causal != 0), number("scale", 0.3),
+                                                     integer("window", causal > 1 ? causal : 0)};
           Tensor query(dtype, q, layout), key(dtype, k, layout), value(dtype, k, layout), out(dtype, q, layout);
           Tensor lse(statistics, statisticShape);
           query.normal(25), key.normal(26), value.normal(27);
-          std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) + (causal ? " causal" : "");
+          std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) + (causal ? " causal, window " + std::to_string(causal) : "");
           compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, 60, what);
           mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
           compare({"attention_grad", {}, 1, attributes},

@@ -99,6 +99,50 @@ TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
   EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
 }
 
+TEST_F(Weights, ACheckpointOfTheModuleInsideLacksTheFirstPart) {
+  std::vector<Given> given = whole();
+  given[0].name = "0.w";
+  given[1].name = "0.attn.c";
+  ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
+  FakeRanks fake = ranks();
+  Status status = loadWeights(fake, folder.path("w"));
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
+}
+
+TEST_F(Weights, NarrowTypesAreWidened) {
+  // 1.5 and -2 in bf16, then in f16; 0.1 in f64 is rounded.
+  PlanBuilder builder({{"shard", 1}});
+  builder.parameter("a", {2});
+  builder.parameter("b", {2});
+  builder.parameter("c", {1});
+  FakeRanks fake(std::move(builder.plan));
+  std::vector<std::uint16_t> bf16 = {0x3fc0, 0xc000}, f16 = {0x3e00, 0xc000};
+  std::vector<double> f64 = {0.1};
+  auto tensor = [](const std::string &name, const std::string &dtype, std::vector<std::int64_t> shape, const auto &values) {
+    return SafetensorsTensor{name, dtype, std::move(shape), [&values](const SafetensorsTensor::Sink &sink) {
+                               return sink(std::as_bytes(std::span(values)));
+                             }};
+  };
+  ASSERT_TRUE(writeSafetensors(folder.path("w"), {tensor("a", "BF16", {2}, bf16), tensor("b", "F16", {2}, f16),
+                                                  tensor("c", "F64", {1}, f64)})
+                  .isOk());
+  Status status = loadWeights(fake, folder.path("w"));
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(fake.values<float>(0, 0), (std::vector<float>{1.5f, -2.f}));
+  EXPECT_EQ(fake.values<float>(0, 1), (std::vector<float>{1.5f, -2.f}));
+  EXPECT_EQ(fake.values<float>(0, 2), (std::vector<float>{0.1f}));
+}
+
+TEST_F(Weights, SavedConfigNamesTheDTypeThatIsSaved) {
+  PlanBuilder builder({{"shard", 1}});
+  builder.parameter("a", {2});
+  builder.plan.config = "{\"model_type\": \"x\", \"dtype\": \"bfloat16\"}";
+  FakeRanks fake(std::move(builder.plan));
+  ASSERT_TRUE(saveWeights(fake, folder.path("out")).isOk());
+  EXPECT_EQ(readFile(folder.path("out/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"float32\"\n}\n");
+}
+
 TEST_F(Weights, Refusals) {
   std::vector<Given> given = whole();
   given.pop_back();
@@ -114,7 +158,7 @@ TEST_F(Weights, Refusals) {
   refuses(given, "tensor 'h.0.w', expected shape [3, 2] but got [2, 3]");
   given = whole();
   given[2].dtype = "I32";
-  refuses(given, "tensor 'b', expected dtype F32 but got I32");
+  refuses(given, "tensor 'b', expected dtype F32, BF16, F16 or F64 but got I32");
   given = whole();
   given.push_back({"head", {3, 2}, iota(6, 2)});
   refuses(given, "tensors 'h.0.w' and 'head' are one in this plan, expected equal values");

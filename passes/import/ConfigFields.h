@@ -1,0 +1,68 @@
+//===- ConfigFields.h - reading a config.json field by field ----------------------------===//
+//
+// Every field of a config is read, passed over because it says nothing about the mathematics, or refused by name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_CONFIGFIELDS_H
+#define SLUICE_PASSES_IMPORT_CONFIGFIELDS_H
+
+#include "runtime/base/Status.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+/// Reads fields one by one and keeps the first error in `status`.
+class ConfigFields {
+public:
+  /// `family` ("a GPT-2 config") and `file` are for messages; `prefix` stands before names: "rope_parameters.".
+  ConfigFields(const llvm::json::Object &object, std::string file, std::string family, std::string prefix = "")
+      : object(object), file(std::move(file)), family(std::move(family)), prefix(std::move(prefix)) {}
+
+  Status status;
+
+  void fail(llvm::StringRef field, llvm::StringRef what, const llvm::json::Value *got);
+  /// The field, known from now on; null where it is missing or null.
+  const llvm::json::Value *get(llvm::StringRef field);
+  /// True where the field stands in the file, null or not.
+  bool has(llvm::StringRef field) const { return object.get(field) != nullptr; }
+  std::int64_t integer(llvm::StringRef field, std::int64_t otherwise);
+  /// A size that the config must have; another name that the family has for it may stand in its place.
+  std::int64_t size(llvm::StringRef field, llvm::StringRef otherName = "");
+  std::int64_t optionalSize(llvm::StringRef field, std::int64_t otherwise);
+  /// Above 0, or at least 0.
+  double number(llvm::StringRef field, double otherwise, bool mayBeZero);
+  bool boolean(llvm::StringRef field, bool otherwise);
+  std::string text(llvm::StringRef field, llvm::StringRef otherwise);
+  /// Something that the importer does not do: it must be off (missing, null, false, empty).
+  void mustBeOff(llvm::StringRef field, llvm::StringRef why);
+  /// Fields without meaning here.
+  void allow(llvm::ArrayRef<llvm::StringRef> fields) { known.append(fields.begin(), fields.end()); }
+  /// Those that every family has and that say how to store, name or generate.
+  void allowCommon();
+  /// What is left is unknown: it might change the mathematics.
+  void refuseUnknown();
+
+  const std::string &path() const { return file; }
+
+private:
+  const llvm::json::Object &object;
+  std::string file, family, prefix;
+  llvm::SmallVector<std::string> known;
+};
+
+/// The value as it stands in the file.
+std::string jsonText(const llvm::json::Value &value);
+
+/// Refuses a tensor with more bytes than an address can name.
+Status checkTensorSize(const std::string &file, llvm::StringRef name, llvm::ArrayRef<std::int64_t> shape);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_IMPORT_CONFIGFIELDS_H

@@ -1,0 +1,94 @@
+//===- GraphBuilder.cpp - what the families' graphs share --------------------------------===//
+
+#include "passes/import/GraphBuilder.h"
+
+using namespace mlir;
+using namespace sluice;
+
+OwningOpRef<ModuleOp> GraphBuilder::build(llvm::StringRef name, llvm::StringRef configText) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(at(""));
+  module.get()->setAttr("model.name", builder.getStringAttr(name));
+  module.get()->setAttr("model.config", builder.getStringAttr(configText));
+  module.get()->setAttr("model.batch", builder.getI64IntegerAttr(batch));
+  module.get()->setAttr("model.sequence", builder.getI64IntegerAttr(sequence));
+  builder.setInsertionPointToStart(module->getBody());
+  declareParameters();
+  buildTrainStep();
+  builder.setInsertionPointToEnd(module->getBody());
+  buildLogits();
+  return module;
+}
+
+Location GraphBuilder::at(llvm::StringRef path) {
+  return NameLoc::get(builder.getStringAttr(path.empty() ? "model" : path));
+}
+
+RankedTensorType GraphBuilder::tensor(llvm::ArrayRef<std::int64_t> shape) {
+  return RankedTensorType::get(shape, builder.getF32Type());
+}
+
+void GraphBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_t> shape, llvm::StringRef init,
+                           double deviation, llvm::StringRef alias) {
+  std::string name = twine.str();
+  parameters[name] = tensor(shape);
+  ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
+  model::ParameterOp::create(builder, at(name), builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
+                             builder.getStringAttr(init), builder.getF64FloatAttr(0.0),
+                             builder.getF64FloatAttr(deviation), aliases);
+}
+
+Value GraphBuilder::read(const llvm::Twine &twine) {
+  std::string name = twine.str();
+  return model::ReadOp::create(builder, location, parameters.at(name),
+                               FlatSymbolRefAttr::get(builder.getContext(), name), StringAttr())
+      .getValue();
+}
+
+Value GraphBuilder::reshape(Value value, llvm::ArrayRef<std::int64_t> shape) {
+  return model::ReshapeOp::create(builder, location, tensor(shape), value).getResult();
+}
+
+Value GraphBuilder::add(llvm::StringRef name, Value a, Value b) {
+  location = at(name);
+  return model::AddOp::create(builder, location, a, b).getResult();
+}
+
+Value GraphBuilder::block(llvm::StringRef name, Type result, llvm::function_ref<Value()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto region = model::BlockOp::create(builder, at(name), TypeRange{result}, builder.getStringAttr(name));
+  builder.createBlock(&region.getBody());
+  Value out = body();
+  model::YieldOp::create(builder, location, ValueRange{out});
+  return region.getResults()[0];
+}
+
+func::FuncOp GraphBuilder::function(llvm::StringRef name, llvm::StringRef kind,
+                                    llvm::ArrayRef<llvm::StringRef> inputs, Type result, llvm::StringRef output) {
+  Type tokens = RankedTensorType::get({batch, sequence}, builder.getI32Type());
+  llvm::SmallVector<Type> types(inputs.size(), tokens);
+  auto made = func::FuncOp::create(builder, at(""), name, builder.getFunctionType(types, {result}));
+  made->setAttr("model.entry", builder.getStringAttr(kind));
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    made.setArgAttr(index, "model.input", builder.getStringAttr(input));
+    made.setArgAttr(index, "model.limit", builder.getI64IntegerAttr(vocabulary));
+  }
+  made.setResultAttr(0, "model.output", builder.getStringAttr(output));
+  builder.setInsertionPointToStart(made.addEntryBlock());
+  return made;
+}
+
+void GraphBuilder::buildTrainStep() {
+  func::FuncOp made = function("train_step", "train", {"tokens", "targets"}, tensor({}), "loss");
+  Value logits = forward(made.getArgument(0));
+  location = at("loss");
+  Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
+                                             builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100), FloatAttr())
+                   .getLoss();
+  func::ReturnOp::create(builder, location, ValueRange{loss});
+}
+
+void GraphBuilder::buildLogits() {
+  func::FuncOp made = function("logits", "forward", {"tokens"}, tensor({batch, sequence, vocabulary}), "logits");
+  Value logits = forward(made.getArgument(0));
+  func::ReturnOp::create(builder, location, ValueRange{logits});
+}

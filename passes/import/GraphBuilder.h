@@ -1,0 +1,63 @@
+//===- GraphBuilder.h - what the families' graphs share ----------------------------------===//
+//
+// Parameters under their checkpoint names, reads, small ops, blocks, and the entry points: `train_step` (tokens, targets
+// to loss) and `logits` (tokens to logits). A family says which parameters there are and how tokens become logits.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_GRAPHBUILDER_H
+#define SLUICE_PASSES_IMPORT_GRAPHBUILDER_H
+
+#include "passes/import/HuggingFace.h"
+
+#include "dialect/model/Model.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
+
+namespace sluice {
+
+class GraphBuilder {
+public:
+  GraphBuilder(mlir::MLIRContext *context, const ImportOptions &options, std::int64_t vocabulary)
+      : builder(context), batch(options.batch), sequence(options.sequence), vocabulary(vocabulary) {}
+  virtual ~GraphBuilder() = default;
+
+  /// The module; `configText` is kept in `model.config`.
+  mlir::OwningOpRef<mlir::ModuleOp> build(llvm::StringRef name, llvm::StringRef configText);
+
+protected:
+  virtual void declareParameters() = 0;
+  /// [batch, sequence] tokens to [batch, sequence, vocabulary] logits.
+  virtual mlir::Value forward(mlir::Value tokens) = 0;
+
+  mlir::OpBuilder builder;
+  std::int64_t batch, sequence, vocabulary;
+  /// Where the ops that are built now come from.
+  mlir::Location location = builder.getUnknownLoc();
+
+  /// The module path of the source.
+  mlir::Location at(llvm::StringRef path);
+  mlir::RankedTensorType tensor(llvm::ArrayRef<std::int64_t> shape);
+  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, llvm::StringRef init, double deviation = 0,
+               llvm::StringRef alias = "");
+  mlir::Value read(const llvm::Twine &name);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
+  mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
+  /// A module of the source with one result.
+  mlir::Value block(llvm::StringRef name, mlir::Type result, llvm::function_ref<mlir::Value()> body);
+
+private:
+  llvm::StringMap<mlir::RankedTensorType> parameters;
+
+  mlir::func::FuncOp function(llvm::StringRef name, llvm::StringRef kind, llvm::ArrayRef<llvm::StringRef> inputs,
+                              mlir::Type result, llvm::StringRef output);
+  void buildTrainStep();
+  void buildLogits();
+};
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_IMPORT_GRAPHBUILDER_H

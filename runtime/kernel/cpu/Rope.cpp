@@ -1,0 +1,53 @@
+//===- Rope.cpp - rotary position embedding, a position's heads at once --------===//
+//
+// A position's cosines and sines are computed once and used by every batch row and head.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/RopeShape.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+namespace {
+
+/// Bound of D, so that a position's cosines and sines fit on the stack.
+constexpr std::int64_t maxSize = 1024;
+
+template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape) {
+  return makeKernel(request, [&l = loops(), s = std::move(shape)](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    std::int64_t half = s.size / 2;
+    forEach(call.threads, s.rows, [&](std::int64_t t) {
+      float cosines[maxSize / 2], sines[maxSize / 2];
+      l.rotations(s.frequencies.data(), static_cast<double>(s.position + t), s.inverse ? -1.f : 1.f, cosines, sines,
+                  half);
+      for (std::int64_t b = 0; b < s.batch; ++b)
+        for (std::int64_t h = 0; h < s.heads; ++h)
+          l.of<T>().rotateRow(x.as<T>() + b * x.strides[0] + t * x.strides[1] + h * x.strides[2],
+                              y.as<T>() + b * y.strides[0] + t * y.strides[1] + h * y.strides[2], cosines, sines, half);
+    });
+    return Status::ok();
+  });
+}
+
+Bound rope(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::rope(request));
+  SLUICE_ASSIGN_OR_RETURN(RopeShape shape, RopeShape::of(request));
+  if (allContiguousRows(request) && shape.size <= maxSize) {
+    if (allOf(DType::f32, request.inputs[0], request.outputs[0]))
+      return ropeOf<float>(request, std::move(shape));
+    if (allOf(DType::bf16, request.inputs[0], request.outputs[0]))
+      return ropeOf<Bf16>(request, std::move(shape));
+  }
+  return plain;
+}
+
+constexpr FastKernel kernels[] = {{"rope", rope}};
+
+} // namespace
+
+FastKernels ropeKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,63 @@
+//===- RopeShape.cpp - resolving the operands of rope --------------------------===//
+#include "runtime/kernel/cpu/RopeShape.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace sluice::cpu {
+namespace {
+
+/// Frequencies as they are, divided, or divided where their wavelength is long beside the original length.
+struct Scaling {
+  double factor = 1, low = 0, high = 0, original = 0;
+
+  double apply(double frequency) const {
+    if (original == 0)
+      return frequency / factor;
+    double waves = original * frequency / (2 * std::numbers::pi);
+    if (waves > high)
+      return frequency;
+    if (waves < low)
+      return frequency / factor;
+    double share = (waves - low) / (high - low);
+    return (1 - share) * frequency / factor + share * frequency;
+  }
+};
+
+bool isPositive(double number) { return std::isfinite(number) && number > 0; }
+
+} // namespace
+
+Result<RopeShape> RopeShape::of(const KernelRequest &request) {
+  Check check("rope", request);
+  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  const Operand &x = request.inputs[0];
+  SLUICE_RETURN_IF_ERROR(check.rank(x, 4));
+  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], x));
+  RopeShape shape;
+  shape.batch = x.extent[0];
+  shape.rows = x.extent[1];
+  shape.heads = x.extent[2];
+  shape.size = x.extent[3];
+  if (shape.size < 2 || shape.size % 2)
+    return check.refuse("head size, expected an even number above 0 but got " + std::to_string(shape.size));
+  shape.position = integerAttribute(request, "position", 0);
+  shape.inverse = integerAttribute(request, "inverse", 0) != 0;
+  double theta = numberAttribute(request, "theta", 0);
+  Scaling scaling{numberAttribute(request, "factor", 1), numberAttribute(request, "low", 0),
+                  numberAttribute(request, "high", 0), numberAttribute(request, "original", 0)};
+  if (!isPositive(theta) || !isPositive(scaling.factor))
+    return check.refuse("theta and factor, expected numbers above 0 but got " + std::to_string(theta) + " and " +
+                        std::to_string(scaling.factor));
+  if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) &&
+                                 isPositive(scaling.high) && scaling.low < scaling.high))
+    return check.refuse("low and high, expected 0 < low < high but got " + std::to_string(scaling.low) + " and " +
+                        std::to_string(scaling.high));
+  for (std::int64_t i = 0; i < shape.size / 2; ++i)
+    shape.frequencies.push_back(
+        scaling.apply(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.size))));
+  return shape;
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,90 @@
+//===- Silu.cpp - silu and swiglu by stretches --------------------------------===//
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+namespace sluice::cpu {
+namespace {
+
+struct Silu {
+  static constexpr PrepareFunction plain = reference::silu;
+  template <typename T> static Bound of(const KernelRequest &request) {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      const Operand &x = call.inputs[0], &y = call.outputs[0];
+      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+        l.silu(x.as<T>() + at[0], y.as<T>() + at[1], count);
+      });
+      return Status::ok();
+    });
+  }
+};
+
+struct SiluGrad {
+  static constexpr PrepareFunction plain = reference::silu_grad;
+  template <typename T> static Bound of(const KernelRequest &request) {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
+      forStretches<3>(call.threads, {&dy, &x, &dx}, [&](auto &at, std::int64_t count) {
+        l.siluGrad(dy.as<T>() + at[0], x.as<T>() + at[1], dx.as<T>() + at[2], count);
+      });
+      return Status::ok();
+    });
+  }
+};
+
+struct Swiglu {
+  static constexpr PrepareFunction plain = reference::swiglu;
+  template <typename T> static Bound of(const KernelRequest &request) {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      const Operand &gate = call.inputs[0], &up = call.inputs[1], &y = call.outputs[0];
+      forStretches<3>(call.threads, {&gate, &up, &y}, [&](auto &at, std::int64_t count) {
+        l.swiglu(gate.as<T>() + at[0], up.as<T>() + at[1], y.as<T>() + at[2], count);
+      });
+      return Status::ok();
+    });
+  }
+};
+
+struct SwigluGrad {
+  static constexpr PrepareFunction plain = reference::swiglu_grad;
+  template <typename T> static Bound of(const KernelRequest &request) {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      const Operand &dy = call.inputs[0], &gate = call.inputs[1], &up = call.inputs[2];
+      const Operand &dgate = call.outputs[0], &dup = call.outputs[1];
+      forStretches<5>(call.threads, {&dy, &gate, &up, &dgate, &dup}, [&](auto &at, std::int64_t count) {
+        l.swigluGrad(dy.as<T>() + at[0], gate.as<T>() + at[1], up.as<T>() + at[2], dgate.as<T>() + at[3],
+                     dup.as<T>() + at[4], count);
+      });
+      return Status::ok();
+    });
+  }
+};
+
+/// All operands f32 or all bf16, in rows.
+template <typename Kernel> Bound fast(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, Kernel::plain(request));
+  if (!allContiguousRows(request))
+    return plain;
+  auto all = [&](DType dtype) {
+    for (auto operands : {request.inputs, request.outputs})
+      for (const Operand &operand : operands)
+        if (operand.dtype != dtype)
+          return false;
+    return true;
+  };
+  if (all(DType::f32))
+    return Kernel::template of<float>(request);
+  if (all(DType::bf16))
+    return Kernel::template of<Bf16>(request);
+  return plain;
+}
+
+constexpr FastKernel kernels[] = {
+    {"silu", fast<Silu>}, {"silu_grad", fast<SiluGrad>}, {"swiglu", fast<Swiglu>}, {"swiglu_grad", fast<SwigluGrad>}};
+
+} // namespace
+
+FastKernels siluKernels() { return kernels; }
+
+} // namespace sluice::cpu

@@ -1,0 +1,45 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong root-mean-square norms. Labels are those of docs/spec/model.md.
+
+// rms_norm_c1: a scalar
+func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'model.rms_norm' op x has too few dims, expected rank 1 or more but got 0}}
+  %0:2 = model.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<f32>, tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// rms_norm_c2: a weight of the wrong length
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>) {
+  // expected-error @below {{'model.rms_norm' op weight has the wrong shape, expected 4 but got 3}}
+  %0:2 = model.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+// rms_norm_grad_c1: a cotangent of another shape
+func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op dy has the wrong shape, expected 2x4 but got 2x3}}
+  %0:2 = model.rms_norm_grad %dy, %x, %w, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// rms_norm_grad_c2: a weight of the wrong length
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op weight has the wrong shape, expected 4 but got 3}}
+  %0:2 = model.rms_norm_grad %x, %x, %w, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// rms_norm_grad_c3: a statistic of another shape
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<3xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op rstd has the wrong shape, expected 2 but got 3}}
+  %0:2 = model.rms_norm_grad %x, %x, %w, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
+  return
+}

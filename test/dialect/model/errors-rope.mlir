@@ -1,0 +1,54 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong rotary positions. Labels are those of docs/spec/model.md.
+
+// rope_c1: three dims
+func.func @f(%x: tensor<2x3x8xf32>) {
+  // expected-error @below {{'model.rope' op x has the wrong rank, expected 4 but got 3}}
+  %0 = model.rope %x {theta = 1.0e4 : f64} : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  return
+}
+
+// -----
+
+// rope_c2: an odd head
+func.func @f(%x: tensor<1x2x3x5xf32>) {
+  // expected-error @below {{'model.rope' op heads have no two halves, expected an even size above 0 but got 5}}
+  %0 = model.rope %x {theta = 1.0e4 : f64} : (tensor<1x2x3x5xf32>) -> tensor<1x2x3x5xf32>
+  return
+}
+
+// -----
+
+// rope_c3: no theta
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op theta is out of range, expected a number above 0 but got}}
+  %0 = model.rope %x {theta = 0.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// rope_c3: a position before the first
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op position is out of range, expected at least 0 but got -1}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, position = -1 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// rope_c4: a scaling that is not known
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op unknown scaling, expected 'default', 'linear' or 'llama3' but got 'dynamic'}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = "dynamic"} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// rope_c5: limits in the wrong order
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op high is out of range, expected more than low}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = "llama3", low = 4.0 : f64, high = 1.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
