@@ -122,7 +122,7 @@ TEST(Images, BatchNormAgrees) {
       std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(shape.back());
       Tensor x = Tensor(dtype, shape).normal(7), weight = Tensor(dtype, channels).normal(8),
              bias = Tensor(dtype, channels).normal(9), dy = Tensor(dtype, shape).normal(10);
-      Run forward = {"batch_norm", {}, 1, {number("epsilon", 1e-5)}};
+      sluice::test::Run forward = {"batch_norm", {}, 1, {number("epsilon", 1e-5)}};
       compare(forward, {x, weight, bias},
               {Tensor(dtype, shape), Tensor(statistics, channels), Tensor(statistics, channels)}, 64, what);
       Tensor mean = Tensor(statistics, channels).normal(11), variance = Tensor(statistics, channels).normal(12);
