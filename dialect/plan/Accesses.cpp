@@ -1,9 +1,12 @@
 //===- Accesses.cpp - what instructions read and write ------------------------------===//
 #include "dialect/plan/Accesses.h"
 
+#include "dialect/rules/When.h"
+
 #include "mlir/IR/AttrTypeSubElements.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -88,20 +91,22 @@ bool windowsDisjoint(ViewAttr a, ViewAttr b) {
 }
 
 llvm::SmallVector<Repetition> repetitionsOf(SectionOp section) {
-  if (section.getRepeat() == 1)
-    return {Repetition::only};
-  return {Repetition::first, Repetition::middle, Repetition::last};
+  const int64_t repeat = section.getRepeat();
+  std::set<int64_t> kinds = {0, std::min<int64_t>(1, repeat - 1), repeat - 1};
+  for (Operation &op : section.getBody().front())
+    if (auto listed = listedRepetitions(whenOf(&op)))
+      for (int64_t repetition : *listed)
+        for (int64_t near : {repetition - 1, repetition, repetition + 1})
+          if (near >= 0 && near < repeat)
+            kinds.insert(near);
+  llvm::SmallVector<Repetition> repetitions;
+  for (int64_t index : kinds)
+    repetitions.push_back({index, repeat});
+  return repetitions;
 }
 
 bool isIssued(Operation *instruction, Repetition repetition) {
-  const bool first = repetition == Repetition::first || repetition == Repetition::only;
-  const bool last = repetition == Repetition::last || repetition == Repetition::only;
-  return llvm::StringSwitch<bool>(whenOf(instruction))
-      .Case("first", first)
-      .Case("not_first", !first)
-      .Case("last", last)
-      .Case("not_last", !last)
-      .Default(true);
+  return isIssuedIn(whenOf(instruction), repetition.index, repetition.repeat);
 }
 
 } // namespace sluice::plan_ir

@@ -37,8 +37,11 @@ llvm::StringRef whenOf(mlir::Operation *instruction);
 /// otherwise.
 bool windowsDisjoint(ViewAttr a, ViewAttr b);
 
-/// The repetitions of a section that must be told apart: first, middle, last, and the only one.
-enum class Repetition { only, first, middle, last };
+/// The repetitions of a section that must be told apart: the first, one in the middle, the last, and what instructions
+/// list, with its neighbours.
+struct Repetition {
+  int64_t index = 0, repeat = 1;
+};
 llvm::SmallVector<Repetition> repetitionsOf(SectionOp section);
 bool isIssued(mlir::Operation *instruction, Repetition repetition);
 

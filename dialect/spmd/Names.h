@@ -23,13 +23,15 @@ inline constexpr llvm::StringLiteral perRepetitionName = "spmd.per_repetition";
 /// On results: the argument whose memory the result takes over; the name of a host output.
 inline constexpr llvm::StringLiteral donatesName = "spmd.donates";
 inline constexpr llvm::StringLiteral outputName = "spmd.output";
-/// On ops of sections: in which repetitions they are issued.
+/// On ops of sections: in which repetitions they are issued (dialect/rules/When.h).
 inline constexpr llvm::StringLiteral whenName = "spmd.when";
 /// On ops: forward, loss, backward, update; path of the block; value numbers; made by recompute.
 inline constexpr llvm::StringLiteral phaseName = "model.phase";
 inline constexpr llvm::StringLiteral blockName = "model.block";
 inline constexpr llvm::StringLiteral idsName = "model.ids";
 inline constexpr llvm::StringLiteral recomputeName = "model.recompute";
+/// Which time the model runs the op's outermost block, from 0; absent: the first.
+inline constexpr llvm::StringLiteral passName = "model.pass";
 
 /// The unit of what no block holds.
 inline constexpr llvm::StringLiteral rootUnit = "root";

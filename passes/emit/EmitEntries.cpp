@@ -1,6 +1,8 @@
 //===- EmitEntries.cpp - entry points and their instructions ------------------------===//
 #include "passes/emit/EmitContext.h"
 
+#include "dialect/rules/When.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -125,8 +127,14 @@ private:
       result.stream = context.streams.lookup(stream.getValue());
     else
       context.error(op) << "stream, expected one behind the streams phase but got none";
-    if (auto when = op->getAttrOfType<StringAttr>("when"))
-      result.when = enumOf<plan::When>(when.getValue(), plan::EnumNamesWhen());
+    if (auto when = op->getAttrOfType<StringAttr>("when")) {
+      if (auto listed = listedRepetitions(when.getValue())) {
+        result.when = plan::When::list;
+        result.repetitions.assign(listed->begin(), listed->end());
+      } else {
+        result.when = enumOf<plan::When>(when.getValue(), plan::EnumNamesWhen());
+      }
+    }
     if (auto phase = op->getAttrOfType<StringAttr>("phase"))
       result.phase = enumOf<plan::Phase>(phase.getValue(), plan::EnumNamesPhase());
     if (auto pass = op->getAttrOfType<IntegerAttr>("pass"))

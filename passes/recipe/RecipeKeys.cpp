@@ -84,9 +84,7 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable, .defaultValue = true,
        .doc = "gather for backward; false for units whose parameters backward does not read",
        .tableKinds = recipeBoolean});
-  add({.name = "sharding.dim", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("first"),
-       .doc = "the dim that is split", .choices = {"first", "largest"}, .laterChoices = {"flat"},
-       .tableKinds = recipeChoice | recipeInteger, .tableOf = "parameter globs"});
+  add(choice("sharding.dim", {"first"}, "the dim that is split", {"largest", "flat"}, recipeTable | recipeInteger));
 
   add(choice("precision.compute", {"f32", "bf16", "f16", "f64"}, "element type of forward and backward"));
   add(choice("precision.reduce", {"f32", "bf16", "f16", "f64"},

@@ -9,6 +9,7 @@
 
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
+#include "dialect/spmd/Units.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PrefetchOrder.h"
 
@@ -28,6 +29,7 @@ namespace {
 struct Entry {
   std::string unit;
   bool backward = false;
+  std::int64_t pass = 0;
   spmd::WaitOp wait;
   Operation *first = nullptr;
   std::int64_t position = 0;
@@ -36,41 +38,52 @@ struct Entry {
 
 bool isBackward(Operation *op) { return spmd::phaseOf(op) == "backward"; }
 
+std::int64_t passOf(Operation *op) {
+  auto pass = op->getAttrOfType<IntegerAttr>(spmd::passName);
+  return pass ? pass.getInt() : 0;
+}
+
 spmd::AllGatherStartOp gatherOf(spmd::WaitOp wait) { return wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); }
 
-/// Entries in program order. `units` are the names of all units.
-std::vector<Entry> findEntries(Block &block, ArrayRef<std::string> units) {
+/// Entries in program order.
+std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
   std::vector<Entry> entries;
-  auto entry = [&](StringRef unit, bool backward) -> Entry & {
+  auto entry = [&](StringRef unit, Operation *op) -> Entry & {
     for (Entry &known : entries)
-      if (known.unit == unit && known.backward == backward)
+      if (known.unit == unit && known.backward == isBackward(op) && known.pass == passOf(op))
         return known;
     entries.emplace_back();
     entries.back().unit = unit.str();
-    entries.back().backward = backward;
+    entries.back().backward = isBackward(op);
+    entries.back().pass = passOf(op);
     return entries.back();
   };
+  // Directions that the root has been entered in.
+  bool entered[2] = {false, false};
   for (auto [position, op] : llvm::enumerate(block.without_terminator())) {
     auto at = static_cast<std::int64_t>(position);
-    // The root is entered with the first op of a direction.
-    Entry &root = entry(spmd::rootUnit, isBackward(&op));
-    if (!root.first) {
-      root.first = &op;
-      root.position = at;
+    SmallVector<unsigned> around = units.around(spmd::blockOf(&op));
+    // The root is entered with the first op of a direction, and with its own of a later pass.
+    if (!entered[isBackward(&op)] || (op.hasAttr(spmd::blockName) && around.empty())) {
+      entered[isBackward(&op)] = true;
+      Entry &root = entry(spmd::rootUnit, &op);
+      if (!root.first) {
+        root.first = &op;
+        root.position = at;
+      }
     }
     auto wait = dyn_cast<spmd::WaitOp>(op);
     if (wait && gatherOf(wait)) {
-      Entry &gathered = entry(spmd::unitOf(gatherOf(wait)), isBackward(wait));
+      Entry &gathered = entry(spmd::unitOf(gatherOf(wait)), wait);
       gathered.wait = wait;
       gathered.position = at;
     }
-    StringRef block = spmd::outermostBlock(spmd::blockOf(&op));
-    if (block.empty() || !llvm::is_contained(units, block))
-      continue;
-    Entry &used = entry(block, isBackward(&op));
-    if (!used.wait && !used.first) {
-      used.first = &op;
-      used.position = at;
+    for (unsigned unit : around) {
+      Entry &used = entry(names[unit], &op);
+      if (!used.wait && !used.first) {
+        used.first = &op;
+        used.position = at;
+      }
     }
   }
   llvm::stable_sort(entries, [](const Entry &a, const Entry &b) {
@@ -92,65 +105,131 @@ public:
       op->moveBefore(&block.front());
     after = op;
   }
+  Operation *place() const { return after; }
 
 private:
   Block &block;
   Operation *after;
 };
 
-/// The ops in the section that make a start's operands, if they need nothing else of the section.
-FailureOr<SmallVector<Operation *>> makers(spmd::AllGatherStartOp start) {
+/// The ops in the section that make a start's operands out of nothing else of the section, to be moved along. Failure
+/// where an operand is made otherwise and behind the place.
+FailureOr<SmallVector<Operation *>> makers(spmd::AllGatherStartOp start, Operation *place) {
   SmallVector<Operation *> ops;
   for (Value operand : start.getOperands()) {
     Operation *maker = operand.getDefiningOp();
     if (!maker || maker->getBlock() != start->getBlock())
       continue;
-    for (Value input : maker->getOperands())
-      if (input.getDefiningOp() && input.getParentBlock() == start->getBlock())
-        return failure();
-    if (!llvm::is_contained(ops, maker))
+    bool moves = llvm::none_of(maker->getOperands(), [&](Value input) {
+      return input.getDefiningOp() && input.getParentBlock() == start->getBlock();
+    });
+    if (!moves && (!place || place->isBeforeInBlock(maker)))
+      return failure();
+    if (moves && !llvm::is_contained(ops, maker))
       ops.push_back(maker);
   }
   return ops;
 }
 
-void hoist(Block &block, ArrayRef<std::string> units, PrefetchDistance distance) {
-  std::vector<Entry> entries = findEntries(block, units);
+/// True where the release of the same unit stands between a place and a start: until there its memory is taken.
+bool isHeldAt(spmd::AllGatherStartOp start, Operation *place) {
+  for (Operation *op = start->getPrevNode(); op && op != place; op = op->getPrevNode())
+    if (auto release = dyn_cast<spmd::ReleaseOp>(op); release && spmd::unitOf(release) == spmd::unitOf(start))
+      return true;
+  return false;
+}
+
+/// Moves a start, with what makes its operands, by a mover; not at all where it must stay.
+void move(spmd::AllGatherStartOp start, Mover &mover) {
+  FailureOr<SmallVector<Operation *>> moved = makers(start, mover.place());
+  if (failed(moved) || isHeldAt(start, mover.place()))
+    return;
+  for (Operation *maker : *moved)
+    mover.move(maker);
+  mover.move(start);
+}
+
+/// The next unit of the backward is gathered where the one before is released.
+void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
+  const Entry *before = nullptr;
+  for (const Entry &entry : entries) {
+    if (!entry.backward || entry.isRoot())
+      continue;
+    if (before && entry.wait) {
+      spmd::AllGatherStartOp start = gatherOf(entry.wait);
+      for (Operation *op = start->getPrevNode(); op; op = op->getPrevNode()) {
+        auto release = dyn_cast<spmd::ReleaseOp>(op);
+        if (!release || spmd::unitOf(release) != before->unit || !isBackward(release))
+          continue;
+        Mover mover(block, release);
+        move(start, mover);
+        break;
+      }
+    }
+    before = &entry;
+  }
+}
+
+void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names, const PrefetchDistance &distance,
+           bool atReleases) {
+  std::vector<Entry> entries = findEntries(block, units, names);
   std::vector<ScopeEntry> scopes;
   for (const Entry &entry : entries)
-    scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr});
+    scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
   std::vector<std::size_t> issue = gatherIssue(scopes, distance);
 
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Operation *place = entries[i].wait ? entries[i].wait.getOperation() : entries[i].first->getPrevNode();
     Mover mover(block, place);
-    for (std::size_t j = i + 1; j < entries.size(); ++j) {
-      if (issue[j] != i || !entries[j].wait)
-        continue;
-      spmd::AllGatherStartOp start = gatherOf(entries[j].wait);
-      FailureOr<SmallVector<Operation *>> moved = makers(start);
-      if (failed(moved))
-        continue;
-      for (Operation *maker : *moved)
-        mover.move(maker);
-      mover.move(start);
-    }
+    for (std::size_t j = i + 1; j < entries.size(); ++j)
+      if (issue[j] == i && entries[j].wait)
+        move(gatherOf(entries[j].wait), mover);
   }
+  if (atReleases)
+    hoistToReleases(block, entries);
+}
+
+/// A table of the recipe: from units to the units that their use prefetches.
+std::optional<PrefetchTable> tableOf(const RecipeView &recipe, StringRef key, ArrayRef<std::string> units) {
+  if (!isa_and_nonnull<DictionaryAttr>(recipe.raw(key)))
+    return std::nullopt;
+  PrefetchTable table;
+  for (const std::string &unit : units) {
+    std::vector<std::string> targets;
+    if (auto list = dyn_cast_or_null<ArrayAttr>(recipe.forName(key, unit)))
+      for (auto target : list.getAsRange<StringAttr>())
+        targets.push_back(target.getValue().str());
+    table.push_back({unit, std::move(targets)});
+  }
+  return table;
 }
 
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
   void runOnOperation() override {
     RecipeView recipe(getOperation());
-    PrefetchDistance distance{recipe.integer("schedule.forward_prefetch"),
-                              recipe.integer("schedule.backward_prefetch")};
-    std::vector<std::string> units;
+    std::vector<std::string> names;
     for (auto unit : getOperation().getOps<spmd::UnitOp>())
-      if (unit.getSymName() != spmd::rootUnit)
-        units.push_back(unit.getSymName().str());
+      names.push_back(unit.getSymName().str());
+    PrefetchDistance distance{recipe.integer("schedule.forward_prefetch"), recipe.integer("schedule.backward_prefetch"),
+                              tableOf(recipe, "schedule.forward_prefetch", names),
+                              tableOf(recipe, "schedule.backward_prefetch", names)};
+    for (auto [key, table] : {std::pair("schedule.forward_prefetch", &distance.forwardTable),
+                              std::pair("schedule.backward_prefetch", &distance.backwardTable)})
+      if (*table)
+        for (const auto &[unit, targets] : **table)
+          for (const std::string &target : targets)
+            if (!llvm::is_contained(names, target)) {
+              emitError(UnknownLoc::get(&getContext()))
+                  << recipe.origin(key) << ": unit that '" << unit << "' prefetches by '" << key
+                  << "', expected one of the plan's but got '" << target << "'";
+              return signalPassFailure();
+            }
+    bool atReleases = recipe.string("schedule.backward_prefetch") == "post";
+    spmd::UnitBlocks units(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
         if (!section.getBody().front().getOps<spmd::AllGatherStartOp>().empty())
-          hoist(section.getBody().front(), units, distance);
+          hoist(section.getBody().front(), units, names, distance, atReleases);
   }
 };
 

@@ -6,10 +6,11 @@
 #include "passes/schedule/BufferAssignment.h"
 #include "passes/schedule/Passes.h"
 
+#include "dialect/rules/When.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Units.h"
 
-#include "llvm/ADT/StringSet.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_LOWERTOPLAN
@@ -34,13 +35,27 @@ int64_t idOf(Value value) {
   return ids && index < static_cast<unsigned>(ids.size()) ? ids[index] : 0;
 }
 
+/// In which repetitions a sum begins and in which it is added to; empty: in none.
+std::pair<std::string, std::string> accumulateCourse(StringRef issued, StringRef starts, int64_t repeat) {
+  if (issued.empty() && starts.empty())
+    return {"first", "not_first"};
+  SmallVector<int64_t> begins, adds;
+  for (int64_t repetition = 0; repetition < repeat; ++repetition) {
+    if (!isIssuedIn(issued, repetition, repeat))
+      continue;
+    const bool isFirst = begins.empty() && adds.empty();
+    (isFirst || (!starts.empty() && isIssuedIn(starts, repetition, repeat)) ? begins : adds).push_back(repetition);
+  }
+  return {begins.empty() ? "" : writeWhen(begins, repeat), adds.empty() ? "" : writeWhen(adds, repeat)};
+}
+
 class EntryLowering {
 public:
   EntryLowering(func::FuncOp function, const BufferAssignment &assignment, PlanBuffers &buffers, OpBuilder &builder)
-      : function(function), assignment(assignment), buffers(buffers), builder(builder) {
+      : function(function), assignment(assignment), buffers(buffers), builder(builder),
+        units(function->getParentOfType<ModuleOp>()),
+        hasRoot(SymbolTable::lookupSymbolIn(function->getParentOfType<ModuleOp>(), spmd::rootUnit) != nullptr) {
     auto kind = function->getAttrOfType<StringAttr>(spmd::entryName);
-    for (auto unit : function->getParentOfType<ModuleOp>().getOps<spmd::UnitOp>())
-      units.insert(unit.getSymName());
     isInit = kind && kind.getValue() == "init";
     phase = isInit ? "init" : "forward";
   }
@@ -59,6 +74,10 @@ private:
 
   plan_ir::ViewAttr view(const Place &place, RankedTensorType type, int64_t step = 0) const;
   plan_ir::ValidAttr validFor(const Place &place, RankedTensorType type) const;
+  static plan_ir::ViewAttr withValid(plan_ir::ViewAttr view, plan_ir::ValidAttr valid) {
+    return plan_ir::ViewAttr::get(view.getContext(), view.getBuffer(), view.getElementType(), view.getShape(),
+                                  view.getOffset(), view.getStrides(), view.getStep(), valid);
+  }
   plan_ir::ViewAttr view(Value value) const { return view(assignment.placeOf(value), typeOf(value)); }
   plan_ir::ViewAttr hostView(const Port &port, RankedTensorType type) const;
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -104,7 +123,8 @@ private:
   bool isInit = false;
   std::string phase;
   std::vector<Port> ports;
-  llvm::StringSet<> units;
+  spmd::UnitBlocks units;
+  bool hasRoot;
   llvm::DenseSet<Value> copiedIn;
   llvm::DenseMap<Value, int64_t> tokens;
 };
@@ -169,16 +189,14 @@ template <typename Op> Op EntryLowering::finish(Op instruction, Operation *from)
       phase = attribute.str();
     if (auto when = from->getAttrOfType<StringAttr>(spmd::whenName))
       instruction.setWhenAttr(when);
-    if (auto pass = from->getAttrOfType<IntegerAttr>("model.pass"))
+    if (auto pass = from->getAttrOfType<IntegerAttr>(spmd::passName))
       instruction.setPass(pass.getInt());
     if (from->hasAttr(spmd::recomputeName))
       instruction.setRecompute(true);
     StringRef unit = spmd::unitOf(from);
-    if (unit.empty() && from->hasAttr(spmd::blockName)) {
-      unit = spmd::outermostBlock(spmd::blockOf(from));
-      if (!units.contains(unit))
-        unit = units.contains(spmd::rootUnit) ? StringRef(spmd::rootUnit) : StringRef();
-    }
+    if (unit.empty() && from->hasAttr(spmd::blockName))
+      if (StringRef block = units.innermost(spmd::blockOf(from)); block != spmd::rootUnit || hasRoot)
+        unit = block;
     if (!unit.empty())
       instruction.setUnit(unit);
   }
@@ -314,7 +332,8 @@ void EntryLowering::emitKernel(KernelOpInterface op) {
     inputIds.push_back(idOf(value));
   }
   for (Value result : op->getResults()) {
-    outputs.push_back(view(result));
+    // A piece's rows are told by the rank's coordinate, padded or not.
+    outputs.push_back(isa<spmd::PieceOp>(op) ? withValid(view(result), planValid(typeOf(result))) : view(result));
     outputIds.push_back(idOf(result));
   }
   for (auto [input, output] : call.mayAlias)
@@ -334,7 +353,13 @@ void EntryLowering::emitKernel(KernelOpInterface op) {
 void EntryLowering::emitAccumulate(spmd::AccumulateOp op) {
   const int64_t bytes = typeOf(op.getSum()).getNumElements() *
                         plan_ir::ViewAttr::elementBytes(typeOf(op.getSum()).getElementType());
+  const int64_t repeat = op->getParentOfType<spmd::SectionOp>().getRepeat();
+  auto issued = op->getAttrOfType<StringAttr>(spmd::whenName);
+  auto starts = op.getStarts();
+  const auto [begins, adds] = accumulateCourse(issued ? issued.getValue() : "", starts ? *starts : "", repeat);
   for (bool first : {true, false}) {
+    if ((first ? begins : adds).empty())
+      continue;
     auto launch = makeLaunch(
         op.getLoc(), "accumulate", {view(op.getOperand())}, {view(op.getSum())},
         builder.getDictionaryAttr(builder.getNamedAttr("first", builder.getI64IntegerAttr(first))));
@@ -343,7 +368,7 @@ void EntryLowering::emitAccumulate(spmd::AccumulateOp op) {
     launch.setFlops(first ? 0 : typeOf(op.getSum()).getNumElements());
     launch.setTraffic((first ? 2 : 3) * bytes);
     finish(launch, op);
-    launch.setWhen(StringRef(first ? "first" : "not_first"));
+    launch.setWhen(StringRef(first ? begins : adds));
   }
 }
 

@@ -44,15 +44,48 @@ std::vector<Reduction> findReductions(Block &block) {
   return reductions;
 }
 
+/// Ops of the block that a wait's values are on their way through to the section's end: sums, factors, further
+/// reductions. In the order of the block.
+SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
+  SmallVector<Operation *> tail;
+  llvm::SmallPtrSet<Operation *, 8> found = {wait};
+  for (Operation *op = wait->getNextNode(); op && op != block.getTerminator(); op = op->getNextNode())
+    if (llvm::any_of(op->getOperands(), [&](Value operand) {
+          return operand.getDefiningOp() && found.contains(operand.getDefiningOp());
+        })) {
+      found.insert(op);
+      tail.push_back(op);
+    }
+  return tail;
+}
+
+/// True where all that such an op reads is made by the tail, the wait or outside the section.
+bool movesAlong(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
+  return llvm::all_of(tail, [&](Operation *op) {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return !maker || maker == wait || llvm::is_contained(tail, maker) || maker->getBlock() != wait->getBlock();
+    });
+  });
+}
+
 void sink(Block &block, std::size_t buffers) {
   std::vector<Reduction> reductions = findReductions(block);
   for (std::size_t i = 0; i < reductions.size(); ++i)
     for (spmd::WaitOp wait : reductions[i].waits) {
       Operation *place = i + buffers < reductions.size() ? reductions[i + buffers].start : block.getTerminator();
-      for (Operation *user : wait->getUsers())
-        if (user->getBlock() == &block && user->isBeforeInBlock(place))
-          place = user;
+      SmallVector<Operation *> tail = behind(wait, block);
+      if (!movesAlong(tail, wait)) {
+        for (Operation *user : wait->getUsers())
+          if (user->getBlock() == &block && user->isBeforeInBlock(place))
+            place = user;
+        tail.clear();
+      }
+      if (place->isBeforeInBlock(wait))
+        continue;
       wait->moveBefore(place);
+      for (Operation *op : tail)
+        op->moveBefore(place);
     }
 }
 

@@ -11,10 +11,13 @@
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/AttachRecipe.h"
+#include "passes/recipe/Recipe.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/UnitKnobs.h"
 #include "passes/solver/UnitPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_ASSIGNUNITS
@@ -26,40 +29,96 @@ using namespace sluice;
 
 namespace {
 
-/// Outermost blocks of all entries in the order of their first op, and where parameters are used.
+/// Blocks of all entries in the order of their first op, and where parameters are used.
 struct Uses {
   std::vector<std::string> blocks;
-  llvm::StringMap<std::vector<std::string>> ofParameter;
+  std::vector<std::size_t> firstOps;
+  struct Parameter {
+    std::vector<std::string> blocks;
+    std::size_t first = ~std::size_t(0);
+  };
+  llvm::StringMap<Parameter> ofParameter;
 
   explicit Uses(ModuleOp module) {
+    std::size_t position = 0;
     for (auto function : module.getOps<func::FuncOp>())
-      function.walk([&](Operation *op) {
-        std::string block = spmd::outermostBlock(spmd::blockOf(op)).str();
-        if (!block.empty() && !llvm::is_contained(blocks, block))
-          blocks.push_back(block);
-        auto read = dyn_cast<model::ReadOp>(op);
-        if (!read || read.getState() || spmd::phaseOf(read) == "update")
-          return;
-        // A value belongs to those who read it; the read itself may stand anywhere.
-        for (Operation *user : read->getUsers())
-          ofParameter[read.getParameter()].push_back(spmd::outermostBlock(spmd::blockOf(user)).str());
+      function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        ++position;
+        addBlocks(spmd::blockOf(op), position);
+        for (OpOperand &operand : op->getOpOperands()) {
+          // A value belongs to those who read it; the read itself may stand anywhere.
+          auto read = operand.get().getDefiningOp<model::ReadOp>();
+          if (!read || read.getState() || spmd::phaseOf(read) == "update")
+            continue;
+          Parameter &parameter = ofParameter[read.getParameter()];
+          parameter.blocks.push_back(spmd::blockOf(op).str());
+          parameter.first = std::min(parameter.first, position);
+        }
       });
   }
+
+private:
+  /// A path and those around it, outermost first.
+  void addBlocks(StringRef path, std::size_t position) {
+    for (std::size_t end = 0; end < path.size();) {
+      end = std::min(path.find('/', end + 1), path.size());
+      std::string block = path.take_front(end).str();
+      if (known.insert(block).second) {
+        blocks.push_back(block);
+        firstOps.push_back(position);
+      }
+    }
+  }
+  llvm::StringSet<> known;
 };
 
-/// Whether a unit's parameters are released behind the forward, by the recipe.
-std::optional<bool> reshards(const RecipeView &recipe, ModuleOp module, StringRef unit) {
-  Attribute value = recipe.forName("sharding.reshard_after_forward", unit);
-  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
-    return flag.getValue();
-  auto word = dyn_cast_or_null<StringAttr>(value);
-  if (word && word.getValue() != "default") {
-    module.emitError() << "recipe key 'sharding.reshard_after_forward', expected \"default\", true or false but got "
-                       << value;
-    return std::nullopt;
+UnitRequest requestOf(const RecipeView &recipe) {
+  UnitRequest request;
+  Attribute value = recipe.raw("sharding.units");
+  std::string word = recipe.string("sharding.units");
+  if (word == "root") {
+    request.kind = UnitRequest::Kind::root;
+  } else if (StringRef(word).starts_with("bytes:")) {
+    std::int64_t bytes = 0;
+    (void)parseByteCount(StringRef(word).drop_front(6), bytes);
+    request.kind = UnitRequest::Kind::bytes;
+    request.bytes = static_cast<std::uint64_t>(bytes);
+  } else if (auto table = dyn_cast_or_null<DictionaryAttr>(value)) {
+    request.kind = UnitRequest::Kind::table;
+    for (NamedAttribute entry : table) {
+      std::vector<std::string> globs;
+      if (auto text = dyn_cast<StringAttr>(entry.getValue()))
+        globs.push_back(text.getValue().str());
+      else
+        for (auto glob : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
+          globs.push_back(glob.getValue().str());
+      request.table.push_back({entry.getName().str(), std::move(globs)});
+    }
   }
-  StringRef strategy = recipe.string("sharding.strategy");
-  return !strategy.ends_with("shard_grad_op") && unit != spmd::rootUnit;
+  request.matches = [](const std::string &glob, const std::string &name) { return matchesGlob(glob, name); };
+  return request;
+}
+
+/// The dim that a parameter is split on.
+Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp parameter, std::int64_t ranks) {
+  ArrayRef<std::int64_t> shape = parameter.getType().getShape();
+  Attribute value = recipe.forName("sharding.dim", parameter.getSymName());
+  std::int64_t dim = 0;
+  if (auto word = dyn_cast_or_null<StringAttr>(value); word && word.getValue() == "largest")
+    dim = std::max_element(shape.begin(), shape.end()) - shape.begin();
+  else if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+    dim = number.getInt();
+  auto wrong = [&](const std::string &rest) {
+    return inputError(recipe.origin("sharding.dim") + ": value of 'sharding.dim' for parameter '" +
+                      parameter.getSymName().str() + "', " + rest);
+  };
+  if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()))
+    return wrong("expected a dim below " + std::to_string(shape.size()) + " but got " + std::to_string(dim));
+  // Behind dim 0 padding would stand between rows, and the gathered parameter would not be dense.
+  if (dim > 0 && shape[dim] % ranks != 0)
+    return wrong("expected dim 0, or one whose extent " + std::to_string(ranks) + " ranks divide, but got dim " +
+                 std::to_string(dim) + " of extent " + std::to_string(shape[dim]));
+  return dim;
 }
 
 struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
@@ -79,18 +138,55 @@ void AssignUnits::runOnOperation() {
     return signalPassFailure();
   }
   RecipeView recipe(module);
-  auto parameters = llvm::to_vector(module.getOps<model::ParameterOp>());
+  auto refuse = [&](const Status &status) {
+    emitError(UnknownLoc::get(&getContext())) << status.message();
+    signalPassFailure();
+  };
+  for (const std::string &remark : uselessKnobs(recipe))
+    emitRemark(UnknownLoc::get(&getContext())) << remark;
+  // What is no parameter is in no unit: whole, and each rank's own.
+  auto parameters = llvm::to_vector(llvm::make_filter_range(
+      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
   Uses uses(module);
   std::vector<UnitParameter> list;
-  for (model::ParameterOp parameter : parameters)
-    list.push_back({parameter.getSymName().str(), uses.ofParameter.lookup(parameter.getSymName())});
-  UnitPlan plan = planUnits(list, uses.blocks, recipe.string("sharding.units") == "block");
+  std::vector<std::string> names;
+  for (model::ParameterOp parameter : parameters) {
+    Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
+    UnitParameter made{parameter.getSymName().str(), used.blocks};
+    if (auto aliases = parameter.getAliases())
+      for (auto alias : aliases->getAsRange<StringAttr>())
+        made.aliases.push_back(alias.getValue().str());
+    made.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
+                 (parameter.getType().getElementTypeBitWidth() / 8);
+    made.firstUse = used.first;
+    names.push_back(made.name);
+    list.push_back(std::move(made));
+  }
+  UnitPlan plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
+  if (!plan.error.empty())
+    return refuse(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+  for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
+                        "sharding.unshard_in_backward", "gradient.sync", "gradient.divide", "schedule.forward_prefetch",
+                        "schedule.backward_prefetch"})
+    if (Status status = recipe.checkNames(key, "unit", plan.units); !status.isOk())
+      return refuse(status);
+  if (Status status = recipe.checkNames("sharding.dim", "parameter", names); !status.isOk())
+    return refuse(status);
+  if (Status status = recipe.checkGlobs("sharding.replicated", "parameter", names); !status.isOk())
+    return refuse(status);
 
+  Result<llvm::SmallVector<std::int64_t>> parts = shardParts(recipe, plan.units);
+  if (!parts.isOk())
+    return refuse(parts.status());
   auto builder = OpBuilder::atBlockBegin(module.getBody());
-  std::int64_t sizes[] = {recipe.integer("mesh.replicate"), recipe.integer("mesh.shard"),
-                          recipe.integer("mesh.tensor")};
-  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getStrArrayAttr({"replicate", "shard", "tensor"}),
-                       sizes);
+  SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
+  SmallVector<std::int64_t> sizes = {recipe.integer("mesh.replicate")};
+  for (const std::string &name : shardPartNames(parts->size()))
+    axes.push_back(builder.getStringAttr(name));
+  sizes.append(parts->begin(), parts->end());
+  axes.push_back(builder.getStringAttr("tensor"));
+  sizes.push_back(recipe.integer("mesh.tensor"));
+  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);
   for (auto [index, name] : llvm::enumerate(plan.units)) {
     if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
       InFlightDiagnostic error = module.emitError()
@@ -102,17 +198,25 @@ void AssignUnits::runOnOperation() {
     for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf))
       if (unit == index)
         members.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    std::optional<bool> reshard = reshards(recipe, module, name);
-    if (!reshard)
-      return signalPassFailure();
-    spmd::UnitOp::create(builder, module.getLoc(), name, builder.getArrayAttr(members), *reshard);
+    auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, builder.getArrayAttr(members));
+    if (name != spmd::rootUnit && plan.blocks[index] != std::vector<std::string>{name})
+      unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(plan.blocks[index].begin(), plan.blocks[index].end())));
+    if (Status status = setUnitKnobs(unit, recipe, *parts); !status.isOk())
+      return refuse(status);
   }
 
   bool sharded = recipe.string("sharding.strategy") != "no_shard";
+  std::vector<std::string> replicated = recipe.strings("sharding.replicated");
   for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf)) {
     parameter->setAttr("unit", builder.getStringAttr(plan.units[unit]));
     // A scalar has no dim to split.
-    if (sharded && parameter.getType().getRank() > 0)
-      parameter->setAttr("dim", builder.getI64IntegerAttr(0));
+    if (!sharded || parameter.getType().getRank() == 0 || llvm::any_of(replicated, [&](const std::string &glob) {
+          return matchesGlob(glob, model::ParameterOp(parameter).getSymName());
+        }))
+      continue;
+    Result<std::int64_t> dim = dimOf(recipe, parameter, recipe.integer("mesh.shard"));
+    if (!dim.isOk())
+      return refuse(dim.status());
+    parameter->setAttr("dim", builder.getI64IntegerAttr(*dim));
   }
 }

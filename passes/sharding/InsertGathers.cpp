@@ -3,6 +3,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/spmd/Names.h"
+#include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Scopes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,31 +25,45 @@ struct Wanted {
   bool sharded = false;
   /// The parameter's place in the module.
   unsigned order = 0;
-  /// What readers get, in the forward and in the backward.
-  Value values[2];
+  /// What the gather in force has given, and the piece that is kept of it.
+  Value gathered, piece;
 };
+
+bool isSame(model::ReadOp a, model::ReadOp b) {
+  return a.getParameter() == b.getParameter() && a.getType() == b.getType();
+}
 
 /// The gathers of one section.
 class Gatherer {
 public:
   Gatherer(spmd::SectionOp section, const Placement &placement, const llvm::StringMap<Value> &shards)
-      : placement(placement), shards(shards), body(section.getBody().front()), found(findScopes(section, placement)),
-        wanted(found.units.size()) {}
+      : section(section), placement(placement), shards(shards), body(section.getBody().front()),
+        found(findScopes(section, placement)), wanted(found.units.size()), valuesIn(found.scopes.size()) {}
 
-  void run() {
+  LogicalResult run(const RecipeView &recipe) {
+    for (auto [unit, behaviour] : llvm::enumerate(found.units))
+      if (Operation *reader = found.readInBackward[unit]; reader && behaviour.skipsBackward) {
+        InFlightDiagnostic error = emitError(reader->getLoc());
+        error << recipe.origin("sharding.unshard_in_backward") << ": value of 'sharding.unshard_in_backward' for unit '"
+              << nameOf(unit) << "', expected true for a unit whose parameters the backward reads but got false";
+        error.attachNote(reader->getLoc()) << "read by '" << reader->getName() << "' of the backward";
+        return failure();
+      }
     collect();
-    std::vector<UnitEvent> events = placeUnitEvents(found.scopes, found.units);
-    for (const UnitEvent &event : events) {
+    for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
       OpBuilder builder(found.at(event.position, body));
       switch (event.kind) {
       case UnitEvent::Kind::gather:
-        gather(event.unit, event.backward, builder);
+        gather(event, builder);
         break;
       case UnitEvent::Kind::enter:
-        enter(event.unit, event.backward, builder);
+        enter(event, builder);
+        break;
+      case UnitEvent::Kind::keep:
+        keep(event, builder);
         break;
       case UnitEvent::Kind::release:
-        release(event.unit, event.backward, builder);
+        release(event, builder);
         break;
       case UnitEvent::Kind::reduce:
         // spmd-insert-reductions' part.
@@ -56,30 +71,45 @@ public:
       }
     }
     replaceReads();
+    return success();
   }
 
 private:
   void collect();
-  void gather(std::size_t unit, bool backward, OpBuilder &builder);
-  void enter(std::size_t unit, bool backward, OpBuilder &builder);
-  void release(std::size_t unit, bool backward, OpBuilder &builder);
-  void copyViews(std::size_t unit, OpBuilder &builder);
+  void gather(const UnitEvent &event, OpBuilder &builder);
+  void enter(const UnitEvent &event, OpBuilder &builder);
+  void keep(const UnitEvent &event, OpBuilder &builder);
+  void release(const UnitEvent &event, OpBuilder &builder);
+  void copyViews(const UnitEvent &event, OpBuilder &builder);
   void replaceReads();
 
+  StringRef nameOf(std::size_t unit) const { return spmd::UnitOp(placement.units()[unit]).getSymName(); }
   /// The rank's piece of a parameter in the element type of the read.
-  Value localValue(Wanted &want, bool backward, OpBuilder &builder);
-  void tag(Operation *op, bool backward) {
-    op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), backward ? "backward" : "forward"));
+  Value localValue(const Wanted &want, const UnitEvent &event, OpBuilder &builder);
+  void tag(Operation *op, const UnitEvent &event, StringRef when = {}) {
+    op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), event.backward ? "backward" : "forward"));
+    if (std::int64_t pass = found.scopes[event.scope].pass)
+      op->setAttr(spmd::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
+    if (!when.empty() && section.getRepeat() > 1)
+      op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
+  }
+  /// True where the op stands in the scope.
+  bool isIn(Operation *op, const UnitScope &scope) const {
+    auto position = positions.find(op);
+    return position != positions.end() && isBackward(op) == scope.backward && scope.begin <= position->second &&
+           position->second < scope.end;
   }
 
+  spmd::SectionOp section;
   const Placement &placement;
   const llvm::StringMap<Value> &shards;
   Block &body;
   SectionScopes found;
+  llvm::DenseMap<Operation *, std::int64_t> positions;
   /// By unit, in the order of the units' parameters.
   std::vector<SmallVector<Wanted>> wanted;
-  /// The last gather of a unit.
-  llvm::DenseMap<std::size_t, spmd::WaitOp> gathered;
+  /// By scope, what its readers get.
+  std::vector<SmallVector<Value>> valuesIn;
 };
 
 } // namespace
@@ -88,94 +118,127 @@ void Gatherer::collect() {
   llvm::StringMap<unsigned> order;
   for (model::ParameterOp parameter : placement.parameters())
     order.insert({parameter.getSymName(), order.size()});
-  for (Operation *op : found.ops) {
+  for (auto [position, op] : llvm::enumerate(found.ops)) {
+    positions[op] = static_cast<std::int64_t>(position);
     auto read = dyn_cast<model::ReadOp>(op);
     if (!read || read->use_empty())
       continue;
     auto &list = wanted[placement.unitOf(read.getParameter())];
-    if (llvm::none_of(list, [&](Wanted &other) {
-          return other.read.getParameter() == read.getParameter() && other.read.getType() == read.getType();
-        }))
-      list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}});
+    if (llvm::none_of(list, [&](Wanted &other) { return isSame(other.read, read); }))
+      list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}, {}});
   }
   for (auto &list : wanted)
     llvm::stable_sort(list, [](const Wanted &a, const Wanted &b) { return a.order < b.order; });
 }
 
-Value Gatherer::localValue(Wanted &want, bool backward, OpBuilder &builder) {
-  Value shard = shards.lookup(want.read.getParameter());
+Value Gatherer::localValue(const Wanted &want, const UnitEvent &event, OpBuilder &builder) {
+  model::ReadOp read = want.read;
+  Value shard = shards.lookup(read.getParameter());
   auto type = cast<RankedTensorType>(shard.getType());
-  Type element = cast<RankedTensorType>(want.read.getType()).getElementType();
+  Type element = cast<RankedTensorType>(read.getType()).getElementType();
   if (type.getElementType() == element)
     return shard;
-  auto cast = model::CastOp::create(builder, want.read.getLoc(), spmd::withElementType(type, element), shard);
-  tag(cast, backward);
-  if (Attribute ids = want.read->getAttr(spmd::idsName))
+  auto cast = model::CastOp::create(builder, read.getLoc(), spmd::withElementType(type, element), shard);
+  tag(cast, event, event.once ? "first" : "");
+  if (Attribute ids = read->getAttr(spmd::idsName))
     cast->setAttr(spmd::idsName, ids);
   return cast.getResult();
 }
 
-/// Starts and waits for the gather of a unit's shards.
-void Gatherer::gather(std::size_t unit, bool backward, OpBuilder &builder) {
+/// Starts and waits for the gather of a unit's shards, or of what is kept of it.
+void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
   SmallVector<Value> operands;
   SmallVector<Type> types;
   SmallVector<std::int64_t> ids;
   SmallVector<Location> locations;
-  for (Wanted &want : wanted[unit]) {
+  bool fromPiece = event.held;
+  for (Wanted &want : wanted[event.unit]) {
     if (!want.sharded)
       continue;
-    operands.push_back(localValue(want, backward, builder));
+    operands.push_back(fromPiece ? want.piece : localValue(want, event, builder));
     types.push_back(want.read.getType());
     locations.push_back(want.read.getLoc());
     if (auto id = want.read->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
       ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
   }
-  StringAttr name = spmd::UnitOp(placement.units()[unit]).getSymNameAttr();
+  spmd::UnitOp unit = placement.units()[event.unit];
   Location loc = builder.getFusedLoc(locations);
   auto start = spmd::AllGatherStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), operands,
-                                              placement.shardAxes(), name);
+                                              fromPiece ? *unit.getPiece() : placement.shardAxes(),
+                                              unit.getSymNameAttr());
   auto wait = spmd::WaitOp::create(builder, loc, types, start.getToken());
-  tag(start, backward);
-  tag(wait, backward);
+  tag(start, event, event.once ? "first" : "");
+  tag(wait, event, event.once ? "first" : "");
   if (ids.size() == types.size())
     wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
-  gathered[unit] = wait;
   unsigned next = 0;
-  for (Wanted &want : wanted[unit])
+  for (Wanted &want : wanted[event.unit])
     if (want.sharded)
-      want.values[backward] = wait.getValues()[next++];
+      want.gathered = wait.getValues()[next++];
 }
 
-/// The values that need no gather, and views again where the backward has gathered anew.
-void Gatherer::enter(std::size_t unit, bool backward, OpBuilder &builder) {
-  bool inForward = llvm::any_of(wanted[unit], [](Wanted &want) { return want.values[false] != nullptr; });
-  bool kept = backward && inForward && !found.units[unit].reshardAfterForward;
-  for (Wanted &want : wanted[unit]) {
-    if (kept)
-      want.values[true] = want.values[false];
-    else if (!want.sharded)
-      want.values[backward] = localValue(want, backward, builder);
+/// The values that a scope's readers get: what is gathered, what needs no gather, and views again where the backward has
+/// gathered anew.
+void Gatherer::enter(const UnitEvent &event, OpBuilder &builder) {
+  auto &values = valuesIn[event.scope];
+  for (auto [index, want] : llvm::enumerate(wanted[event.unit])) {
+    if (want.sharded) {
+      values.push_back(want.gathered);
+      continue;
+    }
+    // What is held needs no second cast either.
+    Value before;
+    for (std::size_t scope = 0; event.held && scope < found.scopes.size(); ++scope)
+      if (found.scopes[scope].unit == event.unit && scope != event.scope && valuesIn[scope].size() > index)
+        before = valuesIn[scope][index];
+    values.push_back(before ? before : localValue(want, event, builder));
   }
-  if (backward && inForward && !kept)
-    copyViews(unit, builder);
+  bool inForward = llvm::any_of(found.scopes, [&](const UnitScope &scope) {
+    return scope.unit == event.unit && !scope.backward;
+  });
+  if (event.backward && inForward && !event.held && !found.units[event.unit].skipsBackward)
+    copyViews(event, builder);
 }
 
-void Gatherer::release(std::size_t unit, bool backward, OpBuilder &builder) {
-  spmd::WaitOp wait = gathered.lookup(unit);
-  auto release = spmd::ReleaseOp::create(builder, wait.getLoc(), wait.getValues(),
-                                         spmd::UnitOp(placement.units()[unit]).getSymNameAttr());
-  tag(release, backward);
+/// The rank's piece of what is released, for the next gather to start from.
+void Gatherer::keep(const UnitEvent &event, OpBuilder &builder) {
+  spmd::UnitOp unit = placement.units()[event.unit];
+  ArrayAttr axes = *unit.getPiece();
+  for (Wanted &want : wanted[event.unit]) {
+    if (!want.sharded)
+      continue;
+    auto whole = cast<RankedTensorType>(want.gathered.getType());
+    RankedTensorType type = spmd::shardType(whole, *placement.dim(want.read.getParameter()), axes,
+                                            spmd::groupSize(placement.mesh(), axes));
+    auto piece = spmd::PieceOp::create(builder, want.read.getLoc(), type, want.gathered);
+    tag(piece, event);
+    piece->setAttr("unit", unit.getSymNameAttr());
+    if (Attribute ids = want.read->getAttr(spmd::idsName))
+      piece->setAttr(spmd::idsName, ids);
+    want.piece = piece.getResult();
+  }
+}
+
+void Gatherer::release(const UnitEvent &event, OpBuilder &builder) {
+  SmallVector<Value> values;
+  for (const Wanted &want : wanted[event.unit])
+    if (want.sharded)
+      values.push_back(want.gathered);
+  auto release = spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
+                                         spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr());
+  tag(release, event, event.once ? "last" : "");
 }
 
 /// A view that the forward has made of a parameter is gone with its memory: the backward makes its own.
-void Gatherer::copyViews(std::size_t unit, OpBuilder &builder) {
+void Gatherer::copyViews(const UnitEvent &event, OpBuilder &builder) {
+  const UnitScope &scope = found.scopes[event.scope];
   IRMapping mapping;
   SmallVector<Operation *> views;
   for (Operation *op : found.ops) {
     if (auto read = dyn_cast<model::ReadOp>(op)) {
-      for (Wanted &want : wanted[unit])
-        if (want.read.getParameter() == read.getParameter() && want.read.getType() == read.getType())
-          mapping.map(read.getValue(), want.values[true]);
+      for (auto [want, value] : llvm::zip(wanted[event.unit], valuesIn[event.scope]))
+        if (isSame(want.read, read))
+          mapping.map(read.getValue(), value);
       continue;
     }
     if (isBackward(op) || !isa<ViewOpInterface>(op) || !mapping.contains(op->getOperand(0)))
@@ -187,28 +250,33 @@ void Gatherer::copyViews(std::size_t unit, OpBuilder &builder) {
   }
   llvm::SmallPtrSet<Operation *, 8> needed;
   for (Operation *view : llvm::reverse(views))
-    if (llvm::any_of(view->getUsers(), [&](Operation *user) { return isBackward(user) || needed.contains(user); }))
+    if (llvm::any_of(view->getUsers(), [&](Operation *user) { return isIn(user, scope) || needed.contains(user); }))
       needed.insert(view);
   for (Operation *view : views) {
     if (!needed.contains(view))
       continue;
     Operation *copy = builder.clone(*view, mapping);
-    tag(copy, true);
+    tag(copy, event);
     for (auto [from, to] : llvm::zip(view->getResults(), copy->getResults()))
-      from.replaceUsesWithIf(to, [&](OpOperand &use) { return isBackward(use.getOwner()); });
+      from.replaceUsesWithIf(to, [&](OpOperand &use) { return isIn(use.getOwner(), scope); });
   }
 }
 
 void Gatherer::replaceReads() {
   for (Operation *op : found.ops) {
     auto read = dyn_cast<model::ReadOp>(op);
-    if (!read)
+    if (!read || read->use_empty())
       continue;
-    for (Wanted &want : wanted[placement.unitOf(read.getParameter())]) {
-      if (read->use_empty() || want.read.getParameter() != read.getParameter() || want.read.getType() != read.getType())
-        continue;
-      for (OpOperand &use : llvm::make_early_inc_range(read.getValue().getUses()))
-        use.set(want.values[isBackward(use.getOwner())]);
+    std::size_t unit = placement.unitOf(read.getParameter());
+    std::size_t index = 0;
+    while (!isSame(wanted[unit][index].read, read))
+      ++index;
+    for (OpOperand &use : llvm::make_early_inc_range(read.getValue().getUses())) {
+      Value value;
+      for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
+        if (scope.unit == unit && isIn(use.getOwner(), scope) && (!value || scope.pass == passOf(use.getOwner())))
+          value = values[index];
+      use.set(value);
     }
   }
   for (Operation *op : found.ops)
@@ -221,6 +289,7 @@ namespace {
 struct InsertGathers : sluice::impl::InsertGathersBase<InsertGathers> {
   void runOnOperation() override {
     Placement placement(getOperation());
+    RecipeView recipe(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       llvm::StringMap<Value> shards;
       for (BlockArgument argument : function.getArguments()) {
@@ -230,7 +299,8 @@ struct InsertGathers : sluice::impl::InsertGathersBase<InsertGathers> {
       }
       for (auto section : function.getOps<spmd::SectionOp>())
         if (!section.getBody().front().getOps<model::ReadOp>().empty())
-          Gatherer(section, placement, shards).run();
+          if (failed(Gatherer(section, placement, shards).run(recipe)))
+            return signalPassFailure();
     }
   }
 };

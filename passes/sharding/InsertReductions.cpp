@@ -2,10 +2,15 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
+#include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Scopes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
 
 namespace sluice {
 #define GEN_PASS_DEF_INSERTREDUCTIONS
@@ -21,8 +26,14 @@ void setPhase(Operation *op, StringRef phase) {
   op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase));
 }
 
-/// The sum over repetitions of a value of a section that is repeated; the value itself where it is not.
-Value accumulated(Value local, spmd::SectionOp section) {
+void setWhen(Operation *op, StringRef when) {
+  if (!when.empty() && when != "all")
+    op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
+}
+
+/// The sum over repetitions of a value of a section that is repeated; the value itself where it is not. `starts`: the
+/// repetitions in which it begins anew, the first for none.
+Value accumulated(Value local, spmd::SectionOp section, StringRef starts = {}) {
   if (section.getRepeat() == 1)
     return local;
   OpBuilder builder(section.getContext());
@@ -30,45 +41,148 @@ Value accumulated(Value local, spmd::SectionOp section) {
   // What is computed outside sections is added up in them all the same.
   if (local.getParentBlock() != &section.getBody().front())
     builder.setInsertionPointToStart(&section.getBody().front());
-  auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local);
+  auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local,
+                                        starts.empty() ? StringAttr() : builder.getStringAttr(starts));
   Operation *maker = local.getDefiningOp();
   setPhase(sum, maker ? spmd::phaseOf(maker) : "backward");
   return sum.getSum();
 }
 
-/// A gradient on its way: the op, the value to reduce, and the shard's type.
+/// A gradient on its way: the op, the value to reduce, and the type of what the update reads.
 struct Gradient {
   model::GradientOp op;
   Value local;
   RankedTensorType shard;
 };
 
+/// In which repetitions a unit's gradients cross ranks.
+struct Course {
+  /// In which they are reduced within the shards, and over replicas; `all` for every one.
+  std::string within = "last", across = "last";
+  /// What is reduced in several repetitions is added up behind the reduction.
+  bool addsShards = false;
+  /// What is not reduced at once is added up before it, from the start of the section or behind the reduction before.
+  bool addsLocals = true;
+  std::string starts;
+};
+
+Course courseOf(spmd::UnitOp unit, std::int64_t repeat) {
+  Course course;
+  if (repeat == 1)
+    return {"all", "all", false, false, ""};
+  StringRef sync = unit.getSync().value_or("");
+  if (sync == "every")
+    return {"all", "all", true, false, ""};
+  if (sync == "reduce_scatter_only")
+    return {"all", "last", true, false, ""};
+  if (auto listed = listedRepetitions(sync); listed && !listed->empty()) {
+    SmallVector<std::int64_t> starts = {0};
+    for (std::int64_t repetition : *listed)
+      if (repetition + 1 < repeat)
+        starts.push_back(repetition + 1);
+    course.within = course.across = writeWhen(*listed, repeat);
+    course.addsShards = true;
+    course.starts = writeWhen(starts, repeat);
+  }
+  return course;
+}
+
+/// Reductions on the wire and factors beside them: what one rank's gradients are scaled by before, and the result after.
+struct Arithmetic {
+  double before = 1, after = 1;
+  std::string scatter = "mean", all = "mean";
+  double scatterScale = 1, allScale = 1;
+};
+
+/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce behind it. Sums of numbers of little
+/// range are scaled in two halves, so that they neither overflow nor vanish.
+Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, std::int64_t scatters,
+                        std::int64_t reduces) {
+  Arithmetic made;
+  auto ranks = static_cast<double>(scatters * reduces);
+  if (scatters * reduces == 1 && !divide)
+    return made;
+  double factor = divide.value_or(ranks);
+  if (wire.isF16()) {
+    double half = 1;
+    while (std::fmod(factor, half) == 0 && factor / half > half)
+      half *= 2;
+    made.before = 1 / half;
+    made.after = half / factor;
+  } else if (forceSum) {
+    made.after = 1 / factor;
+  } else if (!divide) {
+    return made;
+  } else if (scatters > 1) {
+    // The mean where the factor is its own, else one that the ranks' terms are scaled by.
+    bool isMean = factor == static_cast<double>(scatters);
+    made.scatter = isMean ? "mean" : "premul_sum";
+    made.scatterScale = isMean ? 1 : 1 / factor;
+    made.all = "sum";
+    return made;
+  } else if (reduces > 1) {
+    bool isMean = factor == static_cast<double>(reduces);
+    made.scatter = "sum";
+    made.all = isMean ? "mean" : "premul_sum";
+    made.allScale = isMean ? 1 : 1 / factor;
+    return made;
+  } else {
+    made.after = 1 / factor;
+  }
+  made.scatter = made.all = "sum";
+  return made;
+}
+
 /// The reductions of one section.
 class Reducer {
 public:
-  Reducer(spmd::SectionOp section, const Placement &placement)
-      : section(section), placement(placement), body(section.getBody().front()), found(findScopes(section, placement)) {
-  }
+  Reducer(spmd::SectionOp section, const Placement &placement, const RecipeView &recipe)
+      : section(section), placement(placement), forceSum(recipe.boolean("gradient.force_sum")),
+        wireName(recipe.string("precision.reduce")), body(section.getBody().front()),
+        found(findScopes(section, placement)) {}
 
   void run();
 
 private:
   /// Starts and waits for a collective over the values, directly one after the other; `make` builds the start.
-  ValueRange collective(OpBuilder &builder, ArrayRef<Gradient> gradients, TypeRange types, bool chained,
+  ValueRange collective(OpBuilder &builder, ArrayRef<Gradient> gradients, TypeRange types, bool chained, StringRef when,
                         llvm::function_ref<Operation *(Location)> make);
   void reduce(std::size_t unit, ArrayRef<Gradient> gradients, OpBuilder &builder);
+  void reduceShards(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder);
+  void reduceWhole(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder);
   spmd::ReleaseOp backwardRelease(StringRef unit);
+  RankedTensorType wireType(RankedTensorType type) const;
+  std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
+
+  /// Each value scaled, cast, or added up over repetitions; itself where there is nothing to do.
+  SmallVector<Value> scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when);
+  SmallVector<Value> castBack(OpBuilder &builder, ValueRange values, ArrayRef<Gradient> like, StringRef when);
+  SmallVector<Value> added(OpBuilder &builder, ValueRange values, StringRef when);
+  void finish(ArrayRef<Gradient> gradients, ValueRange values);
 
   spmd::SectionOp section;
   const Placement &placement;
+  bool forceSum;
+  std::string wireName;
   Block &body;
   SectionScopes found;
 };
 
 } // namespace
 
+/// The type in which a gradient crosses ranks: the recipe's, where the gradient is wider.
+RankedTensorType Reducer::wireType(RankedTensorType type) const {
+  Builder builder(type.getContext());
+  Type wire = llvm::StringSwitch<Type>(wireName)
+                  .Case("bf16", builder.getBF16Type())
+                  .Case("f16", builder.getF16Type())
+                  .Case("f64", builder.getF64Type())
+                  .Default(builder.getF32Type());
+  return wire.getIntOrFloatBitWidth() < type.getElementTypeBitWidth() ? spmd::withElementType(type, wire) : type;
+}
+
 ValueRange Reducer::collective(OpBuilder &builder, ArrayRef<Gradient> gradients, TypeRange types, bool chained,
-                               llvm::function_ref<Operation *(Location)> make) {
+                               StringRef when, llvm::function_ref<Operation *(Location)> make) {
   SmallVector<Location> locations;
   SmallVector<std::int64_t> ids;
   for (const Gradient &gradient : gradients) {
@@ -84,69 +198,184 @@ ValueRange Reducer::collective(OpBuilder &builder, ArrayRef<Gradient> gradients,
     wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
   for (Operation *op : {start, wait.getOperation()}) {
     setPhase(op, "backward");
-    if (section.getRepeat() > 1)
-      op->setAttr(spmd::whenName, builder.getStringAttr("last"));
+    setWhen(op, when);
   }
   return wait.getValues();
 }
 
-/// One reduce_scatter for what is sharded, completed over replicas; one all_reduce for what is whole.
-void Reducer::reduce(std::size_t unit, ArrayRef<Gradient> gradients, OpBuilder &builder) {
-  StringAttr name = spmd::UnitOp(placement.units()[unit]).getSymNameAttr();
-  Type token = spmd::TokenType::get(builder.getContext());
-  APFloat one(1.0);
-  auto allReduce = [&](ArrayRef<Gradient> of, ValueRange values, ArrayAttr axes) {
-    return collective(builder, of, values.getTypes(), false, [&](Location loc) -> Operation * {
-      return spmd::AllReduceStartOp::create(builder, loc, token, values, axes, "mean", one, name);
-    });
-  };
-  auto finish = [](ArrayRef<Gradient> of, ValueRange values) {
-    for (auto [gradient, value] : llvm::zip(of, values)) {
-      model::GradientOp op = gradient.op;
-      // The cut of the whole mean that spmd-partition has left is the shard itself.
-      for (Operation *user : llvm::make_early_inc_range(op.getMean().getUsers()))
-        if (isa<UnrealizedConversionCastOp>(user) && user->getResult(0).getType() == value.getType() &&
-            value.getType() != op.getMean().getType()) {
-          user->getResult(0).replaceAllUsesWith(value);
-          user->erase();
-        }
-      if (!op.getMean().use_empty())
-        op.getMean().replaceAllUsesWith(value);
-      op.erase();
-    }
-  };
-
-  SmallVector<Gradient> sharded, whole;
-  for (const Gradient &gradient : gradients)
-    (placement.dim(model::GradientOp(gradient.op).getParameter()) ? sharded : whole).push_back(gradient);
-  if (!sharded.empty()) {
-    SmallVector<Value> locals;
-    SmallVector<Attribute> shards;
-    SmallVector<Type> types;
-    for (const Gradient &gradient : sharded) {
-      locals.push_back(gradient.local);
-      types.push_back(gradient.shard);
-      shards.push_back(TypeAttr::get(gradient.shard));
-    }
-    ValueRange scattered = collective(builder, sharded, types, true, [&](Location loc) -> Operation * {
-      return spmd::ReduceScatterStartOp::create(builder, loc, token, locals, placement.shardAxes(), "mean", one,
-                                                builder.getArrayAttr(shards), name);
-    });
-    finish(sharded, allReduce(sharded, scattered, placement.replicateAxes()));
+SmallVector<Value> Reducer::scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when) {
+  SmallVector<Value> made(values);
+  for (Value &value : made) {
+    if (factor == 1)
+      break;
+    auto scale = model::ScaleOp::create(builder, value.getLoc(), value.getType(), value, builder.getF64FloatAttr(factor));
+    setPhase(scale, "backward");
+    setWhen(scale, when);
+    value = scale.getResult();
   }
-  if (!whole.empty()) {
-    SmallVector<Value> locals;
-    for (const Gradient &gradient : whole)
-      locals.push_back(gradient.local);
-    finish(whole, allReduce(whole, locals, placement.dataAxes()));
+  return made;
+}
+
+/// To the element types that the update reads.
+SmallVector<Value> Reducer::castBack(OpBuilder &builder, ValueRange values, ArrayRef<Gradient> like, StringRef when) {
+  SmallVector<Value> made(values);
+  for (auto [value, gradient] : llvm::zip(made, like)) {
+    Type element = gradient.shard.getElementType();
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType() == element)
+      continue;
+    auto castOp = model::CastOp::create(builder, value.getLoc(), spmd::withElementType(type, element), value);
+    setPhase(castOp, "backward");
+    setWhen(castOp, when);
+    value = castOp.getResult();
+  }
+  return made;
+}
+
+SmallVector<Value> Reducer::added(OpBuilder &builder, ValueRange values, StringRef when) {
+  SmallVector<Value> made(values);
+  for (Value &value : made) {
+    auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
+    setPhase(sum, "backward");
+    setWhen(sum, when);
+    value = sum.getSum();
+  }
+  return made;
+}
+
+void Reducer::finish(ArrayRef<Gradient> gradients, ValueRange values) {
+  for (auto [gradient, value] : llvm::zip(gradients, values)) {
+    model::GradientOp op = gradient.op;
+    // The last op that makes it is the one that gives the gradient.
+    if (Operation *maker = value.getDefiningOp(); maker && !isa<spmd::WaitOp>(maker)) {
+      for (Operation *before = maker; before; before = before->getOperand(0).getDefiningOp()) {
+        before->removeAttr(spmd::idsName);
+        if (isa<spmd::WaitOp>(before))
+          break;
+      }
+      if (Attribute ids = op->getAttr(spmd::idsName))
+        maker->setAttr(spmd::idsName, ids);
+    }
+    // The cut of the whole mean that spmd-partition has left is the shard itself.
+    for (Operation *user : llvm::make_early_inc_range(op.getMean().getUsers()))
+      if (isa<UnrealizedConversionCastOp>(user) && user->getResult(0).getType() == value.getType() &&
+          value.getType() != op.getMean().getType()) {
+        user->getResult(0).replaceAllUsesWith(value);
+        user->erase();
+      }
+    if (!op.getMean().use_empty())
+      op.getMean().replaceAllUsesWith(value);
+    op.erase();
   }
 }
 
+/// One reduce_scatter, completed over replicas.
+void Reducer::reduceShards(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder) {
+  Type token = spmd::TokenType::get(builder.getContext());
+  SmallVector<Value> values;
+  SmallVector<Attribute> shards;
+  SmallVector<Type> types;
+  for (const Gradient &gradient : gradients) {
+    values.push_back(gradient.local);
+    types.push_back(spmd::withElementType(gradient.shard, cast<RankedTensorType>(gradient.local.getType()).getElementType()));
+    shards.push_back(TypeAttr::get(types.back()));
+  }
+  std::int64_t scatters = ranksOf(placement.shardAxes()), reduces = ranksOf(placement.replicateAxes());
+  std::optional<double> divide;
+  if (auto number = unit.getDivideAttr())
+    divide = number.getValueAsDouble();
+  Arithmetic arithmetic = arithmeticOf(divide, forceSum, cast<RankedTensorType>(types.front()).getElementType(),
+                                       scatters, reduces);
+  // What is reduced over replicas later is added up in between.
+  bool between = course.within != course.across;
+  values = scaled(builder, values, arithmetic.before, course.within);
+  ValueRange scattered = collective(
+      builder, gradients, types, /*chained=*/!between, course.within, [&](Location loc) -> Operation * {
+        return spmd::ReduceScatterStartOp::create(builder, loc, token, values, placement.shardAxes(), arithmetic.scatter,
+                                                  APFloat(arithmetic.scatterScale), builder.getArrayAttr(shards),
+                                                  unit.getSymNameAttr());
+      });
+  values.assign(scattered.begin(), scattered.end());
+  if (between)
+    values = added(builder, values, course.within);
+  ValueRange reduced =
+      collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
+        return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.replicateAxes(), arithmetic.all,
+                                              APFloat(arithmetic.allScale), unit.getSymNameAttr());
+      });
+  values.assign(reduced.begin(), reduced.end());
+  values = scaled(builder, values, arithmetic.after, course.across);
+  values = castBack(builder, values, gradients, course.across);
+  if (course.addsShards && !between)
+    values = added(builder, values, course.across);
+  finish(gradients, values);
+}
+
+/// One all_reduce.
+void Reducer::reduceWhole(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder) {
+  Type token = spmd::TokenType::get(builder.getContext());
+  SmallVector<Value> values;
+  for (const Gradient &gradient : gradients)
+    values.push_back(gradient.local);
+  std::optional<double> divide;
+  if (auto number = unit.getDivideAttr())
+    divide = number.getValueAsDouble();
+  Arithmetic arithmetic =
+      arithmeticOf(divide, forceSum, cast<RankedTensorType>(values.front().getType()).getElementType(), 1,
+                   ranksOf(placement.dataAxes()));
+  values = scaled(builder, values, arithmetic.before, course.across);
+  SmallVector<Type> types(ValueRange(values).getTypes());
+  ValueRange reduced =
+      collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
+        return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.dataAxes(), arithmetic.all,
+                                              APFloat(arithmetic.allScale), unit.getSymNameAttr());
+      });
+  values.assign(reduced.begin(), reduced.end());
+  values = scaled(builder, values, arithmetic.after, course.across);
+  values = castBack(builder, values, gradients, course.across);
+  if (course.addsShards)
+    values = added(builder, values, course.across);
+  finish(gradients, values);
+}
+
+void Reducer::reduce(std::size_t index, ArrayRef<Gradient> gradients, OpBuilder &builder) {
+  spmd::UnitOp unit = placement.units()[index];
+  Course course = courseOf(unit, section.getRepeat());
+  // With one rank in the shard axis there is nothing to reduce but over replicas.
+  bool scatters = ranksOf(placement.shardAxes()) > 1;
+  SmallVector<Gradient> sharded, whole;
+  for (Gradient gradient : gradients) {
+    bool isSharded = placement.dim(model::GradientOp(gradient.op).getParameter()).has_value();
+    auto type = cast<RankedTensorType>(gradient.local.getType());
+    if (RankedTensorType wire = wireType(type); wire != type) {
+      OpBuilder behind(gradient.op);
+      auto cast = model::CastOp::create(behind, gradient.local.getLoc(), wire, gradient.local);
+      setPhase(cast, "backward");
+      gradient.local = cast.getResult();
+    }
+    // Only the last repetition reduces over replicas what no shard has reduced: it is added up here.
+    bool addsLocals = course.addsLocals || (course.within != course.across && (!isSharded || !scatters));
+    if (addsLocals && section.getRepeat() > 1)
+      gradient.local = accumulated(gradient.local, section, course.starts);
+    (isSharded ? sharded : whole).push_back(gradient);
+  }
+  Course late = course;
+  if (course.within != course.across) {
+    late.within = course.across;
+    late.addsShards = false;
+  }
+  if (!sharded.empty())
+    reduceShards(unit, scatters ? course : late, sharded, builder);
+  if (!whole.empty())
+    reduceWhole(unit, late, whole, builder);
+}
+
 spmd::ReleaseOp Reducer::backwardRelease(StringRef unit) {
+  spmd::ReleaseOp last;
   for (auto release : body.getOps<spmd::ReleaseOp>())
     if (spmd::unitOf(release) == unit && isBackward(release))
-      return release;
-  return nullptr;
+      last = release;
+  return last;
 }
 
 void Reducer::run() {
@@ -159,15 +388,11 @@ void Reducer::run() {
     ofUnit[placement.unitOf(gradient.getParameter())].push_back(
         {gradient, gradient.getLocal(), placement.local(gradient.getParameter(), type)});
   }
-  std::vector<UnitEvent> events = placeUnitEvents(found.scopes, found.units);
-  for (auto &gradients : ofUnit) {
+  for (auto &gradients : ofUnit)
     llvm::stable_sort(gradients, [&](const Gradient &a, const Gradient &b) {
       return order[model::GradientOp(a.op).getParameter()] < order[model::GradientOp(b.op).getParameter()];
     });
-    for (Gradient &gradient : gradients)
-      gradient.local = accumulated(gradient.local, section);
-  }
-  for (const UnitEvent &event : events) {
+  for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
     if (event.kind != UnitEvent::Kind::reduce)
       continue;
     OpBuilder builder(found.at(event.position, body));
@@ -207,11 +432,12 @@ LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement)
 struct InsertReductions : sluice::impl::InsertReductionsBase<InsertReductions> {
   void runOnOperation() override {
     Placement placement(getOperation());
+    RecipeView recipe(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>()) {
         Block &body = section.getBody().front();
         if (!body.getOps<model::GradientOp>().empty())
-          Reducer(section, placement).run();
+          Reducer(section, placement, recipe).run();
         for (auto mean : llvm::make_early_inc_range(body.getOps<model::StepMeanOp>()))
           if (failed(reduceStepMean(mean, placement)))
             return signalPassFailure();

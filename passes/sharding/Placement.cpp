@@ -33,6 +33,15 @@ RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) c
   return spmd::shardType(whole, *split, shardAxes(), spmd::groupSize(meshOp, shardAxes()));
 }
 
-ArrayAttr Placement::axes(ArrayRef<StringRef> names) const {
-  return Builder(meshOp->getContext()).getStrArrayAttr(names);
+ArrayAttr Placement::axes(bool replicate, bool shard) const {
+  SmallVector<Attribute> found;
+  for (Attribute axis : mesh().getAxes()) {
+    StringRef name = cast<StringAttr>(axis).getValue();
+    if (replicate && name == "replicate")
+      found.push_back(axis);
+    // The axis may be in parts, where units keep pieces over some of its ranks.
+    if (shard && (name == "shard" || name.starts_with("shard.")))
+      found.push_back(axis);
+  }
+  return ArrayAttr::get(meshOp->getContext(), found);
 }

@@ -27,13 +27,13 @@ public:
   /// The type that one rank holds of a tensor laid out as the parameter.
   mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
   spmd::MeshOp mesh() const { return meshOp; }
-  /// `["shard"]`, `["replicate"]`, `["replicate", "shard"]`.
-  mlir::ArrayAttr shardAxes() const { return axes({"shard"}); }
-  mlir::ArrayAttr replicateAxes() const { return axes({"replicate"}); }
-  mlir::ArrayAttr dataAxes() const { return axes({"replicate", "shard"}); }
+  /// `["shard"]` (or its parts), `["replicate"]`, and both.
+  mlir::ArrayAttr shardAxes() const { return axes(false, true); }
+  mlir::ArrayAttr replicateAxes() const { return axes(true, false); }
+  mlir::ArrayAttr dataAxes() const { return axes(true, true); }
 
 private:
-  mlir::ArrayAttr axes(llvm::ArrayRef<llvm::StringRef> names) const;
+  mlir::ArrayAttr axes(bool replicate, bool shard) const;
 
   spmd::MeshOp meshOp;
   llvm::SmallVector<model::ParameterOp> list;

@@ -3,11 +3,19 @@
 #include "passes/sharding/Scopes.h"
 
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Units.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace sluice;
 
 bool sluice::isBackward(Operation *op) { return spmd::phaseOf(op) == "backward"; }
+
+std::int64_t sluice::passOf(Operation *op) {
+  auto pass = op->getAttrOfType<IntegerAttr>(spmd::passName);
+  return pass ? pass.getInt() : 0;
+}
 
 Operation *SectionScopes::at(std::int64_t position, Block &block) const {
   return position < static_cast<std::int64_t>(ops.size()) ? ops[position] : block.getTerminator();
@@ -27,6 +35,9 @@ struct Span {
   bool empty() const { return begin < 0; }
 };
 
+/// Spans of one unit: by direction and pass.
+using Spans = std::map<std::pair<bool, std::int64_t>, Span>;
+
 } // namespace
 
 SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &placement) {
@@ -34,21 +45,31 @@ SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &place
   for (Operation &op : section.getBody().front().without_terminator())
     found.ops.push_back(&op);
 
-  llvm::StringMap<std::size_t> unitNamed;
   for (spmd::UnitOp unit : placement.units()) {
-    unitNamed.insert({unit.getSymName(), found.units.size()});
     UnitBehaviour behaviour;
     behaviour.root = unit.getSymName() == spmd::rootUnit;
     behaviour.gathers = behaviour.reduces = false;
     behaviour.reshardAfterForward = unit.getReshardAfterForward();
+    behaviour.keepsPiece = unit.getPiece().has_value();
+    behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
+    behaviour.skipsBackward = unit.getSkipBackward();
+    behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
     found.units.push_back(behaviour);
   }
 
-  // [unit][backward]
-  std::vector<std::array<Span, 2>> spans(found.units.size());
+  spmd::UnitBlocks blocks(section->getParentOfType<ModuleOp>());
+  std::vector<Spans> spans(found.units.size());
+  found.readInBackward.assign(found.units.size(), nullptr);
   // Values that are a parameter's memory: reads, and views of reads.
-  llvm::DenseMap<Value, std::size_t> ofUnit;
-  std::int64_t forwardEnd = 0, firstBackward = -1;
+  struct Memory {
+    std::size_t unit;
+    bool sharded;
+  };
+  llvm::DenseMap<Value, Memory> ofUnit;
+  std::int64_t firstBackward = -1, passes = 1;
+  // By pass, what runs forward.
+  std::map<std::int64_t, Span> forwards;
+  std::map<std::int64_t, std::int64_t> forwardEnds;
   for (auto [index, op] : llvm::enumerate(found.ops)) {
     auto position = static_cast<std::int64_t>(index);
     bool backward = isBackward(op);
@@ -57,49 +78,62 @@ SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &place
       if (read->use_empty())
         continue;
       std::size_t unit = placement.unitOf(read.getParameter());
-      ofUnit[read.getValue()] = unit;
-      found.units[unit].gathers |= placement.dim(read.getParameter()).has_value();
+      bool sharded = placement.dim(read.getParameter()).has_value();
+      ofUnit[read.getValue()] = {unit, sharded};
+      found.units[unit].gathers |= sharded;
       continue;
     }
+    std::int64_t pass = passOf(op);
+    passes = std::max(passes, pass + 1);
     if (spmd::phaseOf(op) == "forward")
-      forwardEnd = position + 1;
+      forwardEnds[pass] = position + 1;
+    if (!backward)
+      forwards[pass].cover(position);
     if (backward && firstBackward < 0)
       firstBackward = position;
-    if (auto block = unitNamed.find(spmd::outermostBlock(spmd::blockOf(op))); block != unitNamed.end())
-      if (!found.units[block->second].root)
-        spans[block->second][backward].cover(position);
+    for (unsigned unit : blocks.around(spmd::blockOf(op)))
+      spans[unit][{backward, pass}].cover(position);
     if (auto gradient = dyn_cast<model::GradientOp>(op)) {
       std::size_t unit = placement.unitOf(gradient.getParameter());
-      spans[unit][true].cover(position);
+      spans[unit][{true, pass}].cover(position);
       found.units[unit].reduces = true;
     }
     for (OpOperand &operand : op->getOpOperands()) {
       auto reader = ofUnit.find(operand.get());
       if (reader == ofUnit.end())
         continue;
-      spans[reader->second][backward].cover(position);
-      if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op))
+      Memory memory = reader->second;
+      spans[memory.unit][{backward, pass}].cover(position);
+      bool isView = operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op);
+      if (backward && !isView && memory.sharded && !found.readInBackward[memory.unit])
+        found.readInBackward[memory.unit] = op;
+      if (isView)
         for (Value view : op->getResults())
-          ofUnit[view] = reader->second;
+          ofUnit[view] = memory;
     }
   }
 
   auto end = static_cast<std::int64_t>(found.ops.size());
   for (auto [unit, behaviour] : llvm::enumerate(found.units)) {
-    auto &[forward, backward] = spans[unit];
     if (behaviour.root) {
-      // Nothing is gathered for a root that nobody reads, but it still is what prefetches the first unit.
-      forward.begin = 0;
-      forward.end = firstBackward < 0 ? end : std::max(forward.end, forwardEnd);
-      if (firstBackward >= 0) {
-        backward.begin = firstBackward;
-        backward.end = end;
+      // Nothing is gathered for a root that nobody reads, but it still is what prefetches the first unit. Its gradients
+      // are complete at the end alone: one backward scope for all passes.
+      for (std::int64_t pass = 0; pass < passes; ++pass) {
+        const Span &forward = spans[unit][{false, pass}];
+        std::int64_t from = pass == 0 ? 0 : forwards[pass].begin;
+        std::int64_t to = firstBackward < 0 ? end : std::max(forward.end, forwardEnds[pass]);
+        if (pass + 1 < passes)
+          to = std::min(to, std::max(forward.end, forwards[pass + 1].begin));
+        if (from >= 0)
+          found.scopes.push_back({unit, false, from, to, pass});
       }
+      if (firstBackward >= 0)
+        found.scopes.push_back({unit, true, firstBackward, end});
+      continue;
     }
-    if (!forward.empty())
-      found.scopes.push_back({unit, false, forward.begin, forward.end});
-    if (!backward.empty())
-      found.scopes.push_back({unit, true, backward.begin, backward.end});
+    for (const auto &[key, span] : spans[unit])
+      if (!span.empty())
+        found.scopes.push_back({unit, key.first, span.begin, span.end, key.second});
   }
   return found;
 }

@@ -1,9 +1,9 @@
 //===- Scopes.h - where units are used in a section ---------------------------------------===//
 //
-// A unit's scope in one direction runs from the first to the last op of its block, and of what else reads its
+// A unit's scope in one direction and pass runs from the first to the last op of its blocks, and of what else reads its
 // parameters (views of them included) or makes its gradients. The root's forward scope runs from the start of the
-// section to the last op of the phase `forward`; its backward scope from the first op of the phase `backward` to the
-// end of the section.
+// section to the last op of the phase `forward`, one for each pass; its backward scope from the first op of the phase
+// `backward` to the end of the section.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_SCOPES_H
@@ -16,12 +16,16 @@ namespace sluice {
 
 /// True for ops of the backward phase; the loss counts as forward.
 bool isBackward(mlir::Operation *op);
+/// Which time the model runs the op's block, from 0.
+std::int64_t passOf(mlir::Operation *op);
 
 struct SectionScopes {
   /// The section's ops; scopes and events count positions in it.
   llvm::SmallVector<mlir::Operation *> ops;
   std::vector<UnitScope> scopes;
   std::vector<UnitBehaviour> units;
+  /// For each unit, an op of the backward that reads its sharded parameters; null for none.
+  std::vector<mlir::Operation *> readInBackward;
   /// The op that stands at a position; the terminator behind the last.
   mlir::Operation *at(std::int64_t position, mlir::Block &block) const;
 };

@@ -10,46 +10,118 @@ namespace {
 
 using Kind = UnitEvent::Kind;
 
-bool has(const std::vector<UnitScope> &scopes, std::size_t unit, bool backward) {
-  return std::any_of(scopes.begin(), scopes.end(),
-                     [&](const UnitScope &scope) { return scope.unit == unit && scope.backward == backward; });
+/// What happens where a scope begins and ends.
+struct ScopePlan {
+  /// Gathered where it begins; from the piece.
+  bool gathers = false, fromPiece = false;
+  bool held = false;
+  bool releases = false, keeps = false, reduces = false;
+  bool gathersOnce = false, releasesOnce = false;
+  std::int64_t release = 0;
+};
+
+/// Follows one unit through its scopes, given in order of the program.
+void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, const std::vector<std::size_t> &own,
+              std::int64_t backwardBegin, std::vector<ScopePlan> &plans) {
+  bool held = false, piece = false;
+  bool across = unit.keepsAfterBackward && !unit.reshardAfterForward && !unit.reshardBeforeBackward;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const UnitScope &scope = scopes[own[k]];
+    ScopePlan &plan = plans[own[k]];
+    bool isLast = k + 1 == own.size();
+    plan.release = scope.end;
+    plan.held = held;
+    if (unit.gathers && !held && !(scope.backward && unit.skipsBackward)) {
+      plan.gathers = held = true;
+      plan.fromPiece = piece;
+      plan.gathersOnce = across;
+    }
+    // Reduced where the last of its gradients is there.
+    plan.reduces = unit.reduces && scope.backward && (isLast || !scopes[own[k + 1]].backward);
+    if (!held)
+      continue;
+    bool toBackward = !isLast && scopes[own[k + 1]].backward;
+    if (isLast) {
+      plan.releases = true;
+    } else if (scope.backward) {
+      plan.releases = !across;
+    } else if (unit.reshardAfterForward) {
+      plan.releases = true;
+      plan.keeps = piece = unit.keepsPiece && !(toBackward && unit.skipsBackward);
+    } else if (toBackward && unit.reshardBeforeBackward) {
+      plan.releases = true;
+      plan.release = std::max(scope.end, backwardBegin);
+    }
+    if (plan.releases) {
+      plan.releasesOnce = across && isLast;
+      held = false;
+    }
+  }
 }
 
 } // namespace
 
 std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units) {
   // Begins and ends apart, each in its order; ends go first where both stand before one op. The root begins before and
-  // ends behind the others.
-  std::vector<UnitScope> begins = scopes, ends = scopes;
-  std::stable_sort(begins.begin(), begins.end(), [&](const UnitScope &a, const UnitScope &b) {
-    return a.begin != b.begin ? a.begin < b.begin : units[a.unit].root && !units[b.unit].root;
+  // ends behind the others, and a scope around another before and behind it.
+  std::vector<std::size_t> begins(scopes.size()), ends;
+  for (std::size_t i = 0; i < scopes.size(); ++i)
+    begins[i] = i;
+  std::stable_sort(begins.begin(), begins.end(), [&](std::size_t a, std::size_t b) {
+    const UnitScope &x = scopes[a], &y = scopes[b];
+    if (x.begin != y.begin)
+      return x.begin < y.begin;
+    if (units[x.unit].root != units[y.unit].root)
+      return units[x.unit].root;
+    return x.end > y.end;
   });
-  std::stable_sort(ends.begin(), ends.end(), [&](const UnitScope &a, const UnitScope &b) {
-    return a.end != b.end ? a.end < b.end : !units[a.unit].root && units[b.unit].root;
+  std::vector<std::vector<std::size_t>> own(units.size());
+  std::int64_t backwardBegin = 0;
+  bool backward = false;
+  for (std::size_t i : begins) {
+    own[scopes[i].unit].push_back(i);
+    if (scopes[i].backward && !backward) {
+      backwardBegin = scopes[i].begin;
+      backward = true;
+    }
+  }
+  std::vector<ScopePlan> plans(scopes.size());
+  for (std::size_t unit = 0; unit < units.size(); ++unit)
+    planUnit(units[unit], scopes, own[unit], backwardBegin, plans);
+  // The end of a scope is where its unit is released; gradients are reduced behind that.
+  auto endOf = [&](std::size_t i) { return std::max(scopes[i].end, plans[i].release); };
+  ends = begins;
+  std::reverse(ends.begin(), ends.end());
+  std::stable_sort(ends.begin(), ends.end(), [&](std::size_t a, std::size_t b) {
+    if (endOf(a) != endOf(b))
+      return endOf(a) < endOf(b);
+    return !units[scopes[a].unit].root && units[scopes[b].unit].root;
   });
 
   std::vector<UnitEvent> events;
-  auto begin = [&](const UnitScope &scope) {
-    const UnitBehaviour &unit = units[scope.unit];
-    bool kept = scope.backward && has(scopes, scope.unit, false) && !unit.reshardAfterForward;
-    if (unit.gathers && !kept)
-      events.push_back({Kind::gather, scope.unit, scope.backward, scope.begin});
-    events.push_back({Kind::enter, scope.unit, scope.backward, scope.begin});
+  auto begin = [&](std::size_t i) {
+    const UnitScope &scope = scopes[i];
+    const ScopePlan &plan = plans[i];
+    if (plan.gathers)
+      events.push_back({Kind::gather, scope.unit, scope.backward, scope.begin, i, plan.fromPiece, plan.gathersOnce});
+    events.push_back({Kind::enter, scope.unit, scope.backward, scope.begin, i, plan.held, false});
   };
-  auto end = [&](const UnitScope &scope) {
-    const UnitBehaviour &unit = units[scope.unit];
-    bool reshards = scope.backward || unit.reshardAfterForward || !has(scopes, scope.unit, true);
-    if (unit.gathers && reshards)
-      events.push_back({Kind::release, scope.unit, scope.backward, scope.end});
-    if (unit.reduces && scope.backward)
-      events.push_back({Kind::reduce, scope.unit, true, scope.end});
+  auto end = [&](std::size_t i) {
+    const UnitScope &scope = scopes[i];
+    const ScopePlan &plan = plans[i];
+    if (plan.keeps)
+      events.push_back({Kind::keep, scope.unit, scope.backward, endOf(i), i, false, false});
+    if (plan.releases)
+      events.push_back({Kind::release, scope.unit, scope.backward, endOf(i), i, false, plan.releasesOnce});
+    if (plan.reduces)
+      events.push_back({Kind::reduce, scope.unit, true, endOf(i), i, false, false});
   };
 
   std::size_t next = 0;
-  for (const UnitScope &scope : begins) {
-    while (next < ends.size() && ends[next].end <= scope.begin)
+  for (std::size_t i : begins) {
+    while (next < ends.size() && endOf(ends[next]) <= scopes[i].begin)
       end(ends[next++]);
-    begin(scope);
+    begin(i);
   }
   while (next < ends.size())
     end(ends[next++]);
@@ -58,9 +130,29 @@ std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, con
 
 std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, PrefetchDistance distance) {
   std::vector<std::size_t> issue(entries.size());
+  // A unit exists once: it is not gathered again before the scope that holds it is left.
+  auto isHeldBetween = [&](std::size_t from, std::size_t to) {
+    for (std::size_t k = from; k < to; ++k)
+      if (!entries[to].unit.empty() && entries[k].unit == entries[to].unit)
+        return true;
+    return false;
+  };
   for (std::size_t i = 0; i < entries.size(); ++i)
     issue[i] = i;
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto &table = entries[i].backward ? distance.backwardTable : distance.forwardTable;
+    if (table) {
+      for (const auto &[unit, targets] : *table)
+        for (const std::string &target : unit == entries[i].unit ? targets : std::vector<std::string>())
+          for (std::size_t j = i + 1; j < entries.size(); ++j)
+            if (entries[j].backward == entries[i].backward && entries[j].unit == target && entries[j].gathers) {
+              // The next gather of that unit, unless it is issued already.
+              if (issue[j] == j && !isHeldBetween(i, j))
+                issue[j] = i;
+              break;
+            }
+      continue;
+    }
     std::int64_t left = entries[i].backward ? distance.backward : distance.forward;
     if (entries[i].backward && entries[i].root)
       left = std::min<std::int64_t>(left, 1);
@@ -68,7 +160,7 @@ std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, Pre
       if (entries[j].backward != entries[i].backward)
         continue;
       --left;
-      if (entries[j].gathers && issue[j] == j)
+      if (entries[j].gathers && issue[j] == j && !isHeldBetween(i, j))
         issue[j] = i;
     }
   }
@@ -84,7 +176,7 @@ std::vector<UnitEvent> prefetch(const std::vector<UnitEvent> &events, const std:
     if (events[i].kind != Kind::enter)
       continue;
     bool gathered = i > 0 && events[i - 1].kind == Kind::gather && events[i - 1].unit == events[i].unit;
-    entries.push_back({events[i].backward, units[events[i].unit].root, gathered});
+    entries.push_back({events[i].backward, units[events[i].unit].root, gathered, std::to_string(events[i].unit)});
     enters.push_back(i);
     gathers.push_back(gathered ? i - 1 : events.size());
   }

@@ -3,46 +3,247 @@
 #include "passes/solver/UnitPlan.h"
 
 #include <algorithm>
+#include <map>
 
 namespace sluice {
 
 namespace {
 
-/// The block that a parameter belongs to; empty for the root.
-std::string blockOf(const UnitParameter &parameter, const std::vector<std::string> &blocks) {
-  if (!parameter.blocks.empty()) {
-    const std::string &first = parameter.blocks.front();
-    bool same = std::all_of(parameter.blocks.begin(), parameter.blocks.end(),
-                            [&](const std::string &block) { return block == first; });
-    return same ? first : std::string();
-  }
-  // The longest of the names, so that "h.1" does not take what is "h.1.x"'s.
-  std::string best;
-  for (const std::string &block : blocks)
-    if (parameter.name.size() > block.size() && parameter.name.compare(0, block.size(), block) == 0 &&
-        parameter.name[block.size()] == '.' && block.size() > best.size())
-      best = block;
-  return best;
+std::string outermost(const std::string &path) { return path.substr(0, path.find('/')); }
+
+bool isInside(const std::string &path, const std::string &block) {
+  return path == block || (path.size() > block.size() && path.compare(0, block.size(), block) == 0 &&
+                           path[block.size()] == '/');
 }
+
+/// Names that a block goes by: its path, the path with dots, and its own name.
+std::vector<std::string> namesOf(const std::string &path) {
+  std::string dotted = path;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  return {path, dotted, path.substr(path.rfind('/') + 1)};
+}
+
+bool beginsWithBlock(const std::string &parameter, const std::string &block) {
+  return parameter.size() > block.size() && parameter.compare(0, block.size(), block) == 0 &&
+         parameter[block.size()] == '.';
+}
+
+class Planner {
+public:
+  Planner(const std::vector<UnitParameter> &parameters, const std::vector<std::string> &blocks,
+          const std::vector<std::size_t> &firstOps, const UnitRequest &request)
+      : parameters(parameters), blocks(blocks), firstOps(firstOps), request(request) {}
+
+  UnitPlan run() {
+    owners.assign(parameters.size(), "");
+    switch (request.kind) {
+    case UnitRequest::Kind::root:
+      break;
+    case UnitRequest::Kind::blocks:
+      byBlocks();
+      break;
+    case UnitRequest::Kind::bytes:
+      byBytes();
+      break;
+    case UnitRequest::Kind::table:
+      byTable();
+      break;
+    }
+    return finish();
+  }
+
+private:
+  struct Unit {
+    std::vector<std::string> blocks;
+    std::size_t first = ~std::size_t(0);
+    std::size_t order = 0;
+  };
+
+  Unit &unit(const std::string &name) {
+    auto [it, isNew] = units.try_emplace(name);
+    if (isNew)
+      it->second.order = units.size();
+    return it->second;
+  }
+
+  void own(std::size_t parameter, const std::string &name) {
+    owners[parameter] = name;
+    if (!name.empty())
+      unit(name).first = std::min(unit(name).first, parameters[parameter].firstUse);
+  }
+
+  void holdBlock(const std::string &name, std::size_t block) {
+    unit(name).blocks.push_back(blocks[block]);
+    unit(name).first = std::min(unit(name).first, firstOps[block]);
+  }
+
+  void byBlocks() {
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      const UnitParameter &parameter = parameters[p];
+      std::string block;
+      if (!parameter.uses.empty()) {
+        block = outermost(parameter.uses.front());
+        for (const std::string &use : parameter.uses)
+          if (outermost(use) != block)
+            block.clear();
+      } else {
+        // The longest of the names, so that "h.1" does not take what is "h.1.x"'s.
+        for (const std::string &other : blocks)
+          if (other.find('/') == std::string::npos && beginsWithBlock(parameter.name, other) &&
+              other.size() > block.size())
+            block = other;
+      }
+      if (std::find(blocks.begin(), blocks.end(), block) != blocks.end())
+        own(p, block);
+    }
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      if (units.count(blocks[b]))
+        holdBlock(blocks[b], b);
+  }
+
+  void byBytes() {
+    std::vector<std::size_t> order(parameters.size());
+    for (std::size_t p = 0; p < order.size(); ++p)
+      order[p] = p;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return parameters[a].firstUse < parameters[b].firstUse; });
+    std::uint64_t held = 0;
+    std::size_t count = 0;
+    for (std::size_t p : order) {
+      // What is used in several places would be held from the first to the last: the root's.
+      const auto &uses = parameters[p].uses;
+      if (uses.empty() || std::any_of(uses.begin(), uses.end(), [&](const std::string &use) {
+            return outermost(use) != outermost(uses.front());
+          }))
+        continue;
+      if (count == 0 || held + parameters[p].bytes > request.bytes) {
+        ++count;
+        held = 0;
+      }
+      held += parameters[p].bytes;
+      own(p, "unit." + std::to_string(count - 1));
+    }
+  }
+
+  bool matches(const std::string &glob, const std::vector<std::string> &names) const {
+    return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return request.matches(glob, name); });
+  }
+
+  /// The unit whose list names one of `names`, an exact one before a glob; empty for none. Two are an error.
+  std::string named(const std::vector<std::string> &names, const std::string &what) {
+    for (bool exact : {true, false}) {
+      std::string found;
+      for (const auto &[name, globs] : request.table)
+        for (const std::string &glob : globs) {
+          bool isExact = std::find(names.begin(), names.end(), glob) != names.end();
+          if (exact ? !isExact : !matches(glob, names))
+            continue;
+          if (!found.empty() && found != name && error.empty())
+            error = "unit of " + what + ", expected one but got '" + found + "' and '" + name + "'";
+          found = name;
+        }
+      if (!found.empty())
+        return found;
+    }
+    return "";
+  }
+
+  void byTable() {
+    std::map<std::string, std::string> ofBlock;
+    for (const auto &[name, globs] : request.table) {
+      if (name != "root")
+        unit(name);
+      for (const std::string &glob : globs) {
+        bool used = std::any_of(parameters.begin(), parameters.end(), [&](const UnitParameter &parameter) {
+          return request.matches(glob, parameter.name) || matches(glob, parameter.aliases);
+        });
+        used = used || std::any_of(blocks.begin(), blocks.end(),
+                                   [&](const std::string &block) { return matches(glob, namesOf(block)); });
+        if (!used && error.empty())
+          error = "glob of unit '" + name + "', expected one that matches a block or parameter but got '" + glob + "'";
+      }
+    }
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      if (std::string name = named(namesOf(blocks[b]), "block '" + blocks[b] + "'"); !name.empty()) {
+        ofBlock[blocks[b]] = name;
+        if (name != "root")
+          holdBlock(name, b);
+      }
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      const UnitParameter &parameter = parameters[p];
+      std::vector<std::string> names = {parameter.name};
+      names.insert(names.end(), parameter.aliases.begin(), parameter.aliases.end());
+      std::string name = named(names, "parameter '" + parameter.name + "'");
+      if (name.empty())
+        name = byUses(parameter, ofBlock);
+      own(p, name == "root" ? "" : name);
+    }
+  }
+
+  /// The unit of the innermost block that the table names around all uses.
+  std::string byUses(const UnitParameter &parameter, const std::map<std::string, std::string> &ofBlock) {
+    std::vector<std::string> found;
+    for (const std::string &use : parameter.uses) {
+      std::string best, unit;
+      for (const auto &[block, name] : ofBlock)
+        if (isInside(use, block) && block.size() >= best.size())
+          best = block, unit = name;
+      if (std::find(found.begin(), found.end(), unit) == found.end())
+        found.push_back(unit);
+    }
+    if (parameter.uses.empty()) {
+      std::string best, unit;
+      for (const auto &[block, name] : ofBlock)
+        for (const std::string &own : namesOf(block))
+          if (beginsWithBlock(parameter.name, own) && own.size() > best.size())
+            best = own, unit = name;
+      return unit;
+    }
+    if (found.size() == 1)
+      return found.front();
+    // Shared with the root, which is around all: the root's. Shared between others: nobody's.
+    if (std::find(found.begin(), found.end(), "") == found.end() && error.empty())
+      error = "unit of parameter '" + parameter.name + "', which is used in several units, expected one that names it " +
+              "but got '" + found[0] + "' and '" + found[1] + "'";
+    return "";
+  }
+
+  UnitPlan finish() {
+    UnitPlan plan;
+    plan.error = error;
+    plan.units.push_back("root");
+    plan.blocks.push_back({});
+    std::vector<std::pair<std::string, const Unit *>> order;
+    for (const auto &[name, made] : units)
+      order.push_back({name, &made});
+    std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
+      return a.second->first != b.second->first ? a.second->first < b.second->first : a.second->order < b.second->order;
+    });
+    std::map<std::string, std::size_t> index;
+    for (const auto &[name, made] : order) {
+      index[name] = plan.units.size();
+      plan.units.push_back(name);
+      plan.blocks.push_back(made->blocks);
+    }
+    for (const std::string &owner : owners)
+      plan.unitOf.push_back(owner.empty() ? 0 : index[owner]);
+    return plan;
+  }
+
+  const std::vector<UnitParameter> &parameters;
+  const std::vector<std::string> &blocks;
+  const std::vector<std::size_t> &firstOps;
+  const UnitRequest &request;
+  std::vector<std::string> owners;
+  std::map<std::string, Unit> units;
+  std::string error;
+};
 
 } // namespace
 
-UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vector<std::string> &blocks, bool byBlock) {
-  std::vector<std::string> owners;
-  for (const UnitParameter &parameter : parameters)
-    owners.push_back(byBlock ? blockOf(parameter, blocks) : std::string());
-
-  UnitPlan plan;
-  plan.units.push_back("root");
-  for (const std::string &block : blocks)
-    if (!block.empty() && std::find(owners.begin(), owners.end(), block) != owners.end())
-      plan.units.push_back(block);
-  for (const std::string &owner : owners) {
-    auto unit = owner.empty() ? plan.units.begin() : std::find(plan.units.begin(), plan.units.end(), owner);
-    // A use in a block that is not among the blocks: nobody's, so the root's.
-    plan.unitOf.push_back(unit == plan.units.end() ? 0 : static_cast<std::size_t>(unit - plan.units.begin()));
-  }
-  return plan;
+UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vector<std::string> &blocks,
+                   const std::vector<std::size_t> &firstOps, const UnitRequest &request) {
+  return Planner(parameters, blocks, firstOps, request).run();
 }
 
 } // namespace sluice

@@ -197,8 +197,14 @@ std::string unitEvent(const plan::PlanT &plan, const plan::InstructionT &instruc
 
 nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
   Json mesh = Json::array(), arenas = Json::array(), events = Json::array(), collectives = Json::array();
-  for (const auto &axis : plan.mesh)
-    mesh.push_back({{"axis", axis->name}, {"size", axis->size}});
+  for (const auto &axis : plan.mesh) {
+    // Parts of an axis are one axis to whoever asks.
+    const std::string name(axisBase(axis->name));
+    if (name != axis->name && !mesh.empty() && mesh.back()["axis"] == name)
+      mesh.back()["size"] = mesh.back()["size"].get<std::uint64_t>() * axis->size;
+    else
+      mesh.push_back({{"axis", name}, {"size", axis->size}});
+  }
   for (const auto &arena : plan.arenas)
     arenas.push_back({{"space", plan::EnumNameSpace(arena->space)},
                       {"bytes", arena->bytes},

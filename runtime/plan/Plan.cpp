@@ -60,10 +60,35 @@ std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::
   return members;
 }
 
+std::string_view axisBase(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() ||
+      name.find_first_not_of("0123456789", dot + 1) != std::string_view::npos)
+    return name;
+  return name.substr(0, dot);
+}
+
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes) {
   std::string name;
-  for (std::uint32_t axis : axes)
-    name += (name.empty() ? "" : "*") + (axis < plan.mesh.size() ? plan.mesh[axis]->name : "?");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::string next = "?";
+    if (axes[i] < plan.mesh.size()) {
+      next = plan.mesh[axes[i]]->name;
+      // The parts of an axis stand beside each other.
+      const std::string base(axisBase(next));
+      std::size_t parts = 0;
+      for (const auto &axis : plan.mesh)
+        parts += base != next && axisBase(axis->name) == base;
+      bool isWhole = parts > 0 && i + parts <= axes.size();
+      for (std::size_t p = 0; isWhole && p < parts; ++p)
+        isWhole = axes[i + p] < plan.mesh.size() && axisBase(plan.mesh[axes[i + p]]->name) == base;
+      if (isWhole) {
+        next = base;
+        i += parts - 1;
+      }
+    }
+    name += (name.empty() ? "" : "*") + next;
+  }
   return name;
 }
 

@@ -41,7 +41,11 @@ std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::
 /// World ranks of the group of `rank` along `axes`, in the order of coordinateAlong.
 std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
 
-/// Names of axes joined by '*', as "replicate*shard"; '?' for one that does not exist.
+/// The axis that one of the mesh is a part of: "shard" of "shard.1"; itself where it is no part.
+std::string_view axisBase(std::string_view name);
+
+/// Names of axes joined by '*', as "replicate*shard"; all parts of an axis are named as the axis; '?' for one that does
+/// not exist.
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
 
 /// clamp(total - coordinate * chunk, 0, chunk).

@@ -6,7 +6,7 @@ namespace sluice {
 std::vector<std::uint32_t> dataAxes(const plan::PlanT &plan) {
   std::vector<std::uint32_t> axes;
   for (std::uint32_t i = 0; i < plan.mesh.size(); ++i)
-    if (plan.mesh[i]->name == "replicate" || plan.mesh[i]->name == "shard")
+    if (const std::string_view axis = axisBase(plan.mesh[i]->name); axis == "replicate" || axis == "shard")
       axes.push_back(i);
   return axes;
 }

@@ -1,6 +1,8 @@
 //===- Instruction.cpp - verifiers of instructions ------------------------------------===//
 #include "dialect/plan/Plan.h"
 
+#include "dialect/rules/When.h"
+
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
@@ -63,8 +65,9 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
     if (!tables.lookupNearestSymbolFrom<StreamOp>(op, stream))
       return op->emitOpError("stream, there is no stream '") << stream.getValue() << "'";
   if (auto when = op->getAttrOfType<StringAttr>("when"))
-    if (!llvm::is_contained({"all", "first", "not_first", "last", "not_last"}, when.getValue()))
-      return op->emitOpError("when, expected first, not_first, last or not_last but got '") << when.getValue() << "'";
+    if (!sluice::isWhen(when.getValue()))
+      return op->emitOpError("when, expected first, not_first, last, not_last or repetitions but got '")
+             << when.getValue() << "'";
   if (auto phase = op->getAttrOfType<StringAttr>("phase"))
     if (!llvm::is_contained({"forward", "loss", "backward", "update", "init"}, phase.getValue()))
       return op->emitOpError("phase, expected forward, loss, backward, update or init but got '")

@@ -148,6 +148,34 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
+LogicalResult PieceOp::verify() {
+  // piece_c1
+  auto whole = cast<RankedTensorType>(getOperand().getType());
+  auto piece = cast<RankedTensorType>(getResult().getType());
+  ValidAttr valid = validOf(piece);
+  MeshOp mesh = meshOf(*this);
+  bool cut = valid && !validOf(whole) && wholeType(piece) == whole;
+  if (cut && mesh) {
+    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
+    ArrayAttr names = ArrayAttr::get(getContext(), axes);
+    cut = llvm::all_of(valid.getAxes(), [&](StringAttr axis) { return axisSize(mesh, axis).has_value(); }) &&
+          shardType(whole, valid.getDim(), names, groupSize(mesh, names)) == piece;
+  }
+  if (!cut)
+    return emitOpError() << "result, expected a chunk of " << whole << " but got " << piece;
+  return success();
+}
+
+sluice::KernelCall PieceOp::getKernelCall() {
+  sluice::KernelCall call;
+  call.kernel = "piece";
+  call.attributes.push_back(
+      {StringAttr::get(getContext(), "dim"),
+       IntegerAttr::get(IntegerType::get(getContext(), 64), validOf(getResult().getType()).getDim())});
+  call.inputs.push_back(getOperand());
+  return call;
+}
+
 LogicalResult ReleaseOp::verify() {
   // release_c1
   if (getValues().empty())

@@ -84,6 +84,23 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let hasVerifier = 1;
 }
 
+def Spmd_PieceOp : Spmd_Op<"piece", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "the rank's chunk of a gathered tensor along axes";
+  let description = [{
+    What stays of a unit that is released, where the next gather is over fewer ranks than all: the rows that are this
+    rank's by its coordinate along the axes of the result's type.
+    ```mlir
+    %p = spmd.piece %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard.1"]>>
+    ```
+
+    **Constraints:** (C1) the result is the operand's type cut in chunks along axes of the mesh.
+  }];
+  let arguments = (ins Spmd_Tensor:$operand);
+  let results = (outs Spmd_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Spmd_ReleaseOp : Spmd_Op<"release", []> {
   let summary = "gathered values are not read from here on";
   let description = [{

@@ -1,5 +1,6 @@
 //===- Structure.cpp - the mesh, sections, micro-batches: verifiers and assembly -------===//
 
+#include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 
@@ -91,6 +92,12 @@ LogicalResult UnitOp::verify() {
     if (!names.insert(symbol.getValue()).second)
       return emitOpError() << "parameters, expected distinct ones but got " << parameter << " twice";
   }
+  // unit_c2
+  if (getPiece() && !getReshardAfterForward())
+    return emitOpError("piece, expected reshard_after_forward beside it but got none");
+  // unit_c3
+  if (getSync() && *getSync() != "every" && *getSync() != "reduce_scatter_only" && !sluice::listedRepetitions(*getSync()))
+    return emitOpError() << "sync, expected every, reduce_scatter_only or repetitions but got \"" << *getSync() << '"';
   return success();
 }
 
@@ -116,8 +123,8 @@ LogicalResult SectionOp::verify() {
     if (!when)
       continue;
     auto word = dyn_cast<StringAttr>(when);
-    if (!word || !llvm::is_contained({"first", "not_first", "last", "not_last"}, word.getValue()))
-      return op.emitOpError() << whenName << ", expected first, not_first, last or not_last but got " << when;
+    if (!word || word.getValue() == "all" || !sluice::isWhen(word.getValue()))
+      return op.emitOpError() << whenName << ", expected first, not_first, last, not_last or repetitions but got " << when;
   }
   return success();
 }
@@ -134,5 +141,8 @@ LogicalResult AccumulateOp::verify() {
   // accumulate_c2
   if (!(*this)->getParentOfType<SectionOp>())
     return emitOpError("expected a section around it but got none");
+  // accumulate_c3
+  if (getStarts() && !sluice::isWhen(*getStarts()))
+    return emitOpError() << "starts, expected a word or repetitions but got \"" << *getStarts() << '"';
   return success();
 }

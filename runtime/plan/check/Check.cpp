@@ -123,7 +123,19 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
   const std::vector<std::uint32_t> &members = plan.units[instruction.unit]->parameters;
   auto fits = [&](std::uint32_t p) {
     const plan::ParameterT &parameter = *plan.parameters[p];
-    return parameter.dim >= 0 && parameter.axes == collective.axes && shardElements(parameter) == shard;
+    if (parameter.dim < 0)
+      return false;
+    if (parameter.axes == collective.axes)
+      return shardElements(parameter) == shard;
+    // A piece that was kept: the parameter's chunk over some of its axes.
+    if (!gathers || !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(),
+                                   collective.axes.end()))
+      return false;
+    const auto group = std::int64_t(groupSize(plan, collective.axes));
+    std::vector<std::int64_t> piece = parameter.shape;
+    std::int64_t &extent = piece[parameter.dim];
+    extent = extent / group + (extent % group != 0);
+    return elementCount(piece).value_or(0) == shard;
   };
   // The usual plan lists the unit's parameters in order, so equal sizes do not confuse.
   if (index < members.size() && collective.segments.size() == members.size() && fits(members[index]))

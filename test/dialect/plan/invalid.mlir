@@ -68,7 +68,7 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{when, expected first, not_first, last or not_last but got 'sometimes'}}
+    // expected-error @+1 {{when, expected first, not_first, last, not_last or repetitions but got 'sometimes'}}
     plan.fill <@a : 4xf32> with 0.0 {phase = "forward", when = "sometimes"}
   }
 }

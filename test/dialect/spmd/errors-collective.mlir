@@ -338,3 +338,13 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   }
   return
 }
+
+// -----
+
+// piece_c1
+spmd.mesh @mesh <shard.0 = 2, shard.1 = 2>
+func.func @f(%x: tensor<6x4xf32>) {
+  // expected-error @below {{'spmd.piece' op result, expected a chunk of 'tensor<6x4xf32>' but got}}
+  %0 = spmd.piece %x : tensor<6x4xf32> -> tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard.1"]>>
+  return
+}

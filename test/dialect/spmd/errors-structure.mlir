@@ -68,7 +68,7 @@ func.func @f(%x: tensor<2xf32>) {
 // section_c3: a word that says nothing of repetitions
 func.func @f(%x: tensor<2xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.accumulate' op spmd.when, expected first, not_first, last or not_last but got "never"}}
+    // expected-error @below {{'spmd.accumulate' op spmd.when, expected first, not_first, last, not_last or repetitions but got "never"}}
     %0 = spmd.accumulate %x {spmd.when = "never"} : tensor<2xf32> -> tensor<2xf32>
   }
   return
@@ -117,3 +117,30 @@ func.func @f(%x: tensor<2xf32, #spmd.valid<dim = -1, total = 4, axes = ["shard"]
 // valid: nothing to cut
 // expected-error @below {{total extent of a shard, expected a positive number but got 0}}
 func.func @f(%x: tensor<2xf32, #spmd.valid<dim = 0, total = 0, axes = ["shard"]>>)
+
+// -----
+
+// unit_c2
+module {
+  // expected-error @below {{'spmd.unit' op piece, expected reshard_after_forward beside it but got none}}
+  spmd.unit @h.0 [@h.0.w] {piece = ["shard.1"]}
+}
+
+// -----
+
+// unit_c3
+module {
+  // expected-error @below {{'spmd.unit' op sync, expected every, reduce_scatter_only or repetitions but got "never"}}
+  spmd.unit @h.0 [@h.0.w] {sync = "never"}
+}
+
+// -----
+
+// accumulate_c3
+func.func @f(%x: tensor<4xf32>) {
+  spmd.section "s" repeat 3 {
+    // expected-error @below {{'spmd.accumulate' op starts, expected a word or repetitions but got "2,1"}}
+    %0 = spmd.accumulate %x {starts = "2,1"} : tensor<4xf32> -> tensor<4xf32>
+  }
+  return
+}

@@ -120,4 +120,72 @@ TEST(PrefetchOrder, DistanceCountsUnitsThatNeedNoGather) {
   EXPECT_EQ(gatherIssue(entries, {1, 1}), (std::vector<std::size_t>{0, 1, 1}));
 }
 
+/// Events of scopes that a test lists, with tables or distances.
+std::string sequence(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units,
+                     const PrefetchDistance &distance, bool releases = true) {
+  std::string text;
+  for (const UnitEvent &event : prefetch(placeUnitEvents(scopes, units), units, distance)) {
+    if (event.kind == UnitEvent::Kind::enter || (event.kind == UnitEvent::Kind::release && !releases))
+      continue;
+    const char *names[] = {"U", "", "K", "R", "P"};
+    text += (text.empty() ? "" : " ") + std::string(names[int(event.kind)]) + "(" + std::to_string(event.unit) + ")";
+  }
+  return text;
+}
+
+TEST(PrefetchOrder, TwoForwardsBeforeOneBackward) {
+  // The root around two passes of two layers, and one backward through both.
+  std::vector<UnitScope> scopes = {{0, false, 0, 4, 0},  {0, false, 4, 8, 1},  {0, true, 9, 20, 0},
+                                   {1, false, 1, 2, 0},  {2, false, 2, 3, 0},  {1, false, 5, 6, 1},
+                                   {2, false, 6, 7, 1},  {2, true, 10, 11, 1}, {1, true, 11, 12, 1},
+                                   {2, true, 15, 16, 0}, {1, true, 16, 17, 0}};
+  UnitBehaviour root{true, true, true, true}, layer{false, true, true, true};
+  EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}, false),
+            "U(0) U(1) U(2) U(0) U(1) U(2) U(0) U(2) U(1) U(2) P(2) U(1) P(1) P(0)");
+  root.reshardAfterForward = false;
+  EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}, false),
+            "U(0) U(1) U(2) U(1) U(2) U(2) U(1) U(2) P(2) U(1) P(1) P(0)");
+  layer.reshardAfterForward = false;
+  // What the first half of the backward releases, the second gathers for real.
+  EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}),
+            "U(0) U(1) U(2) R(2) R(1) U(2) R(2) P(2) U(1) R(1) P(1) R(0) P(0)");
+}
+
+TEST(PrefetchOrder, PieceIsKeptBeforeTheRelease) {
+  UnitBehaviour unit{false, true, true, true};
+  unit.keepsPiece = true;
+  EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) K(0) R(0) U(0) R(0) P(0)");
+  // Nothing starts from a piece where the backward gathers nothing.
+  unit.skipsBackward = true;
+  EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) R(0) P(0)");
+}
+
+TEST(PrefetchOrder, ReleaseWhereTheBackwardBegins) {
+  UnitBehaviour unit{false, true, false, true};
+  unit.reshardBeforeBackward = true;
+  EXPECT_EQ(sequence({{0, false, 0, 1}, {1, false, 1, 2}, {1, true, 3, 4}, {0, true, 4, 5}}, {unit, unit}, {0, 0}),
+            "U(0) U(1) R(1) R(0) U(1) R(1) P(1) U(0) R(0) P(0)");
+}
+
+TEST(PrefetchOrder, KeptBetweenRepetitions) {
+  UnitBehaviour unit{false, true, false, true};
+  unit.keepsAfterBackward = true;
+  std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 1}, {0, true, 2, 3}}, {unit});
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_TRUE(events[0].kind == UnitEvent::Kind::gather && events[0].once);
+  EXPECT_TRUE(events[3].kind == UnitEvent::Kind::release && events[3].once);
+}
+
+TEST(PrefetchOrder, Tables) {
+  std::vector<UnitScope> scopes = {{0, false, 0, 1}, {1, false, 1, 2}, {2, false, 2, 3},
+                                   {2, true, 4, 5},  {1, true, 5, 6},  {0, true, 6, 7}};
+  UnitBehaviour unit{false, true, true, true};
+  PrefetchDistance distance;
+  distance.forwardTable = PrefetchTable{{"0", {"2"}}};
+  distance.backwardTable = PrefetchTable{{"2", {"0", "1"}}, {"0", {"2"}}};
+  // Of two that one use prefetches, the one that is used first goes first; what is gathered no more is left out.
+  EXPECT_EQ(sequence(scopes, {unit, unit, unit}, distance),
+            "U(0) U(2) R(0) U(1) R(1) R(2) U(2) U(1) U(0) R(2) P(2) R(1) P(1) R(0) P(0)");
+}
+
 } // namespace

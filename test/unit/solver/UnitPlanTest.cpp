@@ -9,36 +9,98 @@ using namespace sluice;
 namespace {
 
 using Names = std::vector<std::string>;
+using Indices = std::vector<std::size_t>;
+using Kind = UnitRequest::Kind;
+
+/// A star at the end, or the name itself.
+bool matches(const std::string &glob, const std::string &name) {
+  if (glob.ends_with('*'))
+    return name.starts_with(glob.substr(0, glob.size() - 1));
+  return glob == name;
+}
+
+UnitPlan plan(std::vector<UnitParameter> parameters, const Names &blocks, Kind kind = Kind::blocks) {
+  Indices firsts(blocks.size());
+  for (std::size_t i = 0; i < firsts.size(); ++i)
+    firsts[i] = i + 1;
+  return planUnits(parameters, blocks, firsts, {kind, 0, {}, matches});
+}
+
+UnitPlan byTable(std::vector<UnitParameter> parameters, const Names &blocks,
+                 std::vector<std::pair<std::string, Names>> table) {
+  Indices firsts(blocks.size());
+  for (std::size_t i = 0; i < firsts.size(); ++i)
+    firsts[i] = i + 1;
+  return planUnits(parameters, blocks, firsts, {Kind::table, 0, std::move(table), matches});
+}
 
 TEST(UnitPlan, ParameterBelongsToTheBlockThatHoldsAllItsUses) {
-  UnitPlan plan = planUnits({{"h.0.w", {"h.0", "h.0"}}, {"h.1.w", {"h.1"}}, {"head", {""}}}, {"h.0", "h.1"}, true);
-  EXPECT_EQ(plan.units, (Names{"root", "h.0", "h.1"}));
-  EXPECT_EQ(plan.unitOf, (std::vector<std::size_t>{1, 2, 0}));
+  UnitPlan made = plan({{"h.0.w", {"h.0", "h.0/attn"}}, {"h.1.w", {"h.1"}}, {"head", {""}}}, {"h.0", "h.0/attn", "h.1"});
+  EXPECT_EQ(made.units, (Names{"root", "h.0", "h.1"}));
+  EXPECT_EQ(made.unitOf, (Indices{1, 2, 0}));
 }
 
 TEST(UnitPlan, ParameterOfTwoBlocksBelongsToRoot) {
-  UnitPlan plan = planUnits({{"tied", {"h.0", "h.1"}}, {"outside", {"h.0", ""}}}, {"h.0", "h.1"}, true);
-  EXPECT_EQ(plan.units, Names{"root"});
-  EXPECT_EQ(plan.unitOf, (std::vector<std::size_t>{0, 0}));
+  UnitPlan made = plan({{"tied", {"h.0", "h.1"}}, {"outside", {"h.0", ""}}}, {"h.0", "h.1"});
+  EXPECT_EQ(made.units, Names{"root"});
+  EXPECT_EQ(made.unitOf, (Indices{0, 0}));
 }
 
 TEST(UnitPlan, UnitsStandInTheOrderOfBlocksNotOfParameters) {
-  UnitPlan plan = planUnits({{"b.w", {"b"}}, {"a.w", {"a"}}}, {"a", "empty", "b"}, true);
-  EXPECT_EQ(plan.units, (Names{"root", "a", "b"}));
-  EXPECT_EQ(plan.unitOf, (std::vector<std::size_t>{2, 1}));
+  UnitPlan made = plan({{"b.w", {"b"}}, {"a.w", {"a"}}}, {"a", "empty", "b"});
+  EXPECT_EQ(made.units, (Names{"root", "a", "b"}));
+  EXPECT_EQ(made.unitOf, (Indices{2, 1}));
 }
 
 TEST(UnitPlan, UnusedParameterGoesByItsName) {
-  UnitPlan plan = planUnits({{"h.1.unused", {}}, {"h.10.w", {"h.10"}}, {"other.w", {}}, {"h.1", {}}},
-                            {"h.1", "h.10"}, true);
-  EXPECT_EQ(plan.units, (Names{"root", "h.1", "h.10"}));
-  EXPECT_EQ(plan.unitOf, (std::vector<std::size_t>{1, 2, 0, 0}));
+  UnitPlan made = plan({{"h.1.unused", {}}, {"h.10.w", {"h.10"}}, {"other.w", {}}, {"h.1", {}}}, {"h.1", "h.10"});
+  EXPECT_EQ(made.units, (Names{"root", "h.1", "h.10"}));
+  EXPECT_EQ(made.unitOf, (Indices{1, 2, 0, 0}));
 }
 
 TEST(UnitPlan, OneUnitOnRequest) {
-  UnitPlan plan = planUnits({{"h.0.w", {"h.0"}}, {"h.1.w", {"h.1"}}}, {"h.0", "h.1"}, false);
-  EXPECT_EQ(plan.units, Names{"root"});
-  EXPECT_EQ(plan.unitOf, (std::vector<std::size_t>{0, 0}));
+  UnitPlan made = plan({{"h.0.w", {"h.0"}}, {"h.1.w", {"h.1"}}}, {"h.0", "h.1"}, Kind::root);
+  EXPECT_EQ(made.units, Names{"root"});
+  EXPECT_EQ(made.unitOf, (Indices{0, 0}));
+}
+
+TEST(UnitPlan, TableSpansBlocksAndLeavesTheRestToRoot) {
+  UnitPlan made = byTable({{"h.0.w", {"h.0"}}, {"h.1.w", {"h.1"}}, {"h.2.w", {"h.2"}}, {"head", {""}}},
+                          {"h.0", "h.1", "h.2"}, {{"rest", {"h.1", "h.2"}}, {"first", {"h.0"}}, {"none", {}}});
+  EXPECT_EQ(made.error, "");
+  EXPECT_EQ(made.units, (Names{"root", "first", "rest", "none"}));
+  EXPECT_EQ(made.unitOf, (Indices{1, 2, 2, 0}));
+  EXPECT_EQ(made.blocks[2], (Names{"h.1", "h.2"}));
+}
+
+TEST(UnitPlan, InnerBlocksAndNamedParametersGoFirst) {
+  std::vector<UnitParameter> parameters = {{"h.0.mlp.w", {"h.0/mlp"}}, {"h.0.w", {"h.0"}}, {"h.0.b", {"h.0"}}};
+  UnitPlan made = byTable(parameters, {"h.0", "h.0/mlp"}, {{"layer", {"h.0"}}, {"mlp", {"h.0/mlp"}}, {"bias", {"h.0.b"}}});
+  EXPECT_EQ(made.error, "");
+  EXPECT_EQ(made.units[made.unitOf[0]], "mlp");
+  EXPECT_EQ(made.units[made.unitOf[1]], "layer");
+  EXPECT_EQ(made.units[made.unitOf[2]], "bias");
+}
+
+TEST(UnitPlan, TableErrors) {
+  std::vector<UnitParameter> parameters = {{"a.w", {"a"}, {"a.alias"}}, {"b.w", {"b"}}, {"tied", {"a", "b"}}};
+  EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"c"}}}).error,
+            "glob of unit 'u', expected one that matches a block or parameter but got 'c'");
+  EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a*"}}, {"v", {"a*"}}}).error,
+            "unit of block 'a', expected one but got 'u' and 'v'");
+  EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a.w"}}, {"v", {"a.alias"}}}).error,
+            "unit of parameter 'a.w', expected one but got 'u' and 'v'");
+  EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a"}}, {"v", {"b"}}}).error,
+            "unit of parameter 'tied', which is used in several units, expected one that names it but got 'u' and 'v'");
+  EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a"}}, {"v", {"b", "tied"}}}).error, "");
+}
+
+TEST(UnitPlan, BytesFillUnitsInOrderOfUse) {
+  std::vector<UnitParameter> parameters = {
+      {"c", {"x"}, {}, 60, 3}, {"a", {"x"}, {}, 60, 1}, {"b", {"x"}, {}, 40, 2}, {"tied", {"x", "y"}, {}, 8, 1}};
+  UnitPlan made = planUnits(parameters, {"x", "y"}, {1, 5}, {Kind::bytes, 100, {}, matches});
+  EXPECT_EQ(made.units, (Names{"root", "unit.0", "unit.1"}));
+  EXPECT_EQ(made.unitOf, (Indices{2, 1, 1, 0}));
 }
 
 } // namespace

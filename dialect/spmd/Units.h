@@ -1,0 +1,35 @@
+//===- Units.h - which units an op belongs to --------------------------------------------===//
+#ifndef SLUICE_DIALECT_SPMD_UNITS_H
+#define SLUICE_DIALECT_SPMD_UNITS_H
+
+#include "dialect/spmd/Spmd.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice::spmd {
+
+/// The blocks of a module's units. A unit has the block of its own name, or those that it lists; the root has none.
+class UnitBlocks {
+public:
+  explicit UnitBlocks(mlir::ModuleOp module);
+
+  /// Numbers, in the order of the module, of the units that have a block around the path, innermost first.
+  llvm::SmallVector<unsigned> around(llvm::StringRef path) const;
+  /// The innermost of them; `root` for none.
+  llvm::StringRef innermost(llvm::StringRef path) const;
+
+private:
+  struct Block {
+    std::string path;
+    unsigned unit;
+  };
+  std::vector<Block> blocks;
+  std::vector<std::string> names;
+};
+
+} // namespace sluice::spmd
+
+#endif // SLUICE_DIALECT_SPMD_UNITS_H
