@@ -160,7 +160,7 @@ module {
   model.parameter @w : tensor<4xf32> zeros
   func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
     %x = model.read @w : tensor<4xf32>
-    // expected-error@+1 {{op 'model.write' in an entry point, expected an op of the model dialect that computes}}
+    // expected-error@+1 {{write of '@w', expected a parameter declared as 'state' but got one that the optimizer updates}}
     model.write @w, %x : tensor<4xf32>
     return %x : tensor<4xf32>
   }
