@@ -137,9 +137,9 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
     Value offset = makeConstant(builder, location, e.S - e.T, tensorOf({}, index));
     Value last = AddOp::create(builder, location, rows, offset);
     Value columns = IotaOp::create(builder, location, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
+    Value seen = CompareOp::create(builder, location, columns, last, builder.getStringAttr("le"));
     Value nothing =
         makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
-    Value seen = CompareOp::create(builder, location, columns, last, builder.getStringAttr("le"));
     scores = SelectOp::create(builder, location, seen, scores, nothing);
     if (getWindow()) {
       Value width = makeConstant(builder, location, static_cast<double>(*getWindow()), tensorOf({}, index));

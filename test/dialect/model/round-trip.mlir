@@ -155,7 +155,7 @@ module attributes {model.name = "all"} {
     %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
     // CHECK: model.rope %{{.*}} {theta = 1.000000e+04 : f64}
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
-    // CHECK: model.rope %{{.*}} {factor = 8.000000e+00 : f64, high = 4.000000e+00 : f64, inverse, low = 1.000000e+00 : f64, original = 3.200000e+01 : f64, position = 5 : i64, scaling = "llama3", theta = 1.000000e+04 : f64}
+    // CHECK: model.rope %{{.*}} {factor = 8.000000e+00 : f64, high = 4.000000e+00 : f64, inverse, original = 3.200000e+01 : f64, position = 5 : i64, scaling = "llama3", theta = 1.000000e+04 : f64}
     %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.attention %{{.*}} {causal, scale = 5.000000e-01 : f64, window = 2 : i64}
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
