@@ -1,6 +1,7 @@
 # lit's configuration. `lit test` works from any folder; the build is $SLUICE_BUILD, else build/ in the repository.
 
 import os
+import shutil
 import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -27,7 +28,13 @@ config.substitutions.append(("%root", root))
 config.substitutions.append(("%build", build))
 # %expect CODE COMMAND...: the command must exit with that code. With `set -o pipefail` of the shell its failure counts.
 config.substitutions.append(("%expect", "python3 " + os.path.join(root, "test", "tools", "expect.py")))
+# %processes LAUNCHER RANKS COMMAND...: one process per rank. %same A B: two logs of the same run.
+config.substitutions.append(("%processes", "python3 " + os.path.join(root, "test", "tools", "processes.py")))
+config.substitutions.append(("%same", "python3 " + os.path.join(root, "test", "tools", "same_run.py")))
 config.substitutions.append(("%reference", os.environ.get("SLUICE_REFERENCE", os.path.join(root, "test", "reference"))))
 
 if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
     config.available_features.add("compiler")
+cache = os.path.join(build, "CMakeCache.txt")
+if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
+    config.available_features.add("mpi")

@@ -106,8 +106,10 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
   Status status = perform(nativeStream, repetition);
   if (trace && trace->used < trace->records.size())
     trace->records[trace->used++] = {place.entry, place.index, repetition, begin, now()};
-  if (status.isOk())
+  if (status.isOk()) {
+    context.world->noteProgress(place.entry, place.index);
     return status;
+  }
   Status named(status.code(),
                "rank " + std::to_string(context.rank) + ", " + describe(context.plan, place) + ": " + status.message());
   for (const std::string &note : status.notes())

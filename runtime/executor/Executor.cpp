@@ -51,8 +51,19 @@ public:
   PlanExecutor(const plan::PlanT &plan, std::shared_ptr<World> world, int rank, const ExecutorOptions &options)
       : options(options), context(plan, std::move(world), rank, options.onFailure), binder(plan, rank) {}
 
+  ~PlanExecutor() override { context.world->nameProgress({}); }
+
   Status load() {
     SLUICE_RETURN_IF_ERROR(checkWorld());
+    context.world->nameProgress([&plan = plan()](std::uint32_t entry, std::uint32_t index) {
+      std::string text;
+      if (entry < plan.entries.size())
+        forEachInstruction(*plan.entries[entry], [&](const plan::InstructionT &found, std::uint32_t i, std::uint32_t) {
+          if (i == index)
+            text = describe(plan, {entry, index, &found, 1});
+        });
+      return text;
+    });
     SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
     SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
     SLUICE_RETURN_IF_ERROR(makeDevice());

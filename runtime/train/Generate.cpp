@@ -76,7 +76,10 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
   for (unsigned char byte : options.prompt)
     context.push_back(byte);
 
-  for (std::uint64_t i = 0; i < options.count && !(options.stop && options.stop->load()); ++i) {
+  for (std::uint64_t i = 0; i < options.count; ++i) {
+    SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
+    if (stops)
+      break;
     std::size_t used = std::min(context.size(), length);
     std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
     for (int rank = 0; rank < ranks.size(); ++rank)

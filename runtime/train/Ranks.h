@@ -1,16 +1,20 @@
 //===- Ranks.h - what the trainer needs of the running ranks --------------------===//
 //
-// The ranks of one process with their arenas: run an entry point on all of them, read and write buffers between runs.
-// The executor's implementation is made by openRanks(); tests of the trainer bring their own.
+// The ranks with their arenas: run an entry point on all of them, read and write buffers between runs. They are threads
+// of this process, or each is a process of its own: then all processes run the same code in the same order, each holds one
+// rank, and rank 0's, the root, writes files and the console. The executor's implementations are made by openRanks();
+// tests of the trainer bring their own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_RANKS_H
 #define SLUICE_RUNTIME_TRAIN_RANKS_H
 
-#include "runtime/base/Status.h"
+#include "runtime/collective/Communicator.h"
+#include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,13 +40,22 @@ public:
   virtual int size() const = 0;
   /// Runs the entry point on all ranks and waits for them; the first failure is returned.
   virtual Status run(std::string_view entry) = 0;
-  /// Between runs: bytes of a buffer (index in Plan.buffers) of one rank. Ranges lie within the buffer.
+  /// Between runs: bytes of a buffer (index in Plan.buffers) of one rank. Ranges lie within the buffer. Every process gets
+  /// them; within onRoot() the root alone. What is written to a rank that this process does not hold is dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
   /// Bytes that one rank has requested, counted where they are requested; the largest over the ranks.
   virtual std::uint64_t requestedBytes(plan::Space space) const = 0;
-  /// What ran since the last call, where tracing is on.
+  /// What ran since the last call, where tracing is on; the root gets it of all ranks.
   virtual std::vector<Span> takeTrace() { return {}; }
+
+  /// Is this rank in this process? Loops that write pass over those that are not.
+  virtual bool holds(int rank) const { return true; }
+  bool isRoot() const { return holds(0); }
+  /// Runs `work` on the root alone; the other processes meanwhile give it what it reads of them.
+  virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
+  /// True on all processes where it is on any.
+  virtual Result<bool> agree(bool value) const { return value; }
 };
 
 struct RanksOptions {
@@ -50,9 +63,15 @@ struct RanksOptions {
   int threads = 0;
   std::uint64_t seed = 0;
   bool trace = false;
+  /// The world of processes that this one is `rank` of; null: all ranks are in this process.
+  std::shared_ptr<World> world;
+  int rank = 0;
+  /// Where the rank of this process sleeps or dies, for tests; not owned; null: nowhere.
+  DelayInjector *delays = nullptr;
 };
 
-/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank.
+/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank; in a world of
+/// processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 
 /// The axes along which ranks have rows of their own: all but those that split one row's work.

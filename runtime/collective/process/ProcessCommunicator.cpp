@@ -106,8 +106,10 @@ Status ProcessCommunicator::run(const Call &call) {
     // A way that has broken: the world learns why a moment later.
     channel->changed.wait_for(lock, std::chrono::seconds(2), [&] { return !failureOf().isOk(); });
   channel->waiting = nullptr;
-  if (status.isOk())
+  if (status.isOk()) {
+    world.progressCount.fetch_add(1, std::memory_order_relaxed);
     return status;
+  }
   if (Status known = failureOf(); !known.isOk())
     status = known;
   else

@@ -79,7 +79,8 @@ private:
   Clock::time_point terminatedAt{};
 
   std::atomic<std::uint64_t> progressCount = 0;
-  std::atomic<std::uint64_t> progressPlace = 0;
+  /// Entry point and instruction; all ones: none yet.
+  std::atomic<std::uint64_t> progressPlace = ~std::uint64_t(0);
 };
 
 } // namespace sluice::process

@@ -54,7 +54,7 @@ bool ProcessWatch::hasEnded() const {
 }
 
 std::string describeProgress(const Pulse &pulse, const ProgressNames &names) {
-  if (pulse.count == 0)
+  if (pulse.entry == ~std::uint32_t(0))
     return "it has run no instruction";
   return "its last instruction was " + (names ? names(pulse.entry, pulse.instruction)
                                               : "number " + std::to_string(pulse.instruction) + " of entry point " +

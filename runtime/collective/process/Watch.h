@@ -16,9 +16,9 @@ namespace sluice::process {
 
 /// The payload of a pulse.
 struct Pulse {
-  /// Instructions run so far.
+  /// Instructions run and collectives done so far.
   std::uint64_t count = 0;
-  std::uint32_t entry = 0;
+  std::uint32_t entry = ~std::uint32_t(0);
   std::uint32_t instruction = 0;
   /// Nonzero while some stream of the process waits in a collective.
   std::uint64_t waits = 0;

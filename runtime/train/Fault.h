@@ -1,0 +1,23 @@
+//===- Fault.h - a rank that dies or stops on purpose ------------------------------===//
+//
+// What happens when a process is killed in the middle of a step can only be tried by killing one. The environment
+// variable SLUICE_FAULT names how, which and when: "kill:RANK:INSTRUCTION:TIMES", when that rank comes to the
+// instruction for that time, counted over all entry points; "stop" stops the process, "exit" ends it with code 9.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_FAULT_H
+#define SLUICE_RUNTIME_TRAIN_FAULT_H
+
+#include "runtime/base/Status.h"
+#include "runtime/device/Device.h"
+
+#include <memory>
+
+namespace sluice {
+
+/// The fault of this rank by the variable's value; null: none.
+Result<std::unique_ptr<DelayInjector>> readFault(const char *value, int rank);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_FAULT_H

@@ -1,0 +1,188 @@
+//===- ProcessRanks.cpp - the trainer's ranks, each a process ---------------------===//
+//
+// What one process must know of another's buffers goes over communicators of its own, beside those of the plan: one of
+// all ranks, and, for what the root alone reads, one of the root and each other rank.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/train/ProcessRanks.h"
+#include "runtime/train/BufferTable.h"
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+namespace sluice {
+namespace {
+
+/// Instructions of a stream whose times are kept between two calls of takeTrace().
+constexpr std::size_t traceCapacity = 1 << 16;
+
+/// What the root wants of a rank within onRoot(); rank 0: nothing more.
+struct Request {
+  std::int32_t rank = 0;
+  std::uint32_t buffer = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+class ProcessRanks final : public Ranks {
+public:
+  ProcessRanks(plan::PlanT plan, const RanksOptions &options)
+      : held(std::move(plan)), world(options.world), ownRank(options.rank) {}
+
+  Status start(const RanksOptions &options) {
+    ExecutorOptions chosen;
+    chosen.threads = options.threads;
+    chosen.seed = options.seed;
+    chosen.delays = options.delays;
+    chosen.traceCapacity = options.trace ? traceCapacity : 0;
+    SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
+    SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
+    std::vector<int> everybody(static_cast<std::size_t>(size()));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, everybody, "host"));
+    for (int other = 1; other < size(); ++other)
+      if (ownRank == 0 || ownRank == other) {
+        const int members[] = {0, other};
+        SLUICE_ASSIGN_OR_RETURN(pairs[other], world->create(ownRank, members, "root"));
+      }
+    return {};
+  }
+
+  const plan::PlanT &plan() const override { return held; }
+  int size() const override { return world->size(); }
+  bool holds(int rank) const override { return rank == ownRank; }
+
+  Status run(std::string_view entry) override {
+    Status issued = executor->runEntry(entry);
+    Status finished = executor->synchronize();
+    return issued.isOk() ? finished : issued;
+  }
+
+  Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
+    if (alone && rank != ownRank) {
+      SLUICE_RETURN_IF_ERROR(ask({rank, buffer, offset, out.size()}));
+      return share(*pairs.at(rank), 1, out);
+    }
+    if (holds(rank)) {
+      SLUICE_ASSIGN_OR_RETURN(const std::byte *data, table.locate(buffer, offset, out.size()));
+      std::memcpy(out.data(), data, out.size());
+    }
+    return alone ? Status::ok() : share(*all, rank, out);
+  }
+
+  Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
+    if (!holds(rank))
+      return Status::ok();
+    SLUICE_ASSIGN_OR_RETURN(std::byte *to, table.locate(buffer, offset, data.size()));
+    std::memcpy(to, data.data(), data.size());
+    return Status::ok();
+  }
+
+  Status onRoot(const std::function<Status()> &work) const override {
+    if (ownRank != 0)
+      return serve();
+    alone = true;
+    Status status = work();
+    alone = false;
+    Status told = ask({});
+    return status.isOk() ? told : status;
+  }
+
+  Result<bool> agree(bool value) const override {
+    SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOf(value));
+    return largest != 0;
+  }
+
+  std::uint64_t requestedBytes(plan::Space space) const override {
+    const std::uint64_t own =
+        executor->allocatedBytes(space == plan::Space::device ? MemorySpace::device : MemorySpace::host);
+    Result<std::int64_t> largest = largestOf(static_cast<std::int64_t>(own));
+    return largest.isOk() ? static_cast<std::uint64_t>(*largest) : own;
+  }
+
+  std::vector<Span> takeTrace() override {
+    std::vector<Span> spans;
+    Status status = collectTrace(spans);
+    executor->clearTrace();
+    return status.isOk() ? std::move(spans) : std::vector<Span>();
+  }
+
+private:
+  Status share(Communicator &communicator, int root, std::span<std::byte> bytes) const {
+    const SegmentPointers segment{bytes.data(), bytes.data(), bytes.size()};
+    return communicator.broadcast({&segment, 1}, DType::u8, root, {0, "host"}, nullptr);
+  }
+
+  Result<std::int64_t> largestOf(std::int64_t value) const {
+    const SegmentPointers segment{&value, &value, 1};
+    SLUICE_RETURN_IF_ERROR(all->allReduce({&segment, 1}, DType::i64, Reduction::max, 1, {0, "host"}, nullptr));
+    return value;
+  }
+
+  Status ask(Request request) const { return share(*all, 0, std::as_writable_bytes(std::span(&request, 1))); }
+
+  /// Gives the root what it asks for until it asks for nothing more.
+  Status serve() const {
+    while (true) {
+      Request request;
+      SLUICE_RETURN_IF_ERROR(share(*all, 0, std::as_writable_bytes(std::span(&request, 1))));
+      if (request.rank == 0)
+        return Status::ok();
+      if (request.rank != ownRank)
+        continue;
+      SLUICE_ASSIGN_OR_RETURN(std::byte *data, table.locate(request.buffer, request.offset, request.bytes));
+      SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, {data, request.bytes}));
+    }
+  }
+
+  /// Each rank's records go to the root, which names them. On one machine all clocks are one.
+  Status collectTrace(std::vector<Span> &spans) {
+    const std::int64_t own = traceBegin(*executor);
+    if (traceStart < 0) {
+      SLUICE_ASSIGN_OR_RETURN(std::int64_t last, largestOf(own < 0 ? INT64_MIN : -own));
+      traceStart = -last;
+    }
+    const std::vector<std::vector<std::string>> names =
+        ownRank == 0 ? instructionNames(held) : std::vector<std::vector<std::string>>();
+    std::vector<TraceRecord> records;
+    for (int rank = 0; rank < size(); ++rank)
+      for (std::uint32_t stream = 0; stream < held.streams.size(); ++stream) {
+        if (ownRank != 0 && ownRank != rank)
+          continue;
+        if (holds(rank))
+          records.assign(executor->trace(stream).begin(), executor->trace(stream).end());
+        if (rank != 0) {
+          std::uint64_t count = records.size();
+          SLUICE_RETURN_IF_ERROR(share(*pairs.at(rank), 1, std::as_writable_bytes(std::span(&count, 1))));
+          records.resize(count);
+          SLUICE_RETURN_IF_ERROR(share(*pairs.at(rank), 1, std::as_writable_bytes(std::span(records))));
+        }
+        if (ownRank == 0)
+          appendSpans(held, rank, stream, records, names, traceStart, spans);
+      }
+    return Status::ok();
+  }
+
+  const plan::PlanT held;
+  const std::shared_ptr<World> world;
+  const int ownRank;
+  std::unique_ptr<Executor> executor;
+  BufferTable table;
+  std::unique_ptr<Communicator> all;
+  /// By the other rank; the root has all of them.
+  std::map<int, std::unique_ptr<Communicator>> pairs;
+  /// True on the root within onRoot().
+  mutable bool alone = false;
+  std::int64_t traceStart = -1;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOptions &options) {
+  auto ranks = std::make_unique<ProcessRanks>(std::move(plan), options);
+  SLUICE_RETURN_IF_ERROR(ranks->start(options));
+  return std::unique_ptr<Ranks>(std::move(ranks));
+}
+
+} // namespace sluice

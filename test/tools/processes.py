@@ -1,0 +1,76 @@
+"""processes.py LAUNCHER RANKS COMMAND...: runs a command as one process per rank, and checks how they end.
+
+LAUNCHER is mpirun, or torchrun: then the processes are started here with the environment that torchrun gives. RANKS is
+the world size, or SIZE:R,R,... for the ranks to start of a world of SIZE, so that one can be missing or come twice.
+Exit code: 0 where all ended with 0, else the first other code in order of rank; 99 where one had to be killed after 60 s
+or a process of the job is left over. A rank that ends by a signal counts only where no other code is there.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+LIMIT = 60
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def left_over(mark):
+    """Processes whose environment holds the mark of this job."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if mark.encode() in file.read():
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def main():
+    launcher, ranks, *command = sys.argv[1:]
+    size, _, listed = ranks.partition(":")
+    mark = f"SLUICE_TEST_JOB={os.getpid()}-{time.monotonic_ns()}"
+    environment = dict(os.environ, SLUICE_TEST_JOB=mark.partition("=")[2])
+    if launcher == "mpirun":
+        line = [shutil.which("mpirun"), "--allow-run-as-root", "--oversubscribe", "-n", size]
+        children = [subprocess.Popen(line + command, env=environment, stdin=subprocess.DEVNULL)]
+    else:
+        port = str(free_port())
+        each = [int(rank) for rank in listed.split(",")] if listed else range(int(size))
+        children = [subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                     env=dict(environment, RANK=str(rank), WORLD_SIZE=size, LOCAL_RANK=str(rank),
+                                              LOCAL_WORLD_SIZE=size, MASTER_ADDR="localhost", MASTER_PORT=port))
+                    for rank in each]
+    deadline = time.monotonic() + LIMIT
+    codes = []
+    for child in children:
+        try:
+            codes.append(child.wait(max(0.1, deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            # A process that was stopped on purpose is no failure of the others.
+            stopped = open(f"/proc/{child.pid}/stat").read().rpartition(")")[2].split()[0] == "T"
+            child.kill()
+            child.wait()
+            codes.append(-9 if stopped else 99)
+            deadline = time.monotonic() + 1
+    orphans = left_over(mark)
+    if orphans:
+        print(f"processes: {orphans} are left over", file=sys.stderr)
+        return 99
+    failures = [code for code in codes if code != 0]
+    return next((code for code in failures if code > 0), 137 if failures else 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
