@@ -5,6 +5,8 @@
 #include "dialect/model/Model.h"
 #include "dialect/plan/Plan.h"
 #include "dialect/spmd/Spmd.h"
+#include "passes/emit/Emit.h"
+#include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
@@ -12,15 +14,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
-
-#if __has_include("passes/memory/Passes.h")
-#include "passes/memory/Passes.h"
-#define SLUICE_HAS_MEMORY
-#endif
-#if __has_include("passes/emit/Emit.h")
-#include "passes/emit/Emit.h"
-#define SLUICE_HAS_EMIT
-#endif
 
 using namespace sluice;
 
@@ -34,9 +27,7 @@ static const Phase table[] = {
     {"prefetch", "gathers issued early, reductions awaited late", buildPrefetch},
     {"lower", "instructions on buffers", buildLower},
     {"streams", "streams and events", buildStreams},
-#ifdef SLUICE_HAS_MEMORY
     {"memory", "lifespans, and every buffer placed", buildMemory},
-#endif
 };
 
 llvm::ArrayRef<Phase> sluice::pipelinePhases() { return table; }
@@ -75,11 +66,7 @@ Status sluice::runPhases(mlir::ModuleOp module, const Phase *last,
 }
 
 llvm::LogicalResult sluice::emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes) {
-#ifdef SLUICE_HAS_EMIT
   return emitPlan(module, bytes);
-#else
-  return module.emitError("cannot emit the plan, expected a compiler built with its emit stage");
-#endif
 }
 
 void sluice::registerSluiceDialects(mlir::DialectRegistry &registry) {
@@ -90,9 +77,7 @@ void sluice::registerSluicePasses() {
   registerModelPasses();
   registerShardingPasses();
   registerSchedulePasses();
-#ifdef SLUICE_HAS_MEMORY
   registerMemoryPasses();
-#endif
   for (const Phase &phase : pipelinePhases())
     mlir::PassPipelineRegistration<>(("sluice-" + phase.name).str(), phase.doc, phase.build);
 }
