@@ -60,7 +60,8 @@ private:
           .getResult();
     };
     llvm::SmallVector<Value> projected;
-    for (auto [i, input] : llvm::enumerate(llvm::ArrayRef<Value>({x, from, from}))) {
+    const Value inputs[] = {x, from, from};
+    for (auto [i, input] : llvm::enumerate(inputs)) {
       auto at = static_cast<std::int64_t>(i);
       projected.push_back(b.add(b.matmul(input, part(weight, at, at + 1), true), part(bias, at, at + 1)));
     }

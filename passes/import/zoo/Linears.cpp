@@ -8,6 +8,9 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::zoo;
 
+/// Of the MLPs of the models whose shards are to be uneven.
+static constexpr std::int64_t unevenMultipliers[] = {3, 4, 3};
+
 /// The entry point `train_step` over one input of `width` columns.
 static Value begin(ModuleBuilder &b, std::int64_t width) { return b.beginTrain("train_step", {{"x", {width}}})[0]; }
 
@@ -45,7 +48,7 @@ static Status buildLinearMlps(ModuleBuilder &b, const Settings &s) {
 
 static Status buildMlpStack(ModuleBuilder &b, const Settings &s) {
   Value x = begin(b, s.size("dim"));
-  for (auto [i, multiplier] : llvm::enumerate(llvm::ArrayRef<std::int64_t>({3, 4, 3})))
+  for (auto [i, multiplier] : llvm::enumerate(unevenMultipliers))
     x = mlpBlock(b, std::to_string(i), x, multiplier);
   b.finishTrain({x});
   return Status::ok();
@@ -54,7 +57,7 @@ static Status buildMlpStack(ModuleBuilder &b, const Settings &s) {
 static Status buildNormMlps(ModuleBuilder &b, const Settings &s) {
   Value x = begin(b, s.size("dim"));
   x = b.block("0", [&] { return b.layerNorm("0", x, /*bias=*/false); });
-  for (auto [i, multiplier] : llvm::enumerate(llvm::ArrayRef<std::int64_t>({3, 4, 3})))
+  for (auto [i, multiplier] : llvm::enumerate(unevenMultipliers))
     x = mlpBlock(b, std::to_string(i + 1), x, multiplier);
   b.finishTrain({x});
   return Status::ok();
