@@ -95,9 +95,16 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
 
 // -----
 
-// A release behind the forward that nobody knows.
-// expected-error @below {{sharding.reshard_after_forward}}
-module attributes {model.recipe = {sharding.reshard_after_forward = 2 : i64}} {
+// A piece over a number of ranks that does not divide them.
+// expected-error @unknown {{recipe: value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor of 'mesh.shard' (1, 2, 4) but got 3}}
+module attributes {model.recipe = {mesh.shard = 4 : i64, sharding.reshard_after_forward = 3 : i64}} {
+}
+
+// -----
+
+// A knob without effect.
+// expected-remark @unknown {{recipe: 'gradient.sync' has no effect with one micro-batch}}
+module attributes {model.recipe = {mesh.shard = 4 : i64, gradient.sync = "every"}} {
 }
 
 // -----

@@ -187,19 +187,46 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
 TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
   EXPECT_EQ(errorOf("mesh.tensor = 2"),
             "r.toml:1: value of 'mesh.tensor' that this version does not support, expected 1 but got 2");
-  EXPECT_EQ(errorOf("sharding.units = \"bytes:1000\""),
-            "r.toml:1: value of 'sharding.units' that this version does not support, expected \"block\" or \"root\" but got "
-            "\"bytes:1000\"");
+  EXPECT_EQ(errorOf("sharding.dim = \"largest\""),
+            "r.toml:1: value of 'sharding.dim' that this version does not support, expected \"first\" but got \"largest\"");
   for (const char *recipe :
-       {"sharding.reshard_after_forward = 2", "memory.offload = [\"optimizer\"]",
-        "sharding.reshard_after_backward = \"last\"", "gradient.sync = \"every\"",
-        "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"pre\"",
+       {"sharding.units = \"auto\"", "memory.offload = [\"optimizer\"]",
+        "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"auto\"",
         "target.device = \"cuda\"", "target.arch = \"sm_90\"", "sharding.dim = \"flat\"",
-        "sharding.units = {a = [\"h.0\"]}", "[sharding.tensor]\n\"h.*\" = \"column\"", "gradient.divide = 8",
-        "gradient.sync = [true, false]", "sharding.tensor = \"megatron\"",
-        "sharding.reshard_before_backward = true", "recompute.save = [\"matmul\"]"})
+        "[sharding.tensor]\n\"h.*\" = \"column\"", "sharding.dim = {\"h.*\" = 1}", "sharding.tensor = \"megatron\"",
+        "recompute.save = [\"matmul\"]"})
     EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
         << recipe << ": " << errorOf(recipe);
+}
+
+TEST(Recipe, Tables) {
+  Recipe recipe;
+  ASSERT_EQ(recipe
+                .addText("[sharding.units]\nfirst = [\"h.0\", \"h.1\"]\nw1 = \"*.w1.*\"\n[sharding.reshard_after_forward]\n"
+                         "h.0 = 2\n\"*\" = true\n[gradient]\nsync = [false, true]\ndivide = {root = 4}",
+                         "r.toml")
+                .message(),
+            "");
+  RecipeTable units{{{"first", RecipeValue(std::vector<std::string>{"h.0", "h.1"})}, {"w1", text("*.w1.*")}}};
+  EXPECT_TRUE(recipe.value("sharding.units") == RecipeValue(units));
+  RecipeTable reshards{{{"*", RecipeValue(true)}, {"h.0", RecipeValue(std::int64_t(2))}}};
+  EXPECT_TRUE(recipe.value("sharding.reshard_after_forward") == RecipeValue(reshards));
+  EXPECT_TRUE(recipe.value("gradient.sync") == RecipeValue(std::vector<bool>{false, true}));
+  EXPECT_TRUE(recipe.value("gradient.divide") == RecipeValue(RecipeTable{{{"root", RecipeValue(4.0)}}}));
+  Recipe again;
+  ASSERT_EQ(again.addText(recipe.print(), "printed").message(), "");
+  EXPECT_TRUE(again.value("sharding.reshard_after_forward") == RecipeValue(reshards));
+}
+
+TEST(RecipeErrors, Tables) {
+  EXPECT_EQ(errorOf("gradient.divide = {root = 0}").substr(0, 34), "r.toml:1: value of 'gradient.divid");
+  EXPECT_EQ(errorOf("gradient.divide = nan").substr(0, 34), "r.toml:1: value of 'gradient.divid");
+  EXPECT_EQ(errorOf("gradient.clip_type = 0.5"),
+            "r.toml:1: value of 'gradient.clip_type', expected a number of at least 1 but got 0.5");
+  EXPECT_EQ(errorOf("sharding.units = \"bytes:0\"").substr(0, 34), "r.toml:1: value of 'sharding.units");
+  EXPECT_EQ(errorOf("mesh.shard = {a = 1}").substr(0, 30), "r.toml:1: value of 'mesh.shard");
+  EXPECT_EQ(errorOf("sharding.reshard_after_forward = {a = {b = true}, \"a.b\" = false}").substr(0, 34),
+            "r.toml:1: value of 'sharding.resha");
 }
 
 TEST(RecipeErrors, ImpossibleCombinations) {
