@@ -1,7 +1,8 @@
 //===- Updates.cpp - P10: parameters and their states are updated once --------------------===//
 //
 // In an entry point that updates anything, every parameter that is not frozen is written exactly once a step, each of
-// its states as well, and nothing reads the parameter's shard after that.
+// its states as well, and nothing reads the parameter's shard after that. One that another entry point updates may be left
+// alone, with all its states: it does not take part in this one's loss.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -76,10 +77,26 @@ public:
   }
 
 private:
+  /// True where an update of another entry point writes the buffer.
+  bool isUpdatedElsewhere(std::uint32_t buffer) const {
+    bool found = false;
+    for (std::uint32_t other = 0; other < plan.entries.size(); ++other)
+      forEachInstruction(*plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+        const plan::LaunchT *launch = instruction.operation.AsLaunch();
+        if (other == e || instruction.phase != plan::Phase::update || !launch)
+          return;
+        for (const auto &view : launch->outputs)
+          found = found || view->buffer == buffer;
+      });
+    return found;
+  }
+
   Verdict once(const plan::ParameterT &parameter, std::uint32_t buffer, const std::string &name) const {
     const Writes &found = writes.at(buffer);
     const std::uint64_t expected = parameter.frozen ? 0 : 1;
     if (found.count == expected)
+      return {};
+    if (found.count == 0 && writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer))
       return {};
     std::vector<std::string> notes;
     if (found.count != 0)
