@@ -1,6 +1,7 @@
 # lit's configuration. `lit test` works from any folder; the build is $SLUICE_BUILD, else build/ in the repository.
 
 import os
+import subprocess
 import shutil
 import lit.formats
 
@@ -38,3 +39,16 @@ if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
 cache = os.path.join(build, "CMakeCache.txt")
 if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
     config.available_features.add("mpi")
+
+# A Python with PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. Only looks whether they are there.
+python = os.environ.get("SLUICE_PYTHON", "python3")
+config.substitutions.append(("%hfpython", python))
+for name in ("LD_LIBRARY_PATH",):
+    if "SLUICE_PYTHON" in os.environ and name in os.environ:
+        config.environment[name] = os.environ[name]
+looks = "import sys, importlib.util as u; sys.exit(any(u.find_spec(m) is None for m in ('torch', 'transformers')))"
+try:
+    if subprocess.run([python, "-c", looks], stderr=subprocess.DEVNULL).returncode == 0:
+        config.available_features.add("python-with-torch-and-transformers")
+except OSError as problem:
+    lit_config.fatal(f"SLUICE_PYTHON: {problem}")
