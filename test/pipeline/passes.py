@@ -16,6 +16,8 @@ from plans import Plan, import_model, run
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
+FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
+TOKENS = ("mesh.shard=2", "loss.mean=tokens")
 
 
 class Workshop:
@@ -46,9 +48,11 @@ class Workshop:
 
     def begun(self, settings):
         """What the first phase takes: the model with its recipe."""
-        text = sorted(self.whole(settings)[1].iterdir())[0].read_text()
+        first = sorted(self.whole(settings)[1].iterdir())[0].read_text()
+        # One level of braces, as tables within the recipe have none of their own.
+        recipe = re.search(r"model\.recipe = \{(?:[^{}]|\{[^{}]*\})*\}", first)[0]
         path = self.folder / "begun.mlir"
-        path.write_text(re.sub(r'model\.compiled_to = "input",? ?', "", text, count=1))
+        path.write_text(self.model.read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
         return path
 
     def run_phase(self, phase, passes, settings, edit=None):
@@ -112,9 +116,16 @@ def unchain(text):
 
 # pass: (settings, what holds of the plan without it)
 TABLE = {
-    "input": {"model-verify-input": (BASE, checks)},
+    "input": {
+        "model-verify-input": (BASE, checks),
+        "model-make-evaluation": (BASE, shows(lambda whole, plan: "entry eval_step" in whole.text and
+                                              "entry eval_step" not in plan.text)),
+    },
     "prepare": {
+        "model-freeze-parameters": (FROZEN, shows(lambda whole, plan: frozen(whole) == ["wpe.weight"] and not frozen(plan))),
         "model-flatten-blocks": (BASE, refused),
+        # A token's loss counts alike wherever it stands: one more number is reduced over all ranks.
+        "model-count-loss": (TOKENS, shows(lambda whole, plan: scalars_reduced(whole) == scalars_reduced(plan) + 1)),
         "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
             c["dtype"] for c in whole.described["collectives"] if c["kind"] == "all_gather"} and "f32" in {
             c["dtype"] for c in plan.described["collectives"] if c["kind"] == "all_gather"})),
@@ -164,6 +175,15 @@ TABLE = {
         "plan-verify-memory": (BASE, checks),
     },
 }
+
+def frozen(plan):
+    return re.findall(r"^  parameter ([^:]+):.* frozen$", plan.text, re.M)
+
+
+def scalars_reduced(plan):
+    return sum(1 for c in plan.described["collectives"]
+               if c["entry"] == "train_step" and c["kind"] == "all_reduce" and c["unit"] is None)
+
 
 def no_loss(text):
     """Calls an entry that gives no scalar a train step."""
