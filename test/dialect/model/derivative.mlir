@@ -176,10 +176,9 @@ func.func @f(%a: tensor<3xf32> {model.input = "a"}) -> (tensor<3xf32> {model.out
 // relu
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
-// CHECK-NEXT: %[[V0:.*]] = model.constant 0.000000e+00 {model.block = ""}
-// CHECK-NEXT: %[[V1:.*]] = model.compare %[[IN0]], %[[V0]] {model.block = "", predicate = "gt"}
-// CHECK-NEXT: %[[V2:.*]] = model.select %[[V1]], %[[DY]], %[[V0]] {model.block = ""}
-// CHECK-NEXT: return %[[V2]]
+// CHECK-NEXT: %[[V0:.*]] = model.relu %[[IN0]] {model.block = ""}
+// CHECK-NEXT: %[[V1:.*]] = model.relu_grad %[[DY]], %[[V0]] {model.block = ""}
+// CHECK-NEXT: return %[[V1]]
 func.func @f(%a: tensor<3xf32> {model.input = "a"}) -> (tensor<3xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
   %y = model.relu %a : (tensor<3xf32>) -> tensor<3xf32>
   return %y : tensor<3xf32>
