@@ -276,6 +276,7 @@ int main(int argc, char **argv) {
     return fail({StatusCode::usage, text});
   }
   catchInterrupt();
+  returnFreedMemory();
   Result<std::optional<Launch>> launched =
       readLaunch([](const char *name) { return std::getenv(name); }, line.launch);
   if (!launched.isOk())

@@ -11,32 +11,38 @@ std::int64_t now() {
       .count();
 }
 
-/// Operands of a launch: bound views, and their addresses in the present repetition.
+/// Addresses of a launch's operands in the present repetition. What else is known of an operand the kernel keeps: a rank
+/// has thousands of them, and an Operand is large.
 class BoundOperands {
 public:
-  Status bind(const std::vector<std::unique_ptr<plan::ViewT>> &list, const Binder &binder, std::uint32_t repeat) {
+  /// `operands` is filled for the kernel's making.
+  Status bind(const std::vector<std::unique_ptr<plan::ViewT>> &list, const Binder &binder, std::uint32_t repeat,
+              std::vector<Operand> &operands) {
+    addresses.reserve(list.size());
     for (const auto &view : list) {
       SLUICE_ASSIGN_OR_RETURN(BoundView bound, binder.bind(*view, repeat));
-      moves = moves || bound.stride != 0;
-      views.push_back(bound);
       operands.push_back(bound.operand);
       addresses.push_back(bound.operand.data);
+      if (bound.stride != 0)
+        moving.push_back({addresses.size() - 1, bound.operand.data, bound.stride});
     }
     return {};
   }
-  std::span<const Operand> all() const { return operands; }
   std::span<void *const> at(std::uint32_t repetition) {
-    if (moves)
-      for (std::size_t i = 0; i < views.size(); ++i)
-        addresses[i] = views[i].at(repetition);
+    for (const Moving &operand : moving)
+      addresses[operand.index] = static_cast<std::byte *>(operand.first) + repetition * operand.stride;
     return addresses;
   }
 
 private:
-  std::vector<BoundView> views;
-  std::vector<Operand> operands;
+  /// An operand with a slice a repetition.
+  struct Moving {
+    std::size_t index;
+    void *first;
+    std::uint64_t stride;
+  };
   std::vector<void *> addresses;
-  bool moves = false;
+  std::vector<Moving> moving;
 };
 
 Attributes attributesOf(const plan::LaunchT &launch) {
@@ -55,13 +61,14 @@ public:
   using InstructionCommand::InstructionCommand;
 
   Status prepare(const plan::LaunchT &launch, const Binder &binder, const LaunchSetting &setting) {
-    SLUICE_RETURN_IF_ERROR(inputs.bind(launch.inputs, binder, place.repeat));
-    SLUICE_RETURN_IF_ERROR(outputs.bind(launch.outputs, binder, place.repeat));
-    attributes = attributesOf(launch);
+    std::vector<Operand> read, written;
+    SLUICE_RETURN_IF_ERROR(inputs.bind(launch.inputs, binder, place.repeat, read));
+    SLUICE_RETURN_IF_ERROR(outputs.bind(launch.outputs, binder, place.repeat, written));
+    const Attributes attributes = attributesOf(launch);
     workspace = setting.workspace;
     KernelRequest request;
-    request.inputs = inputs.all();
-    request.outputs = outputs.all();
+    request.inputs = read;
+    request.outputs = written;
     request.attributes = &attributes;
     request.threads = setting.threads;
     request.workspace = launch.workspace;
@@ -76,7 +83,6 @@ public:
 private:
   BoundOperands inputs;
   BoundOperands outputs;
-  Attributes attributes;
   void *workspace = nullptr;
   std::unique_ptr<BoundKernel> kernel;
 };

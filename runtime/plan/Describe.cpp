@@ -6,6 +6,7 @@
 #include "runtime/plan/Describe.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
 #include <set>

@@ -6,6 +6,7 @@
 #include "runtime/plan/Memory.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
 #include <algorithm>
@@ -127,11 +128,15 @@ nlohmann::ordered_json memoryJson(const plan::PlanT &plan) {
     }
     spaces.push_back(space);
   }
+  Json process = Json::object();
+  for (const ProcessTerm &term : processTerms(plan))
+    process[std::string(term.name)] = term.bytes;
   return {{"name", plan.name},
           {"world", meshSize(plan)},
           {"spaces", spaces},
           {"rank", rankBytes(plan)},
-          {"predicted_process", predictedProcess(plan)}};
+          {"predicted_process", predictedProcess(plan)},
+          {"process", process}};
 }
 
 std::string memoryText(const plan::PlanT &plan, bool unicode) {
@@ -142,6 +147,9 @@ std::string memoryText(const plan::PlanT &plan, bool unicode) {
            formatBytesExact(arena->peak_live) + ", workspace " + formatBytesExact(arena->workspace) + "\n";
   out += "  process of all " + std::to_string(meshSize(plan)) + " ranks grows by " +
          formatBytesExact(predictedProcess(plan)) + "\n";
+  for (const ProcessTerm &term : processTerms(plan))
+    out += "    " + padRight(std::string(term.name), 10) + padLeft(formatBytes(term.bytes), 11) + "  " +
+           std::string(term.what) + "\n";
   if (plan.entries.empty())
     return out;
   for (const auto &arena : plan.arenas)

@@ -151,6 +151,4 @@ std::uint64_t rankBytes(const plan::PlanT &plan) {
   return bytes;
 }
 
-std::uint64_t predictedProcess(const plan::PlanT &plan) { return meshSize(plan) * rankBytes(plan); }
-
 } // namespace sluice

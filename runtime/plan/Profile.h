@@ -1,7 +1,7 @@
 //===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
 //
 // What every report of memory is made of: for each instruction of an entry point the live bytes of a space by class,
-// by lifespans; the peak; what the whole process will grow by.
+// by lifespans; the peak.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROFILE_H
@@ -55,9 +55,6 @@ std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t ent
 
 /// Bytes that one rank requests: all arenas and workspaces.
 std::uint64_t rankBytes(const plan::PlanT &plan);
-
-/// Bytes that a process holding all ranks grows by: world x what one rank requests.
-std::uint64_t predictedProcess(const plan::PlanT &plan);
 
 } // namespace sluice
 

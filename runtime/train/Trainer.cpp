@@ -1,5 +1,6 @@
 //===- Trainer.cpp - the loop over steps --------------------------------------------===//
 #include "runtime/train/Trainer.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/Feeder.h"
 #include "runtime/train/File.h"
 #include "runtime/train/LearningRate.h"
@@ -53,17 +54,15 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
 
 static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
   RunSummary summary;
-  std::uint64_t perRank = 0;
   for (const auto &arena : ranks.plan().arenas) {
     std::string space = plan::EnumNameSpace(arena->space);
     summary.predictedPeak[space] = arena->bytes + arena->workspace;
     summary.measuredPeak[space] = ranks.requestedBytes(arena->space);
-    perRank += arena->bytes + arena->workspace;
   }
   std::uint64_t held = 0;
   for (int rank = 0; rank < ranks.size(); ++rank)
     held += ranks.holds(rank);
-  summary.predictedProcess = perRank * held;
+  summary.predictedProcess = predictedProcess(ranks.plan(), held);
   summary.measuredProcess = processHighWater() - std::min(options.processBefore, processHighWater());
   return summary;
 }

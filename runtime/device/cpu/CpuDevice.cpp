@@ -15,6 +15,44 @@
 namespace sluice {
 namespace {
 
+constexpr std::uint64_t hugePage = 2 << 20;
+constexpr std::uint64_t pageSize = 4096;
+
+/// Maps zeroed, resident memory; null with errno where there is none. What holds huge pages lies on their border and asks
+/// for them: fewer misses of the address cache, and a faster start. The system may give small ones, of equal total size.
+void *mapResident(std::uint64_t bytes) {
+  const std::uint64_t slack = bytes >= hugePage ? hugePage : 0;
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  if (bytes > ~slack)
+    return errno = ENOMEM, nullptr;
+  void *reserved = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
+                        slack ? flags | MAP_NORESERVE : flags | MAP_POPULATE, /*fd=*/-1, 0);
+  if (reserved == MAP_FAILED)
+    return nullptr;
+  if (!slack)
+    return reserved;
+  // Cut to the border: the pages before and behind go back.
+  const auto begin = reinterpret_cast<std::uintptr_t>(reserved), first = (begin + hugePage - 1) / hugePage * hugePage;
+  const std::uintptr_t end = (first + bytes + pageSize - 1) / pageSize * pageSize;
+  if (first != begin)
+    munmap(reserved, first - begin);
+  if (begin + bytes + slack > end)
+    munmap(reinterpret_cast<void *>(end), begin + bytes + slack - end);
+  void *address = reinterpret_cast<void *>(first);
+  madvise(address, bytes, MADV_HUGEPAGE);
+  if (madvise(address, bytes, MADV_POPULATE_WRITE) == 0)
+    return address;
+  if (errno != EINVAL) {
+    const int error = errno;
+    munmap(address, bytes);
+    return errno = error, nullptr;
+  }
+  // A system that does not know the request: touch every page.
+  for (std::uint64_t at = 0; at < bytes; at += pageSize)
+    static_cast<volatile char *>(address)[at] = 0;
+  return address;
+}
+
 class CpuDevice final : public Device {
 public:
   explicit CpuDevice(const CpuDeviceOptions &options) : options(options) {}
@@ -29,9 +67,8 @@ public:
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
     if (bytes == 0)
       return static_cast<void *>(nullptr);
-    void *address =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, /*fd=*/-1, 0);
-    if (address == MAP_FAILED)
+    void *address = mapResident(bytes);
+    if (!address)
       return failedError("cannot get " + std::to_string(bytes) + " bytes of " +
                          (space == MemorySpace::device ? "device" : "host") + " memory for " + std::string(purpose) +
                          ": " + std::strerror(errno));

@@ -10,6 +10,7 @@
 #include "runtime/plan/Diff.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Printer.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Schedule.h"
 #include "runtime/plan/Serialize.h"
@@ -127,7 +128,7 @@ TEST(Describe, Memory) {
   EXPECT_EQ(sum, memory["peak"]["bytes"]);
   EXPECT_EQ(memory["peak"]["by_class"]["workspace"], 128);
   EXPECT_EQ(memory["peak"]["by_class"]["parameter"], 64);
-  EXPECT_EQ(memory["predicted_process"], 2 * (1024 + 128 + 192));
+  EXPECT_EQ(memory["predicted_process"], predictedProcess(hand.plan));
 }
 
 TEST(Describe, Text) {
@@ -161,7 +162,15 @@ TEST(Memory, TextHasClassesTensorsAndAPicture) {
     EXPECT_LT(static_cast<unsigned char>(c), 0x80);
   EXPECT_NE(memoryText(hand.plan, true).find("█"), std::string::npos);
   const Json json = memoryJson(hand.plan);
-  EXPECT_EQ(json["predicted_process"], 2 * (1024 + 128 + 192));
+  std::uint64_t sum = 0;
+  for (const auto &[name, bytes] : json["process"].items())
+    sum += bytes.get<std::uint64_t>();
+  EXPECT_EQ(json["predicted_process"], sum);
+  // Two ranks, each with a page of device arena, one of host arena and one of workspace.
+  EXPECT_EQ(json["process"]["arenas"], 2 * 3 * 4096);
+  for (const char *term : {"commands", "threads", "plan", "runtime"})
+    EXPECT_GT(json["process"][term], 0) << term;
+  EXPECT_NE(plain.find("  runtime "), std::string::npos) << plain;
   EXPECT_EQ(json["spaces"][0]["peak"]["tensors"][0]["bytes"], 64);
 }
 

@@ -120,7 +120,7 @@ TEST_F(TrainerTest, WritesTheLog) {
   EXPECT_GT(log[0]["tokens_per_s"].get<double>(), 0);
   EXPECT_EQ(log[2]["summary"]["predicted_peak"]["device"], 4160);
   EXPECT_EQ(log[2]["summary"]["measured_peak"]["device"], 0);
-  EXPECT_EQ(log[2]["summary"]["predicted_process"], 2 * 4160);
+  EXPECT_GE(log[2]["summary"]["predicted_process"], 2 * 4160) << "both ranks' arenas, and the process's own part";
   EXPECT_TRUE(log[2]["summary"].contains("measured_process"));
 }
 

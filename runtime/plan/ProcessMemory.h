@@ -1,0 +1,40 @@
+//===- ProcessMemory.h - what a process that runs a plan grows by ------------------------===//
+//
+// The arenas are known to the byte. Beside them a process holds the plan's tables, what each rank makes of them at
+// load, what the matrix library allocates inside a product, stacks, and pages of code: a model with a few constants,
+// fitted once on one machine (docs/benchmarks.md) and compared with measured runs by a test. It is for sluice-train,
+// which sets the C library's allocator to give memory back (runtime/train/Process.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H
+#define SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H
+
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct ProcessTerm {
+  /// "arenas", "commands", "threads", "packing", "plan", "runtime".
+  std::string_view name;
+  /// What it is made of, for a reader.
+  std::string_view what;
+  /// All ranks of the process together.
+  std::uint64_t bytes = 0;
+};
+
+/// In the order of the list above, for a process that holds `ranks` of the plan's ranks.
+std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks);
+/// For a process that holds all of them.
+std::vector<ProcessTerm> processTerms(const plan::PlanT &plan);
+
+/// Their sum: bytes that the process grows by, from before the plan is read to its largest.
+std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks);
+std::uint64_t predictedProcess(const plan::PlanT &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H
