@@ -55,3 +55,14 @@ string(SUBSTRING ${last} 5 -1 last)
 if(NOT last LESS first)
   message(FATAL_ERROR "expected the loss to fall but it went from ${first} to ${last}")
 endif()
+
+# A plan of a model without tokens is told, not run.
+file(READ ${SOURCE}/test/numeric/graphs/regression.mlir.in graph)
+string(REPLACE "@BATCH@" "2" graph "${graph}")
+file(WRITE ${work}/regression.mlir "${graph}")
+run(compile-regression ${BUILD}/bin/sluice-compile regression.mlir -o regression.plan)
+execute_process(COMMAND ${work}/build/own-trainer regression.plan 1 WORKING_DIRECTORY ${work} RESULT_VARIABLE code
+                ERROR_VARIABLE out)
+if(NOT code EQUAL 1 OR NOT out MATCHES "^error: input of entry point 'train_step' 'tokens' is not in the plan")
+  message(FATAL_ERROR "no tokens: expected exit 1 with an error but got exit ${code}\n${out}")
+endif()
