@@ -117,7 +117,7 @@ TEST_F(TensorDataTest, Refusals) {
   refuses({write("none.safetensors", {tensor<float>("x", "F32", {1}, {1})})}, StatusCode::input,
           "tensor for the input 'labels', expected one of that name but got x");
   refuses({write("wide.safetensors", {tensor<std::int32_t>("labels", "I32", {1, 2}, {1, 2})})}, StatusCode::input,
-          "shape of the tensor 'labels', expected sequences of [] but got [2]");
+          "shape of the tensor 'labels', expected sequences of [] but got [1, 2]");
   refuses({write("float.safetensors", {tensor<float>("labels", "F32", {2}, {1, 2})})}, StatusCode::input,
           "type of the tensor 'labels', expected integers for an input of i32 but got F32");
   refuses({write("short.safetensors", {labels({1})})}, StatusCode::input,
