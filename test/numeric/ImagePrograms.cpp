@@ -77,6 +77,8 @@ void batchNorm(OpBuilder &b) {
     std::string normal = b.f.op("multiply", {centred, rstd}, "", b.typed(shape));
     std::string scaled = b.f.op("multiply", {normal, weight}, "", b.typed(shape));
     giveImages(b, b.f.op("add", {scaled, bias}, "", b.typed(shape)));
+    if (!b.has("out.mean"))
+      return;
     b.f.output("mean", b.f.op("scale", {mean}, "{factor = 1.0}", b.typed(channels)));
     b.f.output("variance", b.f.op("scale", {variance}, "{factor = 1.0}", b.typed(channels)));
     return;
@@ -85,6 +87,8 @@ void batchNorm(OpBuilder &b) {
   auto norm = b.f.ops("batch_norm", {x, weight, bias}, "{epsilon = " + number(epsilon) + "}",
                       {b.typed(shape), statistics, statistics});
   giveImages(b, norm[0]);
+  if (!b.has("out.mean"))
+    return;
   auto count = static_cast<double>(shape[0] * shape[1] * shape[2]);
   auto moved = [&](const std::string &old, const std::string &value, double factor) {
     return b.f.op("running_average", {old, value},
