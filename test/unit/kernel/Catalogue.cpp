@@ -128,7 +128,7 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("power_sum", {}, {f32({})}), "kernel 'power_sum' inputs, expected at least 1 but got 0");
   EXPECT_EQ(refusal("concat", {f32({3})}, {}), "kernel 'concat' outputs, expected 1 but got 0");
   EXPECT_EQ(refusal("exp", {describe(DType::i32, {3})}, {f32({3})}),
-            "kernel 'exp' input 0 dtype, expected f32, f64 or bf16 but got i32");
+            "kernel 'exp' input 0 dtype, expected f32, f64, bf16 or f16 but got i32");
   EXPECT_EQ(refusal("add", {f32({3}), f32({4})}, {f32({3})}),
             "kernel 'add' input 1 extents, expected what broadcasts to [3] but got [4]");
   EXPECT_EQ(refusal("copy", {f32({3})}, {describe(DType::bf16, {3})}),
