@@ -85,7 +85,7 @@ public:
   virtual void noteProgress(std::uint32_t entry, std::uint32_t instruction) {}
   /// Gives words for instructions, the same on all ranks: they run one plan.
   virtual void nameProgress(std::function<std::string(std::uint32_t entry, std::uint32_t instruction)> names) {}
-  /// Can that rank still hear of a failure and tell it?
+  /// Can that rank still hear of a failure and tell it, or has it told of one?
   virtual bool isHeard(int rank) { return true; }
 };
 

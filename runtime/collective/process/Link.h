@@ -21,7 +21,7 @@ enum class FrameKind : std::uint8_t {
   hello,
   /// The sender has made a channel.
   join,
-  /// What the sender calls on a channel.
+  /// What the sender calls on a channel, and a pulse.
   call,
   /// Elements that the receiver reduces.
   block,

@@ -133,6 +133,9 @@ template <typename Visit> Status ProcessCommunicator::forOthers(Visit &&visit) {
 
 Status ProcessCommunicator::meet(const Call &call) {
   encodeCall(call, encoded);
+  const Pulse pulse = world.ownPulse();
+  const Part bytes = std::as_bytes(std::span(&pulse, 1));
+  encoded.insert(encoded.end(), bytes.begin(), bytes.end());
   if (encoded.size() > maxFrameBytes)
     return refusedError("segments of a collective, expected fewer but got " + std::to_string(call.segments.size()));
   SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {

@@ -171,7 +171,8 @@ void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::ui
 
 bool ProcessWorld::isHeard(int rank) {
   std::lock_guard lock(mutex);
-  return !peers[static_cast<std::size_t>(rank)].isGone();
+  const Peer &peer = peers[static_cast<std::size_t>(rank)];
+  return peer.aborted || !peer.isGone();
 }
 
 void ProcessWorld::meet(int source, Part payload) {
@@ -185,6 +186,24 @@ void ProcessWorld::meet(int source, Part payload) {
     peer.watch = ProcessWatch(hello.process);
 }
 
+void ProcessWorld::takePulse(Peer &peer, Part payload) {
+  if (payload.size() != sizeof(Pulse))
+    return;
+  const std::uint64_t before = peer.pulse.count;
+  std::memcpy(&peer.pulse, payload.data(), sizeof(Pulse));
+  if (peer.pulse.count != before)
+    peer.moved = peer.heard;
+}
+
+Pulse ProcessWorld::ownPulse() const {
+  Pulse pulse;
+  pulse.count = progressCount.load(std::memory_order_relaxed);
+  const std::uint64_t place = progressPlace.load(std::memory_order_relaxed);
+  pulse.entry = static_cast<std::uint32_t>(place >> 32);
+  pulse.instruction = static_cast<std::uint32_t>(place);
+  return pulse;
+}
+
 void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) {
   std::lock_guard lock(mutex);
   Peer &peer = peers[static_cast<std::size_t>(source)];
@@ -193,13 +212,14 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   case FrameKind::hello:
     return meet(source, payload);
   case FrameKind::pulse:
-    if (payload.size() == sizeof(Pulse)) {
-      const std::uint64_t before = peer.pulse.count;
-      std::memcpy(&peer.pulse, payload.data(), sizeof(Pulse));
-      if (peer.pulse.count != before)
-        peer.moved = peer.heard;
+    return takePulse(peer, payload);
+  case FrameKind::call:
+    // A process that dies right after it is named with what it did right before.
+    if (payload.size() >= sizeof(Pulse)) {
+      takePulse(peer, payload.last(sizeof(Pulse)));
+      payload = payload.first(payload.size() - sizeof(Pulse));
     }
-    return;
+    break;
   case FrameKind::goodbye:
     peer.saidGoodbye = true;
     for (const auto &[id, channel] : channels)
@@ -212,8 +232,10 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
     }
     break;
   case FrameKind::abort:
-    if (header.channel == 0)
+    if (header.channel == 0) {
+      peer.aborted = true;
       return fail(decodeStatus(payload), false);
+    }
     break;
   default:
     break;
@@ -284,11 +306,7 @@ void ProcessWorld::onTick() {
   Peer &self = peers[static_cast<std::size_t>(rank())];
   if (now - self.heard >= pulseInterval) {
     self.heard = now;
-    Pulse pulse;
-    pulse.count = progressCount.load(std::memory_order_relaxed);
-    const std::uint64_t place = progressPlace.load(std::memory_order_relaxed);
-    pulse.entry = static_cast<std::uint32_t>(place >> 32);
-    pulse.instruction = static_cast<std::uint32_t>(place);
+    Pulse pulse = ownPulse();
     for (const auto &[id, channel] : channels)
       pulse.waits += channel->waiting ? 1 : 0;
     if (pulse.count != self.pulse.count)

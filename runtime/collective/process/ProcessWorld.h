@@ -52,6 +52,9 @@ private:
   void onTick() override;
 
   void meet(int source, Part payload);
+  /// How far this process has come.
+  Pulse ownPulse() const;
+  void takePulse(Peer &peer, Part payload);
   void takeOnChannel(int source, const FrameHeader &header, Part payload);
   void checkPeers(Clock::time_point now);
   void checkWaits(Clock::time_point now);

@@ -57,6 +57,8 @@ struct Peer {
   std::uint64_t process = 0;
   ProcessWatch watch;
   bool saidGoodbye = false;
+  /// It has ended the world, and told why.
+  bool aborted = false;
   bool lost = false;
 
   bool isGone() const { return saidGoodbye || lost; }
