@@ -18,6 +18,7 @@ from pathlib import Path
 LIT = "/usr/lib/llvm-22/bin/lit"
 TIMEOUT = 900
 WORKERS = 2
+LONGEST = "numeric"
 
 
 class Tally:
@@ -68,19 +69,15 @@ def run_program(name, command, folder, results):
     return tally
 
 
-def run_programs(build, results):
+def programs_of(build):
+    """Name, command and folder of each program, the one that takes longest first."""
     listing = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, check=True, text=True, stdout=subprocess.PIPE)
-    jobs = []
+    programs = []
     for test in json.loads(listing.stdout)["tests"]:
         folder = next((p["value"] for p in test.get("properties", []) if p["name"] == "WORKING_DIRECTORY"), str(build))
         # ctest gives no command where the program was not built.
-        jobs.append((test["name"], test.get("command", [test["name"]]), folder))
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        futures = [pool.submit(run_program, name, command, folder, results) for name, command, folder in jobs]
-        for (name, _, _), future in zip(jobs, futures):
-            tally = future.result()
-            print(f"tests: {name}: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
-            yield tally
+        programs.append((test["name"], test.get("command", [test["name"]]), folder))
+    return sorted(programs, key=lambda program: program[0] != LONGEST)
 
 
 def run_lit(root, build, results):
@@ -89,7 +86,7 @@ def run_lit(root, build, results):
     report.unlink(missing_ok=True)
     environment = dict(os.environ, SLUICE_BUILD=str(build))
     try:
-        done = subprocess.run([LIT, "-q", f"-j{WORKERS}", "-o", str(report), str(root / "test")], env=environment,
+        done = subprocess.run([LIT, "-q", "-j1", "-o", str(report), str(root / "test")], env=environment,
                               timeout=TIMEOUT, text=True, errors="replace", stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except subprocess.TimeoutExpired:
@@ -107,7 +104,6 @@ def run_lit(root, build, results):
             tally.skipped.append((name, output.strip().splitlines()[-1] if output.strip() else code.lower()))
         else:
             tally.failed.append((name, f"{code}\n{tail(output)}"))
-    print(f"tests: lit: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
     return tally
 
 
@@ -116,8 +112,15 @@ def main():
     results = build / "results"
     results.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    tallies = list(run_programs(build, results))
-    tallies.append(run_lit(root, build, results))
+    tallies = []
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        first, *others = programs_of(build)
+        jobs = [(first[0], pool.submit(run_program, *first, results)), ("lit", pool.submit(run_lit, root, build, results))]
+        jobs += [(program[0], pool.submit(run_program, *program, results)) for program in others]
+        for name, job in jobs:
+            tally = job.result()
+            print(f"tests: {name}: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
+            tallies.append(tally)
     failed = [item for tally in tallies for item in tally.failed]
     skipped = [item for tally in tallies for item in tally.skipped]
     for name, text in failed:

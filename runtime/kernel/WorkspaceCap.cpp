@@ -33,8 +33,8 @@ std::uint64_t matmulCap(std::span<const Operand> inputs, std::span<const Operand
   return cap + cpu::widenWorkspace(m, n, k);
 }
 
-/// x, weight and y of a convolution or one of its derivatives, the weight packed, and what it takes beside.
-std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Operand &y, bool bias,
+/// A convolution or one of its derivatives: the weight packed, what the library takes beside, and dense f32 copies.
+std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Operand &y, const Operand *bias,
                              const Attributes &attributes, int threads, std::string_view isa) {
   if (x.rank != 4 || weight.rank != 4 || y.rank != 4 || x.dtype == DType::f64)
     return 0;
@@ -43,9 +43,9 @@ std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Oper
   std::uint64_t cap = cpu::libraryWorkspace(threads, isa == "avx512") +
                       cpu::packedWeightBytes(groups, std::max<std::int64_t>(outputs / groups, 1), inputs, kernel) +
                       cpu::unrolledBytes(x.shape[0], y.shape[1] * y.shape[2], inputs, outputs, kernel);
-  if (x.dtype == DType::bf16)
-    for (std::int64_t elements : {elementsOf(x), elementsOf(weight), elementsOf(y), bias ? outputs : 0})
-      cap += static_cast<std::uint64_t>(cpu::roundUp(elements, 16)) * 4;
+  for (const Operand *operand : {&x, &weight, &y, bias})
+    if (operand && (operand->dtype != DType::f32 || !operand->isDense()))
+      cap += static_cast<std::uint64_t>(cpu::roundUp(elementsOf(*operand), 16)) * 4;
   return cap;
 }
 
@@ -57,11 +57,12 @@ std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> in
   if (name == "matmul" && inputs.size() >= 2 && outputs.size() == 1)
     return matmulCap(inputs, outputs, attributes, threads, isa);
   if (name == "conv2d" && inputs.size() >= 2 && outputs.size() == 1)
-    return convolutionCap(inputs[0], inputs[1], outputs[0], inputs.size() > 2, attributes, threads, isa);
+    return convolutionCap(inputs[0], inputs[1], outputs[0], inputs.size() > 2 ? &inputs[2] : nullptr, attributes, threads,
+                          isa);
   if (name == "conv2d_input_grad" && inputs.size() == 2 && outputs.size() == 1)
-    return convolutionCap(outputs[0], inputs[1], inputs[0], false, attributes, threads, isa);
+    return convolutionCap(outputs[0], inputs[1], inputs[0], nullptr, attributes, threads, isa);
   if (name == "conv2d_weight_grad" && inputs.size() == 2 && outputs.size() == 1)
-    return convolutionCap(inputs[1], outputs[0], inputs[0], false, attributes, threads, isa);
+    return convolutionCap(inputs[1], outputs[0], inputs[0], nullptr, attributes, threads, isa);
   if ((name == "batch_norm" || name == "batch_norm_grad") && inputs.size() >= 3 && inputs[1].rank > 0 &&
       inputs[0].rank > 0)
     return cpu::batchNormWorkspace(inputs[0].shape[inputs[0].rank - 1]);

@@ -37,6 +37,10 @@ def left_over(mark):
     return found
 
 
+def is_stopped(child):
+    return open(f"/proc/{child.pid}/stat").read().rpartition(")")[2].split()[0] == "T"
+
+
 def main():
     launcher, ranks, *command = sys.argv[1:]
     size, _, listed = ranks.partition(":")
@@ -53,17 +57,17 @@ def main():
                                               LOCAL_WORLD_SIZE=size, MASTER_ADDR="localhost", MASTER_PORT=port))
                     for rank in each]
     deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline and any(child.poll() is None and not is_stopped(child) for child in children):
+        time.sleep(0.02)
     codes = []
     for child in children:
-        try:
-            codes.append(child.wait(max(0.1, deadline - time.monotonic())))
-        except subprocess.TimeoutExpired:
-            # A process that was stopped on purpose is no failure of the others.
-            stopped = open(f"/proc/{child.pid}/stat").read().rpartition(")")[2].split()[0] == "T"
-            child.kill()
-            child.wait()
-            codes.append(-9 if stopped else 99)
-            deadline = time.monotonic() + 1
+        if child.poll() is not None:
+            codes.append(child.returncode)
+            continue
+        # A process that was stopped on purpose is no failure of the others.
+        codes.append(-9 if is_stopped(child) else 99)
+        child.kill()
+        child.wait()
     orphans = left_over(mark)
     if orphans:
         print(f"processes: {orphans} are left over", file=sys.stderr)

@@ -144,10 +144,10 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
 
 void ProcessWorld::abort(const Status &reason) {
   std::lock_guard lock(mutex);
-  fail(reason, true);
+  fail(reason);
 }
 
-void ProcessWorld::fail(const Status &reason, bool tellOthers) {
+void ProcessWorld::fail(const Status &reason) {
   if (!failure.isOk())
     return;
   failure = reason;
@@ -155,8 +155,7 @@ void ProcessWorld::fail(const Status &reason, bool tellOthers) {
     channel->changed.notify_all();
   changed.notify_all();
   link->hurry();
-  if (tellOthers)
-    postToAll(FrameKind::abort, encodeStatus(reason));
+  postToAll(FrameKind::abort, encodeStatus(reason));
 }
 
 void ProcessWorld::noteProgress(std::uint32_t entry, std::uint32_t instruction) {
@@ -178,7 +177,7 @@ bool ProcessWorld::isHeard(int rank) {
 void ProcessWorld::meet(int source, Part payload) {
   Hello hello;
   if (payload.size() != sizeof hello)
-    return fail(failedError("the greeting of rank " + std::to_string(source) + " cannot be read"), true);
+    return fail(failedError("the greeting of rank " + std::to_string(source) + " cannot be read"));
   std::memcpy(&hello, payload.data(), sizeof hello);
   Peer &peer = peers[static_cast<std::size_t>(source)];
   peer.process = hello.process;
@@ -234,7 +233,8 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   case FrameKind::abort:
     if (header.channel == 0) {
       peer.aborted = true;
-      return fail(decodeStatus(payload), false);
+      // Passed on, so that no rank hears that this one has left before it hears why.
+      return fail(decodeStatus(payload));
     }
     break;
   default:
@@ -282,8 +282,7 @@ void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part pay
   channel.changed.notify_all();
   if (!good)
     fail(failedError("rank " + std::to_string(source) + " has sent what channel '" + channel.name +
-                     "' does not expect"),
-         true);
+                     "' does not expect"));
 }
 
 void ProcessWorld::onLost(int source, std::string_view why) {
@@ -293,8 +292,7 @@ void ProcessWorld::onLost(int source, std::string_view why) {
     return;
   peer.lost = true;
   if (!peer.saidGoodbye)
-    fail(failedError("rank " + std::to_string(source) + " has died (" + std::string(why) + "), " + progressOf(source)),
-         true);
+    fail(failedError("rank " + std::to_string(source) + " has died (" + std::string(why) + "), " + progressOf(source)));
   for (const auto &[id, channel] : channels)
     channel->changed.notify_all();
   changed.notify_all();
@@ -324,7 +322,7 @@ void ProcessWorld::onTick() {
   if (terminatedAt == Clock::time_point())
     terminatedAt = now;
   else if (now - terminatedAt >= terminationDelay)
-    fail(failedError("rank " + std::to_string(rank()) + " was told to end (SIGTERM), " + progressOf(rank())), true);
+    fail(failedError("rank " + std::to_string(rank()) + " was told to end (SIGTERM), " + progressOf(rank())));
 }
 
 void ProcessWorld::checkPeers(Clock::time_point now) {
@@ -335,13 +333,11 @@ void ProcessWorld::checkPeers(Clock::time_point now) {
     if (peer.watch.hasEnded()) {
       peer.lost = true;
       return fail(failedError("rank " + std::to_string(p) + " has died (process " + std::to_string(peer.process) +
-                              " has ended), " + progressOf(p)),
-                  true);
+                              " has ended), " + progressOf(p)));
     }
     if (const double silent = seconds(now - peer.heard); options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
       return fail(failedError("rank " + std::to_string(p) + " has been silent for " + rounded(silent) + " s, " +
-                              progressOf(p)),
-                  true);
+                              progressOf(p)));
   }
 }
 
@@ -358,13 +354,11 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
       if (p != rank() && stuck && !peer.isGone() && peer.pulse.waits == 0)
         return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
                                 rounded(seconds(now - peer.moved)) + " s while " + describeCall(rank(), *channel->waiting) +
-                                ", " + progressOf(p)),
-                    true);
+                                ", " + progressOf(p)));
     }
     if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)
       return fail(failedError("no rank has run anything for " + rounded(options.watchdogSeconds) + " s while " +
-                              describeCall(rank(), *channel->waiting) + " on channel '" + channel->name + "'"),
-                  true);
+                              describeCall(rank(), *channel->waiting) + " on channel '" + channel->name + "'"));
   }
 }
 

@@ -61,7 +61,7 @@ private:
   /// Sends what is posted once, to every process that is still there.
   void postToAll(FrameKind kind, Part payload);
   /// The first reason stays; wakes everybody. Under the mutex.
-  void fail(const Status &reason, bool tellOthers);
+  void fail(const Status &reason);
   std::string progressOf(int peer) const { return describeProgress(peers[static_cast<std::size_t>(peer)].pulse, names); }
 
   const std::unique_ptr<Link> link;

@@ -1,8 +1,8 @@
 //===- Convolution.cpp - convolutions by oneDNN -----------------------------------===//
 //
-// Dense f32 images go to the library as they are. bf16 ones are widened to f32 in workspace, since the library has no bf16
-// convolution for every processor, and the result is rounded once. f64, strided operands and what the library has only a
-// plain loop for go to the reference.
+// Dense f32 operands go to the library as they are. Strided ones go through dense f32 copies in workspace, and so do bf16
+// ones, since the library has no bf16 convolution for every processor; the result is rounded once. f64 and what the library
+// has only a plain loop for go to the reference.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/OnednnConvolution.h"
@@ -34,41 +34,60 @@ Roles rolesOf(Kind kind, std::span<const Operand> inputs, std::span<const Operan
   return {};
 }
 
-std::int64_t widenedFloats(const Operand *operand) { return operand ? roundUp(operand->elements(), 16) : 0; }
+bool needsCopy(const Operand *operand) { return operand && (operand->dtype != DType::f32 || !operand->isDense()); }
 
-void convert(int threads, const Operand &from, float *to, bool widens) {
-  std::int64_t elements = from.elements();
+std::int64_t copiedFloats(const Operand *operand) {
+  return needsCopy(operand) ? roundUp(operand->elements(), 16) : 0;
+}
+
+template <typename T> void convertStrided(int threads, const Operand &operand, float *dense, bool comesIn) {
+  const Rows rows(operand);
+  forEach(threads, rows.rows, [&](std::int64_t row) {
+    T *own = rows.at<T>(row);
+    float *copied = dense + row * rows.columns;
+    for (std::int64_t i = 0; i < rows.columns; ++i)
+      if (comesIn)
+        copied[i] = static_cast<float>(own[i * rows.stride]);
+      else
+        own[i * rows.stride] = T(copied[i]);
+  });
+}
+
+/// Between an operand and its dense f32 copy.
+void convert(int threads, const Operand &operand, float *dense, bool comesIn) {
+  if (operand.dtype == DType::f32)
+    return convertStrided<float>(threads, operand, dense, comesIn);
+  if (!operand.isDense())
+    return convertStrided<Bf16>(threads, operand, dense, comesIn);
+  std::int64_t elements = operand.elements();
   forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
     std::int64_t begin = piece * stretch, count = std::min(stretch, elements - begin);
-    if (widens)
-      loops().bf16.widen(from.as<Bf16>() + begin, to + begin, count);
+    if (comesIn)
+      loops().bf16.widen(operand.as<Bf16>() + begin, dense + begin, count);
     else
-      loops().bf16.narrow(to + begin, from.as<Bf16>() + begin, count);
+      loops().bf16.narrow(dense + begin, operand.as<Bf16>() + begin, count);
   });
 }
 
-Bound direct(const KernelRequest &request, Kind kind, std::shared_ptr<LibraryConvolution> library) {
+Bound bind(const KernelRequest &request, Kind kind, std::shared_ptr<LibraryConvolution> library) {
   return makeKernel(request, [kind, library](Call &call) {
     Roles r = rolesOf(kind, call.inputs, call.outputs);
-    return library->run(r.x->data, r.weight->data, r.bias ? r.bias->data : nullptr, r.y->data, call.workspace);
-  });
-}
-
-Bound widened(const KernelRequest &request, Kind kind, std::shared_ptr<LibraryConvolution> library) {
-  return makeKernel(request, [kind, library](Call &call) {
-    Roles r = rolesOf(kind, call.inputs, call.outputs);
-    float *next = static_cast<float *>(call.workspace), *places[4] = {};
-    const Operand *operands[4] = {r.x, r.weight, r.bias, r.y}, *output = &call.outputs[0];
+    const Operand *operands[] = {r.x, r.weight, r.bias, r.y}, *output = &call.outputs[0];
+    float *next = static_cast<float *>(call.workspace), *copies[4] = {};
+    void *places[4] = {};
     for (int i = 0; i < 4; ++i) {
-      places[i] = next;
-      next += widenedFloats(operands[i]);
-      if (operands[i] && operands[i] != output)
-        convert(call.threads, *operands[i], places[i], true);
+      places[i] = operands[i] ? operands[i]->data : nullptr;
+      if (!needsCopy(operands[i]))
+        continue;
+      places[i] = copies[i] = next;
+      next += copiedFloats(operands[i]);
+      if (operands[i] != output)
+        convert(call.threads, *operands[i], copies[i], true);
     }
     SLUICE_RETURN_IF_ERROR(library->run(places[0], places[1], places[2], places[3], next));
     for (int i = 0; i < 4; ++i)
-      if (operands[i] == output)
-        convert(call.threads, *output, places[i], false);
+      if (copies[i] && operands[i] == output)
+        convert(call.threads, *output, copies[i], false);
     return Status::ok();
   });
 }
@@ -77,29 +96,24 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference(request));
   Roles r = rolesOf(kind, request.inputs, request.outputs);
   DType type = r.x->dtype;
-  bool isEmpty = false;
+  if (type != DType::f32 && type != DType::bf16)
+    return plain;
+  std::uint64_t taken = 0;
   for (const Operand *operand : {r.x, r.weight, r.bias, r.y}) {
     if (!operand)
       continue;
-    isEmpty = isEmpty || operand->elements() == 0;
-    if (!operand->isDense() || operand->dtype != type)
+    if (operand->elements() == 0 || operand->dtype != type)
       return plain;
+    taken += static_cast<std::uint64_t>(copiedFloats(operand)) * 4;
   }
-  if (isEmpty || (type != DType::f32 && type != DType::bf16))
-    return plain;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape shape,
                           ConvolutionShape::of(Check(name, request), request, *r.x, *r.weight, *r.y));
-  std::uint64_t taken = 0;
-  if (type == DType::bf16)
-    for (const Operand *operand : {r.x, r.weight, r.bias, r.y})
-      taken += static_cast<std::uint64_t>(widenedFloats(operand)) * 4;
   if (taken > request.workspace)
     return Check(name, request).workspace(taken);
   auto library = LibraryConvolution::make(kind, shape, r.bias != nullptr, request.threads, request.workspace - taken);
   if (!library.isOk())
     return plain;
-  std::shared_ptr<LibraryConvolution> shared = std::move(*library);
-  return type == DType::f32 ? direct(request, kind, shared) : widened(request, kind, shared);
+  return bind(request, kind, std::move(*library));
 }
 
 constexpr FastKernel kernels[] = {

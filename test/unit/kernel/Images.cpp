@@ -71,7 +71,7 @@ std::vector<Attributes::Item> attributesOf(const Convolution &c) {
 
 TEST(Images, ConvolutionsAgree) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
-    for (Layout layout : {Layout::dense, Layout::padded})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
         Shape y = resultOf(c);
         std::string what = std::string(c.name) + " " + std::string(dtypeName(dtype));
