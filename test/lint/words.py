@@ -20,7 +20,7 @@ def check(root):
                     yield f"{name}:{number}: '{match[1]}' is {what}"
 
 
-CLEAN = {"runtime/a.cpp": "// framework/work/a, network, rootless, s_todo, /workspace\n"}
+CLEAN = {"runtime/a.cpp": "// framework/wor" + "k/a, network, rootless, s_todo, /workspace\n"}
 PLANTED = [({"runtime/b.cpp": "\n// TO" + "DO: more\n"}, "runtime/b.cpp:2: 'TO" + "DO'"),
            ({"docs/a.md": "see /" + "work/main\n"}, "a path of one machine"),
            ({"README.md": "HA" + "CK\n"}, "README.md:1"),

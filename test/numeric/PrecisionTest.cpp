@@ -9,24 +9,11 @@ namespace sluice::numeric {
 namespace {
 
 TrainingRun tiny(const std::string &label, int parts, const std::string &recipe) {
-  TrainingRun run;
-  run.label = "precision-" + label;
-  run.config = referenceFolder() + "/gpt2-tiny/config.json";
-  run.batch = 4 / parts;
-  run.sequence = 16;
-  run.steps = 5;
-  run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
-  run.recipe = "optimizer.lr = 1e-3\n" + recipe;
-  return run;
+  return tinyRun("precision-" + label, 4 / parts, 5, recipe);
 }
 
-void expectNearRuns(const Training &a, const Training &b, double tolerance) {
-  ASSERT_FALSE(a.loss.empty());
-  ASSERT_EQ(a.loss.size(), b.loss.size());
-  for (std::size_t i = 0; i < a.loss.size(); ++i) {
-    EXPECT_NEAR(a.loss[i], b.loss[i], tolerance) << "step " << i + 1;
-    EXPECT_NEAR(a.gradientNorm[i], b.gradientNorm[i], 4 * tolerance * (1 + b.gradientNorm[i])) << "step " << i + 1;
-  }
+void expectNear(const Training &a, const Training &b, double tolerance) {
+  expectNearRuns(a, b, tolerance, 4 * tolerance);
 }
 
 constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parameter = \"f64\"\n";
@@ -34,18 +21,18 @@ constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parame
 TEST(Precision, DoubleHasTheDigitsOfDouble) {
   Training whole = train(tiny("f64", 1, allDouble), true);
   Training sharded = train(tiny("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
-  expectNearRuns(sharded, whole, 1e-12);
+  expectNear(sharded, whole, 1e-12);
   for (const auto &[name, tensor] : whole.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;
   // And it is the same model.
-  expectNearRuns(train(tiny("f32", 1, ""), false), whole, 1e-4);
+  expectNear(train(tiny("f32", 1, ""), false), whole, 1e-4);
 }
 
 /// A scale changes nothing where no digits are lost.
 TEST(Precision, ScaleGoesInAndOut) {
   Training plain = train(tiny("plain", 1, "gradient.clip_norm = 0.5\n"), true);
   Training scaled = train(tiny("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);
-  expectNearRuns(scaled, plain, 1e-6);
+  expectNear(scaled, plain, 1e-6);
   for (const auto &[name, tensor] : plain.weights)
     EXPECT_LE(compare(scaled.weights.at(name), tensor).largest, 1e-5) << name;
 }
@@ -56,7 +43,7 @@ TEST(Precision, NarrowReductions) {
     SCOPED_TRACE(reduce);
     std::string recipe = std::string("mesh.shard = 2\nmesh.replicate = 2\nprecision.reduce = \"") + reduce + "\"\n";
     Training reduced = train(tiny(std::string("reduce-") + reduce, 4, recipe), false);
-    expectNearRuns(reduced, wide, 2e-2);
+    expectNear(reduced, wide, 2e-2);
     CommandResult described = runCommand("sluice-plan describe --json " + reduced.planPath);
     ASSERT_EQ(described.code, 0) << described.err;
     nlohmann::json plan = nlohmann::json::parse(described.out);

@@ -62,4 +62,25 @@ Training train(const TrainingRun &run, bool save) {
   return training;
 }
 
+TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe) {
+  TrainingRun run;
+  run.label = label;
+  run.config = referenceFolder() + "/gpt2-tiny/config.json";
+  run.batch = rows;
+  run.sequence = 16;
+  run.steps = steps;
+  run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
+  run.recipe = "optimizer.lr = 1e-3\n" + recipe;
+  return run;
+}
+
+void expectNearRuns(const Training &a, const Training &b, double tolerance, double normTolerance) {
+  ASSERT_FALSE(a.loss.empty());
+  ASSERT_EQ(a.loss.size(), b.loss.size());
+  for (std::size_t i = 0; i < a.loss.size(); ++i) {
+    EXPECT_NEAR(a.loss[i], b.loss[i], tolerance) << "step " << i + 1;
+    EXPECT_NEAR(a.gradientNorm[i], b.gradientNorm[i], normTolerance * (1 + b.gradientNorm[i])) << "step " << i + 1;
+  }
+}
+
 } // namespace sluice::numeric

@@ -44,6 +44,12 @@ struct Training {
 /// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
 Training train(const TrainingRun &run, bool save);
 
+/// GPT-2 tiny on its reference tokens, `rows` of 16 tokens on a rank, seed 3, AdamW at 1e-3.
+TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe);
+
+/// Losses within `tolerance`; norms of gradients within `normTolerance` times their size and one.
+void expectNearRuns(const Training &a, const Training &b, double tolerance, double normTolerance);
+
 } // namespace sluice::numeric
 
 #endif // SLUICE_TEST_NUMERIC_TRAINING_H
