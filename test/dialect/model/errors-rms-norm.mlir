@@ -43,3 +43,12 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<3xf32>) {
   %0:2 = model.rms_norm_grad %x, %x, %w, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+// rms_norm_grad_c1: a scalar
+func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op x has too few dims, expected rank 1 or more but got 0}}
+  %0:2 = model.rms_norm_grad %x, %x, %w, %x : (tensor<f32>, tensor<f32>, tensor<4xf32>, tensor<f32>) -> (tensor<f32>, tensor<4xf32>)
+  return
+}

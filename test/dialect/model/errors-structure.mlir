@@ -85,3 +85,25 @@ func.func @f(%x: tensor<2xf32>) {
   }
   return
 }
+
+// -----
+
+// parameter_c3: numbers that no gradient can change
+// expected-error @below {{'model.parameter' op element type is no float, expected a float, or 'state', but got 'i64'}}
+model.parameter @n : tensor<4xi64> zeros
+
+// -----
+
+// parameter_c3: a state has no distribution
+// expected-error @below {{'model.parameter' op a state begins with one value, expected zeros, ones or constant but got normal}}
+model.parameter @n : tensor<4xf32> normal(0.0, 1.0) state
+
+// -----
+
+// read_c2: a state is read as it is declared
+model.parameter @n : tensor<4xf32> zeros state
+func.func @f() {
+  // expected-error @below {{'model.read' op value has the wrong type, expected that of the state, 'tensor<4xf32>', but got 'tensor<4xbf16>'}}
+  %0 = model.read @n : tensor<4xbf16>
+  return
+}

@@ -42,3 +42,10 @@ plan.entry @f {
     plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
   }
 }
+
+// -----
+
+// A budget that is no number of bytes.
+// expected-error @+1 {{memory.budget, expected bytes ("24MiB") but got "plenty"}}
+module attributes {model.recipe = {memory.budget = "plenty"}} {
+}

@@ -73,9 +73,13 @@ TEST(ModelVjp, StatisticsRefuseACotangent) {
   EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<LayerNormOp>(*module)), {1}, gradients)));
   EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<AttentionOp>(*module)), {1}, gradients)));
   EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<CrossEntropyOp>(*module)), {1}, gradients)));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<BatchNormOp>(*module)), {1}, gradients)));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<RmsNormOp>(*module)), {1}, gradients)));
   EXPECT_EQ("'model.layer_norm' op has no derivative through its mean and rstd, expected a use of y only\n"
             "'model.attention' op has no derivative through its lse, expected a use of out only\n"
-            "'model.cross_entropy' op has no derivative through its lse, expected a use of the loss only\n",
+            "'model.cross_entropy' op has no derivative through its lse, expected a use of the loss only\n"
+            "'model.batch_norm' op has no derivative through its mean and variance, expected a use of y only\n"
+            "'model.rms_norm' op has no derivative through its rstd, expected a use of y only\n",
             programs.diagnostics);
 }
 

@@ -1,0 +1,153 @@
+// RUN: sluice-opt %s -split-input-file -verify-diagnostics
+// Tests what the verifiers say of wrong convolutions, pools and batch norms. Labels are those of docs/spec/model.md.
+
+// conv2d_c1: an image without channels
+func.func @f(%x: tensor<2x7x9xf32>, %w: tensor<6x2x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op operands have the wrong rank, expected 4 but got 3 and 4}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9xf32>, tensor<6x2x3x3xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c2: three strides
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op stride has the wrong length, expected 2 but got 3}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c2: a dilation of zero
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op dilation is out of range, expected at least 1 but got 0}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 0>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c3: groups that do not divide the filters
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x1x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op groups, expected a divisor of 4 and 6 but got 4}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 4 : i64} : (tensor<2x7x9x4xf32>, tensor<6x1x3x3xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c3: a weight for another number of channels
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x3x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op weight has the wrong number of input channels, expected 4 but got 3}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x3x3x3xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c4: a window of 3 dilated by 4 spans 9 of 7 rows
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
+  // expected-error @below {{'model.conv2d' op window is larger than the padded input, expected at most 7x9 but got 3x3 dilated by 4x1}}
+  %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 4, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x1x7x6xf32>
+  return
+}
+
+// -----
+
+// conv2d_c5: a bias for another number of filters
+func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{'model.conv2d' op bias has the wrong shape, expected 6 but got 4}}
+  %0 = model.conv2d %x, %w, %b {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>, tensor<4xf32>) -> tensor<2x5x7x6xf32>
+  return
+}
+
+// -----
+
+// pool2d_c1: no channels
+func.func @f(%x: tensor<2x7x9xf32>) {
+  // expected-error @below {{'model.max_pool2d' op x has the wrong rank, expected 4 but got 3}}
+  %0 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9xf32>) -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+// pool2d_c2: one number for both dims
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.max_pool2d' op kernel has the wrong length, expected 2 but got 1}}
+  %0 = model.max_pool2d %x {kernel = array<i64: 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+  return
+}
+
+// -----
+
+// pool2d_c2: no step at all
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.avg_pool2d' op stride is out of range, expected at least 1 but got 0}}
+  %0 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 0, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+  return
+}
+
+// -----
+
+// pool2d_c3: windows that would see padding alone
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.avg_pool2d' op padding is out of range, expected at most half the kernel 3 but got 2}}
+  %0 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 2, 2>} : (tensor<2x7x9x4xf32>) -> tensor<2x5x6x4xf32>
+  return
+}
+
+// -----
+
+// pool2d_c4: a window of 10 over 7 rows
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.max_pool2d' op window is larger than the padded input, expected at most 7 but got 10}}
+  %0 = model.max_pool2d %x {kernel = array<i64: 10, 3>, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>} : (tensor<2x7x9x4xf32>) -> tensor<2x1x7x4xf32>
+  return
+}
+
+// -----
+
+// adaptive_avg_pool2d_c1: one extent for both dims
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.adaptive_avg_pool2d' op x and output have the wrong ranks, expected 4 and 2 but got 4 and 1}}
+  %0 = model.adaptive_avg_pool2d %x {output = array<i64: 2>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
+  return
+}
+
+// -----
+
+// adaptive_avg_pool2d_c2: no row of the result
+func.func @f(%x: tensor<2x7x9x4xf32>) {
+  // expected-error @below {{'model.adaptive_avg_pool2d' op extent is out of range, expected at least 1 but got 0 of 7}}
+  %0 = model.adaptive_avg_pool2d %x {output = array<i64: 0, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x0x3x4xf32>
+  return
+}
+
+// -----
+
+// batch_norm_c1: channels alone
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{'model.batch_norm' op x has too few dims, expected rank 2 or more but got 1}}
+  %0:3 = model.batch_norm %x, %x, %x {epsilon = 1.0e-5 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_c2: a weight for another number of channels
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{'model.batch_norm' op weight has the wrong shape, expected 4 but got 3}}
+  %0:3 = model.batch_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// running_average_c2: more than the whole of the new value
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{'model.running_average' op momentum is out of range, expected 0 to 1 but got 1.5}}
+  %0 = model.running_average %x, %x {momentum = 1.5 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
