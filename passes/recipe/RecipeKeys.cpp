@@ -86,7 +86,7 @@ std::vector<RecipeKey> makeKeys() {
        .tableKinds = recipeBoolean});
   add(choice("sharding.dim", {"first"}, "the dim that is split", {"largest", "flat"}, recipeTable | recipeInteger));
 
-  add(choice("precision.compute", {"f32", "bf16", "f64"}, "element type of forward and backward", {"f16"}));
+  add(choice("precision.compute", {"f32", "bf16", "f16", "f64"}, "element type of forward and backward"));
   add(choice("precision.reduce", {"f32", "bf16", "f16", "f64"},
              "element type in which gradients are added up and reduced; `f64` unless given where parameters are"));
   add(choice("precision.output", {"f32", "bf16", "f16", "f64"},

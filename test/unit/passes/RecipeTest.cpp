@@ -230,9 +230,8 @@ TEST(RecipeErrors, Tables) {
 }
 
 TEST(RecipeErrors, ImpossibleCombinations) {
-  EXPECT_EQ(errorOf("precision.compute = \"f16\"\nprecision.loss_scale = 128"),
-            "r.toml:1: value of 'precision.compute' that this version does not support, expected \"f32\", \"bf16\" or "
-            "\"f64\" but got \"f16\"");
+  EXPECT_EQ(errorOf("precision.compute = \"f16\""),
+            "r.toml:1: 'precision.compute' = \"f16\", expected a 'precision.loss_scale' but got none");
   EXPECT_EQ(errorOf("precision.loss_scale = 0"),
             "r.toml:1: value of 'precision.loss_scale', expected \"none\", \"dynamic\" or a number above 0 but got 0");
   EXPECT_EQ(errorOf("sharding.strategy = \"hybrid_shard\""),

@@ -30,8 +30,10 @@ void productOf(DType dtype, const MatmulShape &s, const void *a, std::int64_t aA
     product(s, static_cast<const float *>(a) + aAt, static_cast<const float *>(b) + bAt, m, n0, width, sum);
   else if (dtype == DType::f64)
     product(s, static_cast<const double *>(a) + aAt, static_cast<const double *>(b) + bAt, m, n0, width, sum);
-  else
+  else if (dtype == DType::bf16)
     product(s, static_cast<const Bf16 *>(a) + aAt, static_cast<const Bf16 *>(b) + bAt, m, n0, width, sum);
+  else
+    product(s, static_cast<const F16 *>(a) + aAt, static_cast<const F16 *>(b) + bAt, m, n0, width, sum);
 }
 
 } // namespace
