@@ -216,4 +216,52 @@ module attributes {model.name = "all"} {
     %2:2 = model.attention %q, %q, %q {scale = 1.0 : f64} : (tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>) -> (tensor<1x3x1x2xf32>, tensor<1x1x3xf32>)
     return
   }
+  func.func @images(%x: tensor<2x7x9x4xf32>, %w: tensor<6x2x3x3xf32>, %b: tensor<6xf32>, %s: tensor<4xf32>, %n: tensor<i64>) {
+    // CHECK: model.conv2d {{.*}}model.cost = "flops=15984, bytes=4200"
+    %0 = model.conv2d %x, %w, %b {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x7x9x4xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x4x9x6xf32>
+    // CHECK: model.conv2d_input_grad {{.*}}model.cost = "flops=15552, bytes=4176"
+    %1 = model.conv2d_input_grad %0, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.conv2d_weight_grad {{.*}}model.cost = "flops=15552, bytes=4176"
+    %2 = model.conv2d_weight_grad %0, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
+    // CHECK: model.max_pool2d {{.*}}model.cost = "flops=1440, bytes=2656"
+    %3 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.max_pool2d_grad {{.*}}model.cost = "flops=1440, bytes=4672"
+    %4 = model.max_pool2d_grad %3, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.avg_pool2d {{.*}}model.cost = "flops=1440, bytes=2656"
+    %5 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.avg_pool2d_grad {{.*}}model.cost = "flops=1440, bytes=2656"
+    %6 = model.avg_pool2d_grad %5 {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.adaptive_avg_pool2d {{.*}}model.cost = "flops=504, bytes=2208"
+    %7 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
+    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.cost = "flops=504, bytes=2208"
+    %8 = model.adaptive_avg_pool2d_grad %7 : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.batch_norm {{.*}}model.cost = "flops=4032, bytes=4080"
+    %9:3 = model.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.batch_norm_grad {{.*}}model.cost = "flops=5040, bytes=6128"
+    %10:3 = model.batch_norm_grad %9#0, %x, %s, %9#1, %9#2 {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.running_average {{.*}}model.cost = "flops=12, bytes=48"
+    %11 = model.running_average %s, %9#1 {momentum = 0.1 : f64, factor = 1.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: model.count_up {{.*}}model.cost = "flops=1, bytes=16"
+    %12 = model.count_up %n : (tensor<i64>) -> tensor<i64>
+    return
+  }
+  func.func @more(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
+    // CHECK: model.sigmoid {{.*}}model.cost = "flops=15, bytes=120"
+    %0 = model.sigmoid %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.softplus {{.*}}model.cost = "flops=15, bytes=120"
+    %1 = model.softplus %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.power {{.*}}model.cost = "flops=15, bytes=120"
+    %2 = model.power %x {exponent = 3.0 : f64} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.relu_grad {{.*}}model.cost = "flops=15, bytes=120"
+    %3 = model.relu_grad %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.logsumexp {{.*}}model.cost = "flops=60, bytes=72"
+    %4 = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
+    // CHECK: model.argmax {{.*}}model.cost = "flops=15, bytes=84"
+    %5 = model.argmax %x {dim = 1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
+    // CHECK: model.take_along {{.*}}model.cost = "flops=0, bytes=96"
+    %6 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
+    // CHECK: model.add_along {{.*}}model.cost = "flops=6, bytes=180"
+    %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
+    return
+  }
 }

@@ -242,4 +242,52 @@ module attributes {model.name = "all"} {
     %2 = model.power_sum %g {p = 0x7FF0000000000000 : f64} : (tensor<4xf32>) -> tensor<f32>
     return
   }
+  func.func @images(%x: tensor<2x7x9x4xf32>, %w: tensor<6x2x3x3xf32>, %b: tensor<6xf32>, %s: tensor<4xf32>, %n: tensor<i64>) {
+    // CHECK: model.conv2d {{.*}}model.sharding_rule = "([i, m, n, j], [k, l, o, p], [k]) -> ([i, q, r, k]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    %0 = model.conv2d %x, %w, %b {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x7x9x4xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x4x9x6xf32>
+    // CHECK: model.conv2d_input_grad {{.*}}model.sharding_rule = "([i, q, r, k], [k, l, o, p]) -> ([i, m, n, j]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    %1 = model.conv2d_input_grad %0, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.conv2d_weight_grad {{.*}}model.sharding_rule = "([i, q, r, k], [i, m, n, j]) -> ([k, l, o, p]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    %2 = model.conv2d_weight_grad %0, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
+    // CHECK: model.max_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=4 whole, n=5 whole}"
+    %3 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.max_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j], [i, m, n, j]) -> ([i, o, p, j]) {i=2, j=4, k=4 whole, l=5 whole, m=7 whole, n=9 whole, o=7 whole, p=9 whole}"
+    %4 = model.max_pool2d_grad %3, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=4 whole, n=5 whole}"
+    %5 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    // CHECK: model.avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=4 whole, l=5 whole, m=7 whole, n=9 whole}"
+    %6 = model.avg_pool2d_grad %5 {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.adaptive_avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=2 whole, n=3 whole}"
+    %7 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
+    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=2 whole, l=3 whole, m=7 whole, n=9 whole}"
+    %8 = model.adaptive_avg_pool2d_grad %7 : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
+    // CHECK: model.batch_norm {{.*}}model.sharding_rule = "([j, k, l, i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 whole, k=7 whole, l=9 whole}"
+    %9:3 = model.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.batch_norm_grad {{.*}}model.sharding_rule = "([j, k, l, i], [j, k, l, i], [i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 whole, k=7 whole, l=9 whole}"
+    %10:3 = model.batch_norm_grad %9#0, %x, %s, %9#1, %9#2 {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.running_average {{.*}}model.sharding_rule = "([i], [i]) -> ([i]) {i=4}"
+    %11 = model.running_average %s, %9#1 {momentum = 0.1 : f64, factor = 1.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: model.count_up {{.*}}model.sharding_rule = "([]) -> ([]) {}"
+    %12 = model.count_up %n : (tensor<i64>) -> tensor<i64>
+    return
+  }
+  func.func @more(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
+    // CHECK: model.sigmoid {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
+    %0 = model.sigmoid %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.softplus {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
+    %1 = model.softplus %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.power {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
+    %2 = model.power %x {exponent = 3.0 : f64} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.relu_grad {{.*}}model.sharding_rule = "([i, j], [i, j]) -> ([i, j]) {i=3, j=5}"
+    %3 = model.relu_grad %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.logsumexp {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 whole}"
+    %4 = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
+    // CHECK: model.argmax {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 whole}"
+    %5 = model.argmax %x {dim = 1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
+    // CHECK: model.take_along {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, k]) {i=3, j=5 whole, k=2 whole}"
+    %6 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
+    // CHECK: model.add_along {{.*}}model.sharding_rule = "([i, k], [i, k]) -> ([i, j]) {i=3, j=5 whole, k=2 whole}"
+    %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
+    return
+  }
 }
