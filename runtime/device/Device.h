@@ -11,6 +11,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,6 +58,29 @@ public:
   virtual Status wait(StreamId stream, EventId event) = 0;
   /// Blocks the caller until all streams are idle; returns the first failure of any of them.
   virtual Status synchronize() = 0;
+
+  /// Within a command: moves bytes between any two of the device's spaces on its stream. cudaMemcpyAsync. The CPU's
+  /// memory is plain: what it does, it does at once.
+  virtual Status copy(void *nativeStream, void *to, const void *from, std::uint64_t bytes) {
+    std::memmove(to, from, bytes);
+    return {};
+  }
+  /// Within a command: `count` elements of 1, 2, 4 or 8 bytes of that pattern. cudaMemsetAsync.
+  virtual Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      std::memcpy(static_cast<char *>(to) + i * elementBytes, pattern, elementBytes);
+    return {};
+  }
+  /// Between steps, by any thread: what lies in the device's memory, to the caller's and back. Waits for nothing that
+  /// streams still do: synchronize() first.
+  virtual Status read(void *to, const void *from, std::uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+  virtual Status write(void *to, const void *from, std::uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
 };
 
 /// Where the CPU device sleeps before commands, for skew tests; thread-safe.

@@ -89,6 +89,10 @@ private:
   std::vector<Item> items;
 };
 
+namespace cuda {
+class KernelContext;
+}
+
 /// What a kernel is prepared for: fixed for the whole run.
 struct KernelRequest {
   std::span<const Operand> inputs;
@@ -98,6 +102,8 @@ struct KernelRequest {
   int threads = 1;
   /// Cap of its scratch memory in bytes. Needing more is an error that names the kernel (StatusCode::refused).
   std::uint64_t workspace = 0;
+  /// The GPU that it is made for; null for the CPU's kernels. Outlives the kernel.
+  cuda::KernelContext *cuda = nullptr;
 };
 
 /// A kernel bound to its operands. Made at load, run many times, by one thread at a time.
@@ -107,6 +113,11 @@ public:
   /// `offset` repetitions: inputs or outputs with a repetition stride have moved; the executor passes the current
   /// data pointers, in the order of the request. `workspace` is 64-byte aligned and holds at least the cap.
   virtual Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) = 0;
+  /// The same as work of a stream. The CPU's kernels run at once, on the stream's own thread; a GPU's go on the stream.
+  virtual Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
+                         void *workspace) {
+    return run(inputs, outputs, workspace);
+  }
 };
 
 /// Makes a bound kernel, or says why it cannot.
@@ -118,6 +129,26 @@ enum class KernelFlavour : std::uint8_t { fast, reference };
 /// The kernels of the CPU device by catalogue name; null where there is none. Flavour `reference` gives the plain
 /// implementation that the fast one is tested against.
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour = KernelFlavour::fast);
+
+/// The kernels of the CUDA device by catalogue name; null where there is none (docs/cuda.md lists them).
+PrepareFunction findCudaKernel(std::string_view name);
+
+/// What a plan's kernels are chosen for.
+struct KernelTarget {
+  /// "cpu" or "cuda".
+  std::string_view device = "cpu";
+  int threads = 1;
+  /// "avx2" or "avx512".
+  std::string_view isa;
+};
+
+/// Workspace cap in bytes that a plan declares for a launch on the target.
+std::uint64_t workspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                           const Attributes &attributes, const KernelTarget &target);
+
+/// That of the CUDA device. Pure arithmetic on shapes; needs no library (docs/cuda.md).
+std::uint64_t cudaWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                               const Attributes &attributes);
 
 /// Workspace cap in bytes that a plan declares for a launch on the CPU: enough for every implementation of that kernel
 /// for the target. Pure arithmetic on shapes; needs no library (docs/kernels.md). `isa` is "avx2" or "avx512".

@@ -3,7 +3,10 @@
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/process/ProcessWorld.h"
 #include "runtime/collective/socket/SocketLink.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "test/cuda/Fake.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +39,87 @@ public:
     return std::make_unique<HostCommand>(instruction, std::move(body));
   }
   bool sharesMemory() const override { return true; }
+};
+
+/// A body that a stream of CUDA runs when it comes to it; a failure is reported to the device as one of its own.
+class StreamCommand final : public Command {
+public:
+  StreamCommand(std::uint32_t index, std::function<Status(std::uint32_t)> body) : index(index), body(std::move(body)) {}
+  Status execute(void *nativeStream, std::uint32_t repetition) override {
+    auto *call = new Call{this, repetition};
+    return cuda::driverStatus(device->functions(), device->functions().driver.hostCall(nativeStream, &run, call), "cuLaunchHostFunc");
+  }
+  std::uint32_t instruction() const override { return index; }
+  /// The device that the last create() made: a suite has one at a time.
+  static inline CudaDevice *device = nullptr;
+  static inline std::atomic<bool> failed = false;
+
+private:
+  struct Call {
+    StreamCommand *command;
+    std::uint32_t repetition;
+  };
+  static void run(void *data) {
+    const std::unique_ptr<Call> call(static_cast<Call *>(data));
+    if (failed)
+      return;
+    if (Status status = call->command->body(call->repetition); !status.isOk()) {
+      failed = true;
+      device->report(status);
+    }
+  }
+  std::uint32_t index;
+  std::function<Status(std::uint32_t)> body;
+};
+
+/// A GPU of this machine, or the one that is emulated (test/cuda).
+class CudaBackend final : public DeviceBackend {
+public:
+  explicit CudaBackend(bool emulated) : emulated(emulated) {}
+  std::string name() const override { return emulated ? "cuda_emulated" : "cuda"; }
+  Result<std::unique_ptr<Device>> create(DelayInjector *delays) const override {
+    // Stays for the program's life: devices that tests leave behind use its functions.
+    static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
+    cuda::setTable(emulated ? &fake->table() : nullptr);
+    auto made = CudaDevice::create({0, delays});
+    cuda::setTable(nullptr);
+    if (!made.isOk())
+      return made.takeStatus();
+    StreamCommand::device = made->get();
+    return std::unique_ptr<Device>(std::make_unique<Watched>(std::move(*made)));
+  }
+  std::unique_ptr<Command> command(std::uint32_t instruction,
+                                   std::function<Status(std::uint32_t)> body) const override {
+    return std::make_unique<StreamCommand>(instruction, std::move(body));
+  }
+  bool sharesMemory() const override { return emulated; }
+
+private:
+  /// Forgets a failure where the device does.
+  class Watched final : public Device {
+  public:
+    explicit Watched(std::unique_ptr<CudaDevice> device) : device(std::move(device)) {}
+    Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
+      return device->allocate(space, bytes, purpose);
+    }
+    std::uint64_t allocatedBytes(MemorySpace space) const override { return device->allocatedBytes(space); }
+    Result<StreamId> createStream(std::string_view name, int priority) override { return device->createStream(name, priority); }
+    Status createEvents(std::uint32_t count) override { return device->createEvents(count); }
+    Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) override {
+      return device->enqueue(stream, command, repetition);
+    }
+    Status record(StreamId stream, EventId event) override { return device->record(stream, event); }
+    Status wait(StreamId stream, EventId event) override { return device->wait(stream, event); }
+    Status synchronize() override {
+      Status status = device->synchronize();
+      StreamCommand::failed = false;
+      return status;
+    }
+
+  private:
+    std::unique_ptr<CudaDevice> device;
+  };
+  const bool emulated;
 };
 
 /// Memory of the host, and reductions in order.
@@ -143,7 +227,9 @@ const testing::Environment *const mpiEnvironment = testing::AddGlobalTestEnviron
 
 std::vector<const DeviceBackend *> deviceBackends() {
   static const CpuBackend cpu;
-  return {&cpu};
+  static const CudaBackend emulated(true), gpu(false);
+  return cuda::table().isOk() ? std::vector<const DeviceBackend *>{&cpu, &emulated, &gpu}
+                              : std::vector<const DeviceBackend *>{&cpu, &emulated};
 }
 
 std::vector<const CommunicatorBackend *> communicatorBackends() {
@@ -160,8 +246,10 @@ std::vector<const CommunicatorBackend *> communicatorBackends() {
 }
 
 std::vector<AbsentBackend> absentBackends() {
-  std::vector<AbsentBackend> absent = {{"cuda", "this build has no cuda device"},
-                                       {"nccl", "this build has no nccl communicator"}};
+  std::vector<AbsentBackend> absent;
+  if (const auto table = cuda::table(); !table.isOk())
+    absent.push_back({"cuda", table.status().message()});
+  absent.push_back({"nccl", "needs a GPU for each rank; test/cuda runs it on an emulated device"});
   // Where it is there, the program conformance-mpi runs its suite.
   if (!mpi::absence().empty())
     absent.push_back({"mpi", std::string(mpi::absence())});

@@ -1,0 +1,114 @@
+//===- Api.h - the types and numbers of NVIDIA's libraries that Sluice uses -------===//
+//
+// The driver, cuBLASLt and NCCL are reached through pointers found at run time (Table.h), so nothing here needs their
+// headers and every build is the same. Handles are opaque pointers. Where a toolkit is installed, a test compares every
+// number and size with its headers (test/cuda/ApiTest.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_BASE_CUDA_API_H
+#define SLUICE_RUNTIME_BASE_CUDA_API_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::cuda {
+
+/// CUresult, cublasStatus_t and ncclResult_t; 0 is success in all of them.
+using Code = int;
+using DevicePointer = unsigned long long;
+using Context = void *;
+using Stream = void *;
+using Event = void *;
+using Module = void *;
+using Function = void *;
+using Graph = void *;
+using GraphExec = void *;
+using HostFunction = void (*)(void *);
+
+inline constexpr Code outOfMemory = 2;
+inline constexpr Code noDevice = 100;
+inline constexpr Code noBinaryForGpu = 209;
+inline constexpr Code notFound = 500;
+inline constexpr Code notReady = 600;
+inline constexpr Code launchFailed = 719;
+
+inline constexpr unsigned streamNonBlocking = 1;
+inline constexpr unsigned eventDefault = 0;
+inline constexpr unsigned eventDisableTiming = 2;
+inline constexpr unsigned hostAllocPortable = 1;
+inline constexpr int attributeMultiprocessors = 16;
+inline constexpr int attributeMajor = 75;
+inline constexpr int attributeMinor = 76;
+inline constexpr int attributeSharedMemory = 97;
+inline constexpr int functionMaxSharedMemory = 8;
+inline constexpr int captureThreadLocal = 1;
+inline constexpr int captureRelaxed = 2;
+
+namespace blas {
+
+using Handle = void *;
+using MatmulDesc = void *;
+using Layout = void *;
+using Preference = void *;
+
+inline constexpr int typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBf16 = 14;
+inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
+inline constexpr std::int32_t operationN = 0, operationT = 1;
+inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
+inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
+inline constexpr int preferWorkspace = 1;
+inline constexpr std::uint32_t epilogueDefault = 1, epilogueBias = 4;
+
+struct Algorithm {
+  std::uint64_t data[8];
+};
+struct Heuristic {
+  Algorithm algorithm;
+  std::size_t workspace;
+  Code state;
+  float waves;
+  int reserved[4];
+};
+
+} // namespace blas
+
+namespace nccl {
+
+using Comm = void *;
+struct UniqueId {
+  char bytes[128];
+};
+
+inline constexpr int typeU8 = 1, typeI32 = 2, typeI64 = 4, typeF16 = 6, typeF32 = 7, typeF64 = 8, typeBf16 = 9;
+inline constexpr int sum = 0, max = 2, average = 4;
+inline constexpr int scalarOnHost = 1;
+inline constexpr Code inProgress = 7;
+/// ncclCommSplit: no communicator for this rank.
+inline constexpr int noColor = -1;
+
+/// ncclConfig_t of 2.28; what is left undefined takes the library's choice.
+struct Config {
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 22800;
+  int blocking = undefined;
+  int cgaClusterSize = undefined;
+  int minCTAs = undefined;
+  int maxCTAs = undefined;
+  const char *netName = nullptr;
+  int splitShare = undefined;
+  int trafficClass = undefined;
+  const char *commName = nullptr;
+  int collnetEnable = undefined;
+  int CTAPolicy = undefined;
+  int shrinkShare = undefined;
+  int nvlsCTAs = undefined;
+  int nChannelsPerNetPeer = undefined;
+  int nvlinkCentricSched = undefined;
+  static constexpr int undefined = -2147483647 - 1;
+};
+
+} // namespace nccl
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_BASE_CUDA_API_H

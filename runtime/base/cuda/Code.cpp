@@ -1,0 +1,61 @@
+//===- Code.cpp - the device code, loaded --------------------------------------------===//
+#include "runtime/base/cuda/Code.h"
+
+namespace sluice::cuda {
+
+/// Shared memory of a block that needs no leave.
+static constexpr int plainSharedMemory = 48 << 10;
+
+Result<std::shared_ptr<DeviceCode>> DeviceCode::load(const Table &table) {
+  std::shared_ptr<DeviceCode> code(new DeviceCode(table));
+  for (const Image &image : table.images) {
+    Module module = nullptr;
+    const Code result = table.driver.moduleLoad(&module, image.data);
+    if (result == noBinaryForGpu)
+      return refusedError("architecture of the device, expected one that the device code '" + std::string(image.name) +
+                          "' is for (sm_80 or later) but got another");
+    SLUICE_RETURN_IF_ERROR(driverStatus(table, result, "cuModuleLoadData of " + std::string(image.name)));
+    code->modules.push_back(module);
+  }
+  return code;
+}
+
+DeviceCode::~DeviceCode() {
+  for (Module module : modules)
+    functions.driver.moduleUnload(module);
+}
+
+Result<Function> DeviceCode::find(const std::string &name) {
+  std::lock_guard lock(mutex);
+  if (const auto known = found.find(name); known != found.end())
+    return known->second;
+  for (Module module : modules) {
+    Function function = nullptr;
+    const Code result = functions.driver.moduleFunction(&function, module, name.c_str());
+    if (result == notFound)
+      continue;
+    SLUICE_RETURN_IF_ERROR(driverStatus(functions, result, "cuModuleGetFunction of " + name));
+    found[name] = function;
+    return function;
+  }
+  return internalError("device code has no function '" + name + "'");
+}
+
+Status DeviceCode::launch(Function function, const LaunchShape &shape, const void *arguments, Stream stream) const {
+  if (shape.blocks == 0)
+    return {};
+  if (shape.blocks > 0x7fffffffu)
+    return internalError("blocks of a launch, expected less than 2^31 but got " + std::to_string(shape.blocks));
+  if (shape.shared > plainSharedMemory)
+    SLUICE_RETURN_IF_ERROR(
+        driverStatus(functions, functions.driver.functionAttribute(function, functionMaxSharedMemory, shape.shared),
+                     "cuFuncSetAttribute"));
+  void *parameters[] = {const_cast<void *>(arguments)};
+  return driverStatus(functions,
+                      functions.driver.launch(function, static_cast<unsigned>(shape.blocks), 1, 1,
+                                              static_cast<unsigned>(shape.threads), 1, 1,
+                                              static_cast<unsigned>(shape.shared), stream, parameters, nullptr),
+                      "cuLaunchKernel");
+}
+
+} // namespace sluice::cuda

@@ -1,0 +1,75 @@
+//===- Table.h - NVIDIA's libraries as one table of functions ---------------------===//
+//
+// Everything that Sluice calls of the CUDA driver, cuBLASLt and NCCL, as pointers. table() opens the libraries once, at
+// the first call, and says what is missing or too old; nothing links against them, so a binary starts on a machine that
+// has none. Tests put another table in its place, whose device is emulated on the host.
+//
+// The table also holds the device code: images that nvcc made of runtime/*/cuda/*.cu, each for every architecture.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_BASE_CUDA_TABLE_H
+#define SLUICE_RUNTIME_BASE_CUDA_TABLE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/base/cuda/Api.h"
+
+#include <span>
+#include <string_view>
+
+namespace sluice::cuda {
+
+/// Device code of one source file.
+struct Image {
+  std::string_view name;
+  const void *data = nullptr;
+};
+
+struct Driver {
+#define SLUICE_DRIVER(name, symbol, arguments) Code(*name) arguments = nullptr;
+#include "runtime/base/cuda/functions.def"
+#undef SLUICE_DRIVER
+};
+
+struct Blas {
+#define SLUICE_BLAS(name, symbol, arguments) Code(*name) arguments = nullptr;
+#include "runtime/base/cuda/functions.def"
+#undef SLUICE_BLAS
+};
+
+struct Nccl {
+#define SLUICE_NCCL(name, symbol, arguments) Code(*name) arguments = nullptr;
+#include "runtime/base/cuda/functions.def"
+#undef SLUICE_NCCL
+};
+
+struct Table {
+  Driver driver;
+  Blas blas;
+  Nccl nccl;
+  /// Why there is no NCCL; ok where there is. The driver and cuBLASLt are always there.
+  Status ncclAbsence;
+  std::span<const Image> images;
+};
+
+/// Oldest versions: the driver's API, and NCCL's.
+inline constexpr int leastDriver = 13000, leastNccl = 22800;
+
+/// The table of this machine, or why there is none (StatusCode::refused): no driver, one that is too old, no device, no
+/// cuBLASLt, a build without device code. Thread-safe.
+Result<const Table *> table();
+
+/// Puts `other` in the place of this machine's table until it is called with null. For tests; not thread-safe.
+void setTable(const Table *other);
+
+/// A failure of the driver as a Status: "cuMemAlloc: out of memory (CUDA_ERROR_OUT_OF_MEMORY)". Ok for 0.
+Status driverStatus(const Table &table, Code code, std::string_view call);
+Status blasStatus(Code code, std::string_view call);
+Status ncclStatus(Code code, std::string_view call);
+
+/// The device code in this build, and why there is none.
+std::span<const Image> builtImages();
+std::string_view builtWithout();
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_BASE_CUDA_TABLE_H

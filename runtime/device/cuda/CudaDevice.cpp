@@ -1,0 +1,314 @@
+//===- CudaDevice.cpp - the device of one rank on a GPU -------------------------------===//
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cpu/FirstFailure.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+using namespace cuda;
+
+constexpr std::uint64_t alignment = 4096;
+
+DevicePointer pointerOf(const void *address) { return reinterpret_cast<DevicePointer>(address); }
+
+class CudaStreams final : public CudaDevice {
+public:
+  CudaStreams(const Table &table, const CudaDeviceOptions &options) : table(table), options(options) {}
+
+  ~CudaStreams() override {
+    if (!context || !use().isOk())
+      return;
+    const Driver &driver = table.driver;
+    for (const NamedStream &stream : streams)
+      driver.streamSynchronize(stream.stream);
+    for (GraphExec graph : graphs)
+      driver.graphExecDestroy(graph);
+    for (Event event : events)
+      driver.eventDestroy(event);
+    for (const NamedStream &stream : streams)
+      driver.streamDestroy(stream.stream);
+    if (service)
+      driver.streamDestroy(service);
+    for (DevicePointer memory : deviceMemory)
+      driver.release(memory);
+    for (void *memory : hostMemory)
+      driver.releaseHost(memory);
+    driver.contextRelease(device);
+    driver.contextSet(nullptr);
+  }
+
+  Status start() {
+    const Driver &driver = table.driver;
+    int count = 0;
+    SLUICE_RETURN_IF_ERROR(check(driver.deviceCount(&count), "cuDeviceGetCount"));
+    if (options.ordinal < 0 || options.ordinal >= count)
+      return refusedError("cuda device " + std::to_string(options.ordinal) + ", expected less than the machine's " +
+                          std::to_string(count));
+    SLUICE_RETURN_IF_ERROR(check(driver.deviceGet(&device, options.ordinal), "cuDeviceGet"));
+    SLUICE_RETURN_IF_ERROR(check(driver.deviceAttribute(&major, attributeMajor, device), "cuDeviceGetAttribute"));
+    SLUICE_RETURN_IF_ERROR(check(driver.deviceAttribute(&minor, attributeMinor, device), "cuDeviceGetAttribute"));
+    if (major < 8)
+      return refusedError("architecture of the device, expected sm_80 or later but got " + architecture());
+    SLUICE_RETURN_IF_ERROR(check(driver.contextRetain(&context, device), "cuDevicePrimaryCtxRetain"));
+    SLUICE_RETURN_IF_ERROR(use());
+    SLUICE_RETURN_IF_ERROR(check(driver.priorities(&leastPriority, &greatestPriority), "cuCtxGetStreamPriorityRange"));
+    return check(driver.streamCreate(&service, streamNonBlocking, 0), "cuStreamCreateWithPriority");
+  }
+
+  const Table &functions() const override { return table; }
+  Stream stream(StreamId id) const override { return streams[id].stream; }
+  Status use() const override { return check(table.driver.contextSet(context), "cuCtxSetCurrent"); }
+  std::string architecture() const override { return "sm_" + std::to_string(major * 10 + minor); }
+  void report(const Status &status) override { failure.report(status); }
+
+  Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
+    if (bytes == 0)
+      return static_cast<void *>(nullptr);
+    SLUICE_RETURN_IF_ERROR(use());
+    void *address = nullptr;
+    Status status = space == MemorySpace::device ? allocateDevice(bytes, address) : allocateHost(bytes, address);
+    if (!status.isOk())
+      return Status(StatusCode::failed, "cannot get " + std::to_string(bytes) + " bytes of " +
+                                            (space == MemorySpace::device ? "device" : "host") + " memory for " +
+                                            std::string(purpose) + ": " + status.message());
+    requested[static_cast<std::size_t>(space)] += bytes;
+    return address;
+  }
+
+  std::uint64_t allocatedBytes(MemorySpace space) const override { return requested[static_cast<std::size_t>(space)]; }
+
+  Result<StreamId> createStream(std::string_view name, int priority) override {
+    SLUICE_RETURN_IF_ERROR(use());
+    Stream made = nullptr;
+    // A plan's priority grows with urgency, CUDA's falls.
+    const int asked = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
+    SLUICE_RETURN_IF_ERROR(check(table.driver.streamCreate(&made, streamNonBlocking, asked), "cuStreamCreateWithPriority"));
+    streams.push_back({std::string(name), made});
+    // One event a stream brings it into captures and back.
+    Event event = nullptr;
+    SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
+    streams.back().join = event;
+    events.push_back(event);
+    return static_cast<StreamId>(streams.size() - 1);
+  }
+
+  Status createEvents(std::uint32_t count) override {
+    SLUICE_RETURN_IF_ERROR(use());
+    while (planEvents.size() < count) {
+      Event event = nullptr;
+      SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
+      planEvents.push_back(event);
+      events.push_back(event);
+    }
+    return {};
+  }
+
+  Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    if (failure.known())
+      return failure.get();
+    SLUICE_RETURN_IF_ERROR(use());
+    if (options.delays)
+      SLUICE_RETURN_IF_ERROR(delay(stream, command, repetition));
+    Status status = command.execute(streams[stream].stream, repetition);
+    if (!status.isOk())
+      failure.report(status);
+    return status;
+  }
+
+  Status record(StreamId stream, EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    SLUICE_RETURN_IF_ERROR(use());
+    return check(table.driver.eventRecord(planEvents[event], streams[stream].stream), "cuEventRecord");
+  }
+
+  Status wait(StreamId stream, EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    SLUICE_RETURN_IF_ERROR(use());
+    return check(table.driver.streamWait(streams[stream].stream, planEvents[event], 0), "cuStreamWaitEvent");
+  }
+
+  Status synchronize() override {
+    SLUICE_RETURN_IF_ERROR(use());
+    for (const NamedStream &stream : streams)
+      if (Status status = check(table.driver.streamSynchronize(stream.stream), "cuStreamSynchronize of stream '" + stream.name + "'");
+          !status.isOk())
+        failure.report(status);
+    pauses.clear();
+    return failure.take();
+  }
+
+  Status copy(void *nativeStream, void *to, const void *from, std::uint64_t bytes) override {
+    return bytes == 0 ? Status() : check(table.driver.copy(pointerOf(to), pointerOf(from), bytes, nativeStream), "cuMemcpyAsync");
+  }
+
+  Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes, std::uint64_t count) override {
+    if (count == 0)
+      return {};
+    std::uint32_t word[2] = {};
+    std::memcpy(word, pattern, elementBytes);
+    const DevicePointer at = pointerOf(to);
+    const Driver &driver = table.driver;
+    switch (elementBytes) {
+    case 1:
+      return check(driver.fill8(at, static_cast<unsigned char>(word[0]), count, nativeStream), "cuMemsetD8Async");
+    case 2:
+      return check(driver.fill16(at, static_cast<unsigned short>(word[0]), count, nativeStream), "cuMemsetD16Async");
+    case 4:
+      return check(driver.fill32(at, word[0], count, nativeStream), "cuMemsetD32Async");
+    case 8:
+      // The lower and the upper halves, as columns eight bytes apart.
+      for (int half = 0; half < 2; ++half)
+        SLUICE_RETURN_IF_ERROR(
+            check(driver.fillRows32(at + half * 4, 8, word[half], 1, count, nativeStream), "cuMemsetD2D32Async"));
+      return {};
+    default:
+      return internalError("a fill of elements of " + std::to_string(elementBytes) + " bytes");
+    }
+  }
+
+  Status read(void *to, const void *from, std::uint64_t bytes) override { return move(to, from, bytes); }
+  Status write(void *to, const void *from, std::uint64_t bytes) override { return move(to, from, bytes); }
+
+  Status beginCapture() override {
+    if (streams.empty())
+      return internalError("a capture without streams");
+    SLUICE_RETURN_IF_ERROR(use());
+    const Driver &driver = table.driver;
+    SLUICE_RETURN_IF_ERROR(check(driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
+    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
+    for (std::size_t s = 1; s < streams.size(); ++s)
+      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
+    return {};
+  }
+
+  Result<GraphId> endCapture() override {
+    SLUICE_RETURN_IF_ERROR(use());
+    const Driver &driver = table.driver;
+    Status status;
+    const auto keep = [&](Code code, const char *call) {
+      if (status.isOk())
+        status = check(code, call);
+    };
+    for (std::size_t s = 1; s < streams.size(); ++s) {
+      keep(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord");
+      keep(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent");
+    }
+    Graph graph = nullptr;
+    keep(driver.captureEnd(streams[0].stream, &graph), "cuStreamEndCapture");
+    GraphExec exec = nullptr;
+    if (graph) {
+      keep(driver.graphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
+      driver.graphDestroy(graph);
+    }
+    SLUICE_RETURN_IF_ERROR(status);
+    graphs.push_back(exec);
+    return static_cast<GraphId>(graphs.size() - 1);
+  }
+
+  Status launch(GraphId graph) override {
+    if (failure.known())
+      return failure.get();
+    SLUICE_RETURN_IF_ERROR(use());
+    return check(table.driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch");
+  }
+
+private:
+  struct NamedStream {
+    std::string name;
+    Stream stream = nullptr;
+    Event join = nullptr;
+  };
+  /// A delay that a stream will come to.
+  struct Pause {
+    DelayInjector *delays;
+    std::string stream;
+    std::uint32_t instruction, repetition;
+  };
+
+  Status check(Code code, std::string_view call) const { return driverStatus(table, code, call); }
+
+  Status checkStream(StreamId stream) const {
+    if (stream < streams.size())
+      return {};
+    return internalError("stream " + std::to_string(stream) + ", expected one of " + std::to_string(streams.size()));
+  }
+  Status checkEvent(EventId event) const {
+    if (event < planEvents.size())
+      return {};
+    return internalError("event " + std::to_string(event) + ", expected one of " + std::to_string(planEvents.size()));
+  }
+
+  /// One allocation, aligned as plans want it; the driver gives less for small ones.
+  Status allocateDevice(std::uint64_t bytes, void *&address) {
+    std::size_t free = 0, total = 0;
+    SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&free, &total), "cuMemGetInfo"));
+    if (bytes > free)
+      return failedError("the device has " + std::to_string(free) + " of " + std::to_string(total) + " bytes free");
+    DevicePointer memory = 0;
+    SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes), "cuMemAlloc"));
+    if (memory % alignment != 0) {
+      table.driver.release(memory);
+      SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes + alignment), "cuMemAlloc"));
+    }
+    deviceMemory.push_back(memory);
+    address = reinterpret_cast<void *>((memory + alignment - 1) / alignment * alignment);
+    SLUICE_RETURN_IF_ERROR(check(table.driver.fill8(pointerOf(address), 0, bytes, service), "cuMemsetD8Async"));
+    return check(table.driver.streamSynchronize(service), "cuStreamSynchronize");
+  }
+
+  Status allocateHost(std::uint64_t bytes, void *&address) {
+    SLUICE_RETURN_IF_ERROR(check(table.driver.allocateHost(&address, bytes, hostAllocPortable), "cuMemHostAlloc"));
+    hostMemory.push_back(address);
+    std::memset(address, 0, bytes);
+    return {};
+  }
+
+  Status move(void *to, const void *from, std::uint64_t bytes) {
+    if (bytes == 0)
+      return {};
+    SLUICE_RETURN_IF_ERROR(use());
+    SLUICE_RETURN_IF_ERROR(check(table.driver.copy(pointerOf(to), pointerOf(from), bytes, service), "cuMemcpyAsync"));
+    return check(table.driver.streamSynchronize(service), "cuStreamSynchronize");
+  }
+
+  Status delay(StreamId stream, const Command &command, std::uint32_t repetition) {
+    pauses.push_back(std::make_unique<Pause>(Pause{options.delays, streams[stream].name, command.instruction(), repetition}));
+    const auto pause = [](void *data) {
+      const auto *of = static_cast<const Pause *>(data);
+      of->delays->before(of->stream, of->instruction, of->repetition);
+    };
+    return check(table.driver.hostCall(streams[stream].stream, pause, pauses.back().get()), "cuLaunchHostFunc");
+  }
+
+  const Table &table;
+  const CudaDeviceOptions options;
+  int device = 0, major = 0, minor = 0, leastPriority = 0, greatestPriority = 0;
+  Context context = nullptr;
+  /// For what no stream of the plan does.
+  Stream service = nullptr;
+  FirstFailure failure;
+  std::vector<NamedStream> streams;
+  std::vector<Event> events, planEvents;
+  std::vector<GraphExec> graphs;
+  std::vector<DevicePointer> deviceMemory;
+  std::vector<void *> hostMemory;
+  std::vector<std::unique_ptr<Pause>> pauses;
+  std::array<std::uint64_t, 2> requested{};
+};
+
+} // namespace
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const CudaDeviceOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(const Table *functions, table());
+  auto made = std::make_unique<CudaStreams>(*functions, options);
+  SLUICE_RETURN_IF_ERROR(made->start());
+  return std::unique_ptr<CudaDevice>(std::move(made));
+}
+
+} // namespace sluice

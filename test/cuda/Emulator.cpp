@@ -1,0 +1,190 @@
+//===- Emulator.cpp - device kernels on the host --------------------------------------===//
+#include "test/cuda/Emulator.h"
+
+#include <atomic>
+#include <csetjmp>
+#include <memory>
+#include <ucontext.h>
+#include <vector>
+
+namespace sluice::test {
+namespace {
+
+using cuda::Index;
+using cuda::Lane;
+using cuda::warpSize;
+
+std::atomic<bool> reversedOrder = false;
+
+constexpr std::size_t stackBytes = 128 << 10;
+
+enum class State : std::uint8_t { ready, atWarp, atBlock, done };
+
+struct Fiber {
+  std::unique_ptr<char[]> stack;
+  ucontext_t context{};
+  jmp_buf resume;
+  bool started = false;
+  State state = State::done;
+};
+
+/// The block that the calling thread of the host runs at present.
+class Block final : public cuda::EmulatedBlock {
+public:
+  bool run(const HostKernel &launched, const void *arguments, Index blockIndex, Index blockCount, int threadCount,
+           int sharedBytes) {
+    kernel = &launched;
+    args = arguments;
+    block = blockIndex;
+    blocks = blockCount;
+    threads = threadCount;
+    memory.assign(static_cast<std::size_t>(sharedBytes) / 8 + 1, 0x5a5a5a5a5a5a5a5a);
+    if (known && !*launched.usesBarriers) {
+      direct = true;
+      for (int i = 0; i < threads; ++i)
+        launched.body(arguments, lane(reversedOrder ? threads - 1 - i : i));
+      direct = false;
+      return !broken;
+    }
+    places_.resize(static_cast<std::size_t>(threads) * 2);
+    phase.assign(static_cast<std::size_t>(threads), 0);
+    while (fibers.size() < static_cast<std::size_t>(threads))
+      fibers.push_back(std::make_unique<Fiber>());
+    for (int i = 0; i < threads; ++i)
+      fibers[i]->state = State::ready;
+    return schedule();
+  }
+  void setKnown(bool value) { known = value; }
+
+  void syncBlock(int thread) override { wait(thread, State::atBlock); }
+  void syncWarp(int thread) override { wait(thread, State::atWarp); }
+  std::uint64_t *places(int thread) override {
+    const int warp = thread / warpSize;
+    return &places_[static_cast<std::size_t>((warp * 2 + (phase[thread]++ & 1)) * warpSize)];
+  }
+  void *shared() override { return memory.data(); }
+
+private:
+  Lane lane(int thread) { return Lane(this, block, blocks, thread, threads); }
+
+  static void enter(unsigned high, unsigned low, unsigned index) {
+    auto *self = reinterpret_cast<Block *>(static_cast<std::uintptr_t>(high) << 32 | low);
+    while (true) {
+      self->kernel->body(self->args, self->lane(static_cast<int>(index)));
+      self->wait(static_cast<int>(index), State::done);
+    }
+  }
+
+  void wait(int thread, State state) {
+    if (direct) {
+      // The kernel's first launch met no barrier, this one does: its author lets barriers depend on data.
+      broken = true;
+      return;
+    }
+    if (state != State::done)
+      *kernel->usesBarriers = true;
+    fibers[thread]->state = state;
+    if (_setjmp(fibers[thread]->resume) == 0)
+      _longjmp(scheduler, 1);
+  }
+
+  void resume(int thread) {
+    Fiber &fiber = *fibers[thread];
+    if (_setjmp(scheduler) != 0)
+      return;
+    if (fiber.started)
+      _longjmp(fiber.resume, 1);
+    fiber.started = true;
+    fiber.stack.reset(new char[stackBytes]);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = stackBytes;
+    fiber.context.uc_link = nullptr;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&enter), 3, static_cast<unsigned>(self >> 32),
+                static_cast<unsigned>(self), static_cast<unsigned>(thread));
+    setcontext(&fiber.context);
+  }
+
+  /// Lets those go that all wait at one barrier; false where nobody can.
+  bool release() {
+    bool any = false;
+    const int warps = threads / warpSize;
+    int atBlock = 0, live = 0;
+    for (int w = 0; w < warps; ++w) {
+      int waiting = 0, alive = 0;
+      for (int i = w * warpSize; i < (w + 1) * warpSize; ++i) {
+        alive += fibers[i]->state != State::done;
+        waiting += fibers[i]->state == State::atWarp;
+        atBlock += fibers[i]->state == State::atBlock;
+      }
+      live += alive;
+      if (waiting == warpSize)
+        for (int i = w * warpSize; i < (w + 1) * warpSize; ++i) {
+          fibers[i]->state = State::ready;
+          any = true;
+        }
+    }
+    if (!any && atBlock == threads && live == threads)
+      for (int i = 0; i < threads; ++i) {
+        fibers[i]->state = State::ready;
+        any = true;
+      }
+    return any;
+  }
+
+  bool schedule() {
+    while (true) {
+      int done = 0;
+      for (int i = 0; i < threads; ++i) {
+        const int thread = reversedOrder ? threads - 1 - i : i;
+        if (fibers[thread]->state == State::ready)
+          resume(thread);
+      }
+      for (int i = 0; i < threads; ++i)
+        done += fibers[i]->state == State::done;
+      if (done == threads)
+        return true;
+      if (!release()) {
+        // The fibers are lost where they stand.
+        fibers.clear();
+        return false;
+      }
+    }
+  }
+
+  const HostKernel *kernel = nullptr;
+  const void *args = nullptr;
+  Index block = 0, blocks = 0;
+  int threads = 0;
+  bool direct = false, broken = false, known = false;
+  jmp_buf scheduler;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<std::uint64_t> memory, places_;
+  std::vector<int> phase;
+};
+
+} // namespace
+
+bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, int threads, int shared,
+             std::string &error) {
+  static thread_local Block block;
+  if (threads < warpSize || threads % warpSize != 0 || threads > 1024) {
+    error = std::string(kernel.name) + ": a block of " + std::to_string(threads) + " threads";
+    return false;
+  }
+  for (std::uint64_t b = 0; b < blocks; ++b) {
+    // Whether there are barriers is known after one block.
+    block.setKnown(b > 0);
+    const std::uint64_t index = reversedOrder ? blocks - 1 - b : b;
+    if (!block.run(kernel, args, static_cast<Index>(index), static_cast<Index>(blocks), threads, shared)) {
+      error = std::string(kernel.name) + ": threads of a block wait at different barriers";
+      return false;
+    }
+  }
+  return true;
+}
+
+void setReversed(bool reversed) { reversedOrder = reversed; }
+
+} // namespace sluice::test

@@ -1,0 +1,38 @@
+//===- Emulator.h - device kernels on the host ---------------------------------------===//
+//
+// Runs the body of a device kernel for every thread of every block. The threads of a block are fibers of one thread of the
+// host: each runs until it reaches a barrier, then the next. They run in rising or falling order: a kernel that lacks a
+// barrier gives other results in one of the two. A barrier that some threads never reach is an error.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_EMULATOR_H
+#define SLUICE_TEST_CUDA_EMULATOR_H
+
+#include "runtime/base/cuda/Lane.h"
+
+#include <cstddef>
+#include <string>
+
+namespace sluice::test {
+
+/// A device kernel compiled for the host.
+struct HostKernel {
+  const char *name;
+  void (*body)(const void *args, cuda::Lane lane);
+  std::size_t argumentBytes;
+  /// Set once a thread has reached a barrier: only then are fibers needed.
+  bool *usesBarriers;
+};
+
+const HostKernel *findHostKernel(const std::string &name);
+
+/// Runs a launch to its end; false with a reason in `error` where threads wait for each other for ever.
+bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, int threads, int shared,
+             std::string &error);
+
+/// Makes later launches run the threads of a block, and the blocks, from the last to the first.
+void setReversed(bool reversed);
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_EMULATOR_H

@@ -1,0 +1,87 @@
+//===- Fake.h - a GPU that is not there ------------------------------------------------===//
+//
+// A table of CUDA's functions whose device is the host: memory is host memory, streams are threads, kernels are emulated,
+// cuBLASLt and NCCL do what their documentation says in plain loops. Everything called is recorded, so that a test can say
+// what was launched on which stream, with which addresses and in which order. One at a time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_FAKE_H
+#define SLUICE_TEST_CUDA_FAKE_H
+
+#include "runtime/base/cuda/Table.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+/// One call that put work on a stream, in the order of the calls.
+struct FakeCall {
+  enum class Kind : std::uint8_t { launch, copy, fill, host, record, wait, matmul, collective, graph };
+  Kind kind = Kind::launch;
+  cuda::Stream stream = nullptr;
+  /// Of a kernel or collective.
+  std::string name;
+  cuda::Event event = nullptr;
+  std::uint64_t blocks = 0;
+  int threads = 0;
+  /// The argument struct of a launch; addresses of a copy, fill or product.
+  std::vector<unsigned char> arguments;
+  std::vector<const void *> addresses;
+  std::uint64_t bytes = 0;
+  /// Of a collective: segments in the group, their elements together, type, op and communicator.
+  std::vector<std::uint64_t> counts;
+  int type = 0, op = 0;
+  double scale = 1;
+  const void *communicator = nullptr;
+  /// True while the call was recorded into a graph.
+  bool captured = false;
+};
+
+struct FakeOptions {
+  std::uint64_t memory = std::uint64_t(8) << 30;
+  int driverVersion = 13000;
+  bool nccl = true;
+  /// The number of the launch that fails, from 0; -1: none does.
+  int failingLaunch = -1;
+};
+
+/// Replaces the table while it lives.
+class FakeCuda {
+public:
+  explicit FakeCuda(const FakeOptions &options = {});
+  ~FakeCuda();
+
+  /// What was called since the last take.
+  static std::vector<FakeCall> takeCalls();
+  /// Name, priority and order of making of a stream.
+  struct StreamInfo {
+    int priority = 0;
+    unsigned flags = 0;
+  };
+  static std::map<cuda::Stream, StreamInfo> streams();
+  /// Whatever was allocated and not released.
+  static std::uint64_t allocatedBytes();
+  static std::uint64_t pinnedBytes();
+  static int liveObjects();
+  /// Ranges registered with communicators.
+  static std::vector<std::pair<const void *, std::size_t>> registered();
+  /// What the fake holds against its caller: a wait in a capture that was not joined, a wrong use, a kernel that hangs.
+  static std::string complaint();
+  static const cuda::Table &table();
+};
+
+/// The parts of the table.
+void fillFakeBlas(cuda::Blas &blas);
+void fillFakeNccl(cuda::Nccl &nccl);
+/// Puts work on a stream: runs when the stream comes to it, or goes into the stream's graph.
+cuda::Code fakeEnqueue(cuda::Stream stream, FakeCall call, std::function<void()> work);
+void fakeComplain(const std::string &text);
+void resetFakeNccl();
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_FAKE_H

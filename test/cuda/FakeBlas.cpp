@@ -1,0 +1,159 @@
+//===- FakeBlas.cpp - cuBLASLt in plain loops ---------------------------------------------===//
+//
+// Written from cuBLASLt's documentation and not from Sluice's use of it: matrices are column-major with a leading
+// dimension, D = alpha op(A) op(B) + beta C, a bias has one element for each row of D.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Numbers.h"
+#include "test/cuda/Fake.h"
+
+#include <cstring>
+
+namespace sluice::test {
+namespace {
+
+using namespace cuda;
+
+struct FakeDesc {
+  int compute = 0, scale = 0;
+  std::int32_t transposeA = 0, transposeB = 0;
+  std::uint32_t epilogue = blas::epilogueDefault;
+  const void *bias = nullptr;
+  std::int32_t biasType = -1;
+};
+struct FakeLayout {
+  int type = 0;
+  std::uint64_t rows = 0, columns = 0;
+  std::int64_t leading = 0;
+  std::int32_t batches = 1;
+  std::int64_t stride = 0;
+};
+struct FakePreference {
+  std::uint64_t workspace = 0;
+};
+
+DType dtypeOf(int type) {
+  return type == blas::typeF64 ? DType::f64 : type == blas::typeF16 ? DType::f16 : type == blas::typeBf16 ? DType::bf16 : DType::f32;
+}
+
+struct Matrix {
+  const void *data;
+  FakeLayout layout;
+  bool transposed;
+  std::uint64_t rows() const { return transposed ? layout.columns : layout.rows; }
+  std::uint64_t columns() const { return transposed ? layout.rows : layout.columns; }
+  double at(std::int64_t batch, std::uint64_t row, std::uint64_t column) const {
+    if (transposed)
+      std::swap(row, column);
+    return cpu::loadNumber(data, dtypeOf(layout.type),
+                           batch * layout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * layout.leading);
+  }
+};
+
+void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c, void *d,
+              const FakeLayout &dLayout) {
+  for (std::int64_t batch = 0; batch < dLayout.batches; ++batch)
+    for (std::uint64_t column = 0; column < dLayout.columns; ++column)
+      for (std::uint64_t row = 0; row < dLayout.rows; ++row) {
+        double sum = 0;
+        for (std::uint64_t k = 0; k < a.columns(); ++k)
+          sum += a.at(batch, row, k) * b.at(batch, k, column);
+        double value = alpha * sum;
+        if (beta != 0)
+          value += beta * c.at(batch, row, column);
+        if (desc.epilogue == blas::epilogueBias)
+          value += cpu::loadNumber(desc.bias, dtypeOf(desc.biasType < 0 ? dLayout.type : desc.biasType), static_cast<std::int64_t>(row));
+        cpu::storeNumber(d, dtypeOf(dLayout.type),
+                         batch * dLayout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * dLayout.leading, value);
+      }
+}
+
+bool fits(const FakeLayout &layout) { return layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.rows && layout.columns; }
+
+} // namespace
+
+void fillFakeBlas(cuda::Blas &b) {
+  b.create = [](blas::Handle *handle) -> Code {
+    static int one;
+    return *handle = &one, 0;
+  };
+  b.destroy = [](blas::Handle) -> Code { return 0; };
+  b.descCreate = [](blas::MatmulDesc *desc, int compute, int scale) -> Code {
+    auto *made = new FakeDesc;
+    made->compute = compute;
+    made->scale = scale;
+    return *desc = made, 0;
+  };
+  b.descDestroy = [](blas::MatmulDesc desc) -> Code { return delete static_cast<FakeDesc *>(desc), 0; };
+  b.descSet = [](blas::MatmulDesc desc, int attribute, const void *value, std::size_t bytes) -> Code {
+    auto &set = *static_cast<FakeDesc *>(desc);
+    void *to = attribute == blas::descTransposeA   ? static_cast<void *>(&set.transposeA)
+               : attribute == blas::descTransposeB ? static_cast<void *>(&set.transposeB)
+               : attribute == blas::descEpilogue   ? static_cast<void *>(&set.epilogue)
+               : attribute == blas::descBiasType   ? static_cast<void *>(&set.biasType)
+               : attribute == blas::descBiasPointer ? static_cast<void *>(&set.bias)
+                                                    : nullptr;
+    if (!to || bytes != (attribute == blas::descBiasPointer ? 8 : 4))
+      return 7;
+    return std::memcpy(to, value, bytes), 0;
+  };
+  b.layoutCreate = [](blas::Layout *layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) -> Code {
+    auto *made = new FakeLayout;
+    *made = {type, rows, columns, leading, 1, 0};
+    return *layout = made, 0;
+  };
+  b.layoutDestroy = [](blas::Layout layout) -> Code { return delete static_cast<FakeLayout *>(layout), 0; };
+  b.layoutSet = [](blas::Layout layout, int attribute, const void *value, std::size_t bytes) -> Code {
+    auto &set = *static_cast<FakeLayout *>(layout);
+    if (attribute == blas::layoutBatchCount && bytes == 4)
+      return std::memcpy(&set.batches, value, 4), 0;
+    if (attribute == blas::layoutBatchStride && bytes == 8)
+      return std::memcpy(&set.stride, value, 8), 0;
+    return 7;
+  };
+  b.preferenceCreate = [](blas::Preference *preference) -> Code { return *preference = new FakePreference, 0; };
+  b.preferenceDestroy = [](blas::Preference preference) -> Code { return delete static_cast<FakePreference *>(preference), 0; };
+  b.preferenceSet = [](blas::Preference preference, int attribute, const void *value, std::size_t bytes) -> Code {
+    if (attribute != blas::preferWorkspace || bytes != 8)
+      return 7;
+    return std::memcpy(&static_cast<FakePreference *>(preference)->workspace, value, 8), 0;
+  };
+  b.heuristic = [](blas::Handle, blas::MatmulDesc desc, blas::Layout a, blas::Layout b, blas::Layout c, blas::Layout d,
+                   blas::Preference preference, int requested, blas::Heuristic *found, int *count) -> Code {
+    for (blas::Layout layout : {a, b, c, d})
+      if (!fits(*static_cast<FakeLayout *>(layout)))
+        return 7;
+    *count = requested > 0;
+    if (requested > 0) {
+      found[0] = {};
+      // Takes all that it may, so that a cap which is too large for the plan shows.
+      found[0].workspace = static_cast<FakePreference *>(preference)->workspace;
+    }
+    return 0;
+  };
+  b.matmul = [](blas::Handle, blas::MatmulDesc desc, const void *alpha, const void *a, blas::Layout aLayout, const void *b,
+                blas::Layout bLayout, const void *beta, const void *c, blas::Layout cLayout, void *d, blas::Layout dLayout,
+                const blas::Algorithm *, void *workspace, std::size_t workspaceBytes, Stream stream) -> Code {
+    const FakeDesc described = *static_cast<FakeDesc *>(desc);
+    const FakeLayout to = *static_cast<FakeLayout *>(dLayout), from = *static_cast<FakeLayout *>(cLayout);
+    const Matrix left{a, *static_cast<FakeLayout *>(aLayout), described.transposeA != 0};
+    const Matrix right{b, *static_cast<FakeLayout *>(bLayout), described.transposeB != 0};
+    if (left.rows() != to.rows || right.columns() != to.columns || left.columns() != right.rows() || from.rows != to.rows ||
+        from.columns != to.columns || left.layout.batches != to.batches || right.layout.batches != to.batches || from.batches != to.batches)
+      return fakeComplain("a product of layouts that do not fit"), 7;
+    const bool wide = described.scale == blas::typeF64;
+    const double factor = wide ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
+    const double keep = wide ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
+    FakeCall call;
+    call.kind = FakeCall::Kind::matmul;
+    call.addresses = {d, a, b, c, described.bias};
+    call.counts = {to.rows, to.columns, left.columns(), static_cast<std::uint64_t>(to.batches)};
+    return fakeEnqueue(stream, std::move(call), [=] {
+      if (workspace)
+        std::memset(workspace, 0x77, workspaceBytes);
+      multiply(described, left, right, factor, keep, {c, from, false}, d, to);
+    });
+  };
+}
+
+} // namespace sluice::test

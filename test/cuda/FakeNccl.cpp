@@ -1,0 +1,263 @@
+//===- FakeNccl.cpp - NCCL between threads of one process ------------------------------------===//
+//
+// Ranks find each other by their unique id. Collectives meet when the streams come to them, as NCCL's kernels do; a group
+// is one meeting. The arithmetic is the local communicator's.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/collective/Communicator.h"
+#include "test/cuda/Fake.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace sluice::test {
+namespace {
+
+using namespace cuda;
+
+struct Root {
+  std::shared_ptr<World> world;
+  std::atomic<int> splits = 0;
+};
+
+struct FakeComm {
+  std::shared_ptr<Root> root;
+  /// Of this rank in the root, and the members' ranks there.
+  int rank = 0;
+  std::vector<int> members;
+  std::unique_ptr<Communicator> way;
+  int splits = 0;
+  std::map<int, double> scales;
+  int nextOp = 5;
+  Code error = 0;
+};
+
+struct Registration {
+  const void *buffer;
+  std::size_t bytes;
+};
+
+std::mutex mutex;
+std::map<std::string, std::shared_ptr<Root>> roots;
+std::set<Registration *> registrations;
+int nextId = 0;
+
+/// What the calling thread has collected since ncclGroupStart.
+struct Group {
+  int depth = 0;
+  FakeCall call;
+  FakeComm *comm = nullptr;
+  std::vector<SegmentPointers> segments;
+};
+thread_local Group group;
+
+DType dtypeOf(int type) {
+  switch (type) {
+  case nccl::typeU8:
+    return DType::u8;
+  case nccl::typeI32:
+    return DType::i32;
+  case nccl::typeI64:
+    return DType::i64;
+  case nccl::typeF16:
+    return DType::f16;
+  case nccl::typeF64:
+    return DType::f64;
+  case nccl::typeBf16:
+    return DType::bf16;
+  default:
+    return DType::f32;
+  }
+}
+
+Code flush() {
+  if (!group.comm)
+    return 0;
+  FakeComm *comm = group.comm;
+  const FakeCall call = group.call;
+  const auto segments = std::make_shared<std::vector<SegmentPointers>>(std::move(group.segments));
+  Stream stream = call.stream;
+  group.comm = nullptr;
+  group.segments = {};
+  double scale = 1;
+  Reduction op = call.op == nccl::sum ? Reduction::sum : call.op == nccl::max ? Reduction::max : call.op == nccl::average ? Reduction::mean : Reduction::premulSum;
+  if (op == Reduction::premulSum)
+    scale = comm->scales[call.op];
+  FakeCall noted = call;
+  noted.scale = scale;
+  return fakeEnqueue(stream, noted, [comm, call, segments, op, scale] {
+    const DType dtype = dtypeOf(call.type);
+    const CallLabel label{0, call.name};
+    Status status = call.name == "ncclAllGather"       ? comm->way->allGather(*segments, dtype, label, nullptr)
+                    : call.name == "ncclReduceScatter" ? comm->way->reduceScatter(*segments, dtype, op, scale, label, nullptr)
+                    : call.name == "ncclAllReduce"     ? comm->way->allReduce(*segments, dtype, op, scale, label, nullptr)
+                                                       : comm->way->broadcast(*segments, dtype, call.op, label, nullptr);
+    if (!status.isOk())
+      comm->error = 3;
+  });
+}
+
+Code collect(const char *name, const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm handle,
+             Stream stream) {
+  auto *comm = static_cast<FakeComm *>(handle);
+  if (group.comm && (group.comm != comm || group.call.name != name || group.call.type != type || group.call.op != op || group.call.stream != stream))
+    if (const Code code = flush())
+      return code;
+  if (!group.comm) {
+    group.comm = comm;
+    group.call = {};
+    group.call.kind = FakeCall::Kind::collective;
+    group.call.name = name;
+    group.call.stream = stream;
+    group.call.type = type;
+    group.call.op = op;
+    group.call.communicator = comm;
+  }
+  group.call.counts.push_back(count);
+  group.call.addresses.push_back(source);
+  group.call.addresses.push_back(destination);
+  group.segments.push_back({source, destination, count});
+  return group.depth ? 0 : flush();
+}
+
+} // namespace
+
+void fillFakeNccl(Nccl &n) {
+  n.version = [](int *version) -> Code { return *version = 22809, 0; };
+  n.uniqueId = [](nccl::UniqueId *id) -> Code {
+    std::lock_guard lock(mutex);
+    *id = {};
+    std::snprintf(id->bytes, sizeof id->bytes, "fake-%d", nextId++);
+    return 0;
+  };
+  n.initRank = [](nccl::Comm *made, int ranks, nccl::UniqueId id, int rank, nccl::Config *config) -> Code {
+    if (config->size != sizeof(nccl::Config) || config->magic != 0xcafebeef)
+      return 4;
+    auto comm = std::make_unique<FakeComm>();
+    {
+      std::lock_guard lock(mutex);
+      std::shared_ptr<Root> &root = roots[id.bytes];
+      if (!root) {
+        root = std::make_shared<Root>();
+        root->world = createLocalWorld(ranks);
+      }
+      comm->root = root;
+    }
+    comm->rank = rank;
+    for (int r = 0; r < ranks; ++r)
+      comm->members.push_back(r);
+    auto way = comm->root->world->create(rank, comm->members, "root");
+    if (!way.isOk())
+      return 2;
+    comm->way = std::move(*way);
+    *made = comm.release();
+    return 0;
+  };
+  n.split = [](nccl::Comm parent, int color, int key, nccl::Comm *made, nccl::Config *) -> Code {
+    auto &from = *static_cast<FakeComm *>(parent);
+    const int number = from.splits++;
+    std::vector<std::int32_t> all(from.members.size() * 2);
+    std::int32_t own[2] = {color, key};
+    const SegmentPointers segment{own, all.data(), 2};
+    if (!from.way->allGather({&segment, 1}, DType::i32, {0, "split"}, nullptr).isOk())
+      return 2;
+    *made = nullptr;
+    if (color == nccl::noColor)
+      return 0;
+    std::vector<std::pair<int, int>> chosen;
+    for (std::size_t m = 0; m < from.members.size(); ++m)
+      if (all[2 * m] == color)
+        chosen.push_back({all[2 * m + 1], from.members[m]});
+    std::ranges::sort(chosen);
+    auto comm = std::make_unique<FakeComm>();
+    comm->root = from.root;
+    comm->rank = from.rank;
+    for (const auto &[order, member] : chosen)
+      comm->members.push_back(member);
+    auto way = from.root->world->create(from.rank, comm->members, "split " + std::to_string(number));
+    if (!way.isOk())
+      return 2;
+    comm->way = std::move(*way);
+    *made = comm.release();
+    return 0;
+  };
+  n.destroy = [](nccl::Comm comm) -> Code { return delete static_cast<FakeComm *>(comm), 0; };
+  n.abort = [](nccl::Comm handle) -> Code {
+    // As NCCL's: frees the communicator; what runs on it ends.
+    auto *comm = static_cast<FakeComm *>(handle);
+    comm->root->world->abort(failedError("aborted"));
+    return 0;
+  };
+  n.asyncError = [](nccl::Comm comm, Code *error) -> Code { return *error = static_cast<FakeComm *>(comm)->error, 0; };
+  n.registerBuffer = [](nccl::Comm, void *buffer, std::size_t bytes, void **handle) -> Code {
+    auto *made = new Registration{buffer, bytes};
+    std::lock_guard lock(mutex);
+    registrations.insert(made);
+    return *handle = made, 0;
+  };
+  n.deregisterBuffer = [](nccl::Comm, void *handle) -> Code {
+    std::lock_guard lock(mutex);
+    if (!registrations.erase(static_cast<Registration *>(handle)))
+      return 4;
+    return delete static_cast<Registration *>(handle), 0;
+  };
+  n.makePremulSum = [](int *op, void *scalar, int type, int, nccl::Comm comm) -> Code {
+    auto &of = *static_cast<FakeComm *>(comm);
+    double scale = 0;
+    if (type == nccl::typeF32)
+      scale = *static_cast<float *>(scalar);
+    else if (type == nccl::typeF64)
+      scale = *static_cast<double *>(scalar);
+    else {
+      // A half in 16 bits: bf16 is the upper half of a float.
+      std::uint16_t bits;
+      std::memcpy(&bits, scalar, 2);
+      if (type != nccl::typeBf16)
+        return 4;
+      const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
+      float value;
+      std::memcpy(&value, &word, 4);
+      scale = value;
+    }
+    *op = of.nextOp++;
+    of.scales[*op] = scale;
+    return 0;
+  };
+  n.destroyOp = [](int op, nccl::Comm comm) -> Code { return static_cast<FakeComm *>(comm)->scales.erase(op) ? 0 : 4; };
+  n.groupStart = []() -> Code { return ++group.depth, 0; };
+  n.groupEnd = []() -> Code { return --group.depth == 0 ? flush() : 0; };
+  n.allGather = [](const void *source, void *destination, std::size_t count, int type, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclAllGather", source, destination, count, type, 0, comm, stream);
+  };
+  n.reduceScatter = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclReduceScatter", source, destination, count, type, op, comm, stream);
+  };
+  n.allReduce = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclAllReduce", source, destination, count, type, op, comm, stream);
+  };
+  n.broadcast = [](const void *source, void *destination, std::size_t count, int type, int root, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclBroadcast", source, destination, count, type, root, comm, stream);
+  };
+}
+
+void resetFakeNccl() {
+  std::lock_guard lock(mutex);
+  roots.clear();
+  registrations.clear();
+}
+
+std::vector<std::pair<const void *, std::size_t>> FakeCuda::registered() {
+  std::lock_guard lock(mutex);
+  std::vector<std::pair<const void *, std::size_t>> found;
+  for (const Registration *one : registrations)
+    found.push_back({one->buffer, one->bytes});
+  return found;
+}
+
+} // namespace sluice::test
