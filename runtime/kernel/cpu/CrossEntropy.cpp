@@ -19,7 +19,7 @@ namespace {
 Status checkTargets(const CrossEntropyShape &s, const Operand &targets) {
   for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row) {
     std::int64_t target = s.target(targets, row);
-    if (target != s.ignore && (target < 0 || target >= s.classes))
+    if (target != s.ignore && !s.isClass(target))
       return s.targetError(row, target);
   }
   return Status::ok();
@@ -64,10 +64,12 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
       }
       const T *logits = x.at<T>(row);
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
+      std::int64_t place = s.placeOf(target);
       // Before the row is overwritten, where dlogits stand in the logits' place.
-      double atTarget = std::expm1(static_cast<double>(static_cast<float>(logits[target])) - logSum);
+      double atTarget = place < 0 ? 0 : std::expm1(static_cast<double>(static_cast<float>(logits[place])) - logSum);
       l.softmaxScaledRow(logits, out, s.classes, logSum, factor);
-      out[target] = T(static_cast<float>(atTarget * scale));
+      if (place >= 0)
+        out[place] = T(static_cast<float>(atTarget * scale));
     });
     return Status::ok();
   });

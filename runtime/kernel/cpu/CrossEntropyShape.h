@@ -7,13 +7,19 @@
 namespace sluice::cpu {
 
 struct CrossEntropyShape {
-  std::int64_t classes = 0, ignore = -100;
+  /// Of the logits that are here: how many, and which class is the first; and the classes in all.
+  std::int64_t classes = 0, first = 0, total = 0, ignore = -100;
   bool mean = true;
   /// Share of the target that all classes have in common.
   double smoothing = 0;
 
   static std::int64_t target(const Operand &targets, std::int64_t row) {
     return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
+  }
+  bool isClass(std::int64_t target) const { return target >= 0 && target < total; }
+  /// The target's place among the logits that are here; -1 where another rank has it.
+  std::int64_t placeOf(std::int64_t target) const {
+    return target >= first && target < first + classes ? target - first : -1;
   }
   /// Rows that count in the mean.
   std::int64_t counted(const Operand &targets) const {
@@ -23,7 +29,7 @@ struct CrossEntropyShape {
     return count;
   }
   Status targetError(std::int64_t row, std::int64_t target) const {
-    return failedError("target of row " + std::to_string(row) + ", expected 0 to " + std::to_string(classes - 1) +
+    return failedError("target of row " + std::to_string(row) + ", expected 0 to " + std::to_string(total - 1) +
                        " but got " + std::to_string(target));
   }
 
@@ -42,6 +48,8 @@ struct CrossEntropyShape {
     SLUICE_RETURN_IF_ERROR(check.scalar(loss));
     CrossEntropyShape shape;
     shape.classes = logits.extent[logits.rank - 1];
+    shape.first = logits.origin[logits.rank - 1];
+    shape.total = std::max(logits.global[logits.rank - 1], shape.classes);
     shape.ignore = integerAttribute(request, "ignore_index", -100);
     shape.mean = integerAttribute(request, "reduction", 0) == 0;
     shape.smoothing = numberAttribute(request, "label_smoothing", 0);

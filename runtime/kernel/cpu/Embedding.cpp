@@ -29,13 +29,17 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
     auto indexAt = [&](std::int64_t i) {
       return loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
     };
+    RowsHere here(table);
     for (std::int64_t i = 0; i < out.rows; ++i)
-      if (std::int64_t index = indexAt(i); index < 0 || index >= table.extent[0])
-        return indexError(name, i, index, table.extent[0]);
+      if (std::int64_t index = indexAt(i); !here.isValid(index))
+        return indexError(name, i, index, here.total);
     forEach(call.threads, out.rows, [&](std::int64_t i) {
-      std::memcpy(out.operand->as<char>() + out.offset(i) * bytes,
-                  table.as<char>() + indexAt(i) * table.strides[0] * bytes,
-                  static_cast<std::size_t>(out.columns * bytes));
+      char *to = out.operand->as<char>() + out.offset(i) * bytes;
+      auto size = static_cast<std::size_t>(out.columns * bytes);
+      if (std::int64_t index = indexAt(i); here.isHere(index))
+        std::memcpy(to, table.as<char>() + (index - here.first) * table.strides[0] * bytes, size);
+      else
+        std::memset(to, 0, size);
     });
     return Status::ok();
   });
@@ -46,7 +50,7 @@ template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], y.extent[0]));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y)));
     forEach(call.threads, y.extent[0], [&](std::int64_t row) {
       std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
       for (std::int64_t c = 0; c < updates.columns; c += columnBlock) {

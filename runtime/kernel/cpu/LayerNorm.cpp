@@ -49,6 +49,8 @@ template <typename T> Bound backwardOf(const KernelRequest &request) {
     });
     for (std::int64_t r = 1; r < layerNormRuns; ++r)
       loops().f32.addTo(sums + r * 2 * columns, sums, 2 * columns);
+    l.orderPairs(sums, columns);
+    l.orderPairs(sums + columns, columns);
     for (int i : {1, 2})
       for (std::int64_t c = 0; c < columns; ++c)
         store(call.outputs[i], c * call.outputs[i].strides[0], sums[(i - 1) * columns + c]);

@@ -15,7 +15,7 @@ PrepareFunction findFast(std::string_view name) {
         convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
         softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
         attentionKernels(), embeddingKernels(),
-        crossEntropyKernels(), dropoutKernels(), stepKernels(), optimizerKernels()})
+        crossEntropyKernels(), linearCrossEntropyKernels(), dropoutKernels(), stepKernels(), optimizerKernels()})
     for (const FastKernel &kernel : family)
       if (kernel.name == name)
         return kernel.prepare;

@@ -31,6 +31,7 @@ FastKernels ropeKernels();
 FastKernels attentionKernels();
 FastKernels embeddingKernels();
 FastKernels crossEntropyKernels();
+FastKernels linearCrossEntropyKernels();
 FastKernels dropoutKernels();
 FastKernels stepKernels();
 FastKernels optimizerKernels();

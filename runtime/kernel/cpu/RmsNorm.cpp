@@ -47,6 +47,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request) {
     });
     for (std::int64_t r = 1; r < layerNormRuns; ++r)
       loops().f32.addTo(sums + r * columns, sums, columns);
+    l.orderPairs(sums, columns);
     for (std::int64_t c = 0; c < columns; ++c)
       store(call.outputs[1], c * call.outputs[1].strides[0], sums[c]);
     return Status::ok();

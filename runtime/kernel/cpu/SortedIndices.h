@@ -19,6 +19,15 @@ inline Status indexError(std::string_view kernel, std::int64_t position, std::in
                      std::to_string(rows - 1) + " but got " + std::to_string(index));
 }
 
+/// The rows of a table that one rank has of all of it: an index of another rank's rows is in order, but not here.
+struct RowsHere {
+  std::int64_t first = 0, count = 0, total = 0;
+  explicit RowsHere(const Operand &table, int dim = 0)
+      : first(table.origin[dim]), count(table.extent[dim]), total(std::max(table.global[dim], table.extent[dim])) {}
+  bool isValid(std::int64_t index) const { return index >= 0 && index < total; }
+  bool isHere(std::int64_t index) const { return index >= first && index < first + count; }
+};
+
 class SortedIndices {
 public:
   /// Workspace for `count` indices.
@@ -26,14 +35,15 @@ public:
 
   explicit SortedIndices(void *workspace) : words(static_cast<std::uint64_t *>(workspace)) {}
 
-  /// Rows and positions are below 2^32. Fails on an index outside [0, rows).
-  Status sort(std::string_view kernel, const Operand &indices, std::int64_t rows) {
-    count = indices.elements();
-    for (std::int64_t i = 0; i < count; ++i) {
+  /// Rows (from the first that is here) and positions are below 2^32. Fails on an index outside all rows.
+  Status sort(std::string_view kernel, const Operand &indices, const RowsHere &rows) {
+    count = 0;
+    for (std::int64_t i = 0, all = indices.elements(); i < all; ++i) {
       std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
-      if (index < 0 || index >= rows)
-        return indexError(kernel, i, index, rows);
-      words[i] = static_cast<std::uint64_t>(index) << 32 | static_cast<std::uint64_t>(i);
+      if (!rows.isValid(index))
+        return indexError(kernel, i, index, rows.total);
+      if (rows.isHere(index))
+        words[count++] = static_cast<std::uint64_t>(index - rows.first) << 32 | static_cast<std::uint64_t>(i);
     }
     // Distinct words: any sorting algorithm gives the same order, and this one needs no memory.
     std::sort(words, words + count);

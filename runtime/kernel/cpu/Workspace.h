@@ -25,6 +25,14 @@ constexpr std::uint64_t rmsNormGradWorkspace(std::int64_t columns) {
 
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }
 
+/// A chunk of logits; and the row of numbers, in double, of the plain form.
+constexpr std::uint64_t linearLossLogits(std::int64_t chunk, std::int64_t classes, std::size_t bytes) {
+  return (static_cast<std::uint64_t>(chunk * classes) * bytes + 63) / 64 * 64;
+}
+constexpr std::uint64_t plainLinearLossWorkspace(std::int64_t columns, std::int64_t classes) {
+  return static_cast<std::uint64_t>(std::max(columns, classes)) * 8;
+}
+
 /// The widest panel of any instruction set: sizes are rounded up to it.
 inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }

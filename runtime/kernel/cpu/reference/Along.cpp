@@ -28,7 +28,7 @@ Result<int> checkAlong(const Check &check, const KernelRequest &request, const O
   return dim;
 }
 
-/// body(table offset, value offset) for each index in row-major order.
+/// body(table offset, value offset) for each index in row-major order; -1 for what another rank's part holds.
 template <typename Body>
 Status forIndices(std::string_view kernel, const Operand &indices, const Operand &table, const Operand &values, int dim,
                   Body body) {
@@ -36,13 +36,15 @@ Status forIndices(std::string_view kernel, const Operand &indices, const Operand
   strides[dim] = 0;
   Status status;
   std::int64_t position = 0;
+  RowsHere here(table, dim);
   walk<3>(indices.rank, indices.extent, {indices.strides, strides, values.strides}, [&](auto &at) {
     std::int64_t index = loadInteger(indices.data, indices.dtype, at[0]);
-    if ((index < 0 || index >= table.extent[dim]) && status.isOk())
-      status = indexError(kernel, position, index, table.extent[dim]);
+    // Where the table is a part, an index of nothing at all (a target that does not count) finds nothing, too.
+    if (!here.isValid(index) && here.total == here.count && status.isOk())
+      status = indexError(kernel, position, index, here.total);
     ++position;
     if (status.isOk())
-      body(at[1] + index * table.strides[dim], at[2]);
+      body(here.isHere(index) ? at[1] + (index - here.first) * table.strides[dim] : -1, at[2]);
   });
   return status;
 }
@@ -90,7 +92,7 @@ Bound take_along(const KernelRequest &request) {
   return makeKernel(request, [dim](Call &call) {
     const Operand &table = call.inputs[0], &y = call.outputs[0];
     return forIndices("take_along", call.inputs[1], table, y, dim,
-                      [&](std::int64_t from, std::int64_t to) { store(y, to, load(table, from)); });
+                      [&](std::int64_t from, std::int64_t to) { store(y, to, from < 0 ? 0 : load(table, from)); });
   });
 }
 
@@ -102,7 +104,8 @@ Bound add_along(const KernelRequest &request) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], 0); });
     return forIndices("add_along", call.inputs[1], y, updates, dim, [&](std::int64_t to, std::int64_t from) {
-      store(y, to, load(y, to) + load(updates, from));
+      if (to >= 0)
+        store(y, to, load(y, to) + load(updates, from));
     });
   });
 }

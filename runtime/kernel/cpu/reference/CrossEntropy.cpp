@@ -66,12 +66,13 @@ Bound cross_entropy_grad(const KernelRequest &request) {
       factor /= static_cast<double>(s.counted(targets));
     for (std::int64_t row = 0; row < x.rows; ++row) {
       std::int64_t from = x.offset(row), to = dx.offset(row), target = s.target(targets, row);
-      if (target != s.ignore && (target < 0 || target >= x.columns))
+      if (target != s.ignore && !s.isClass(target))
         return s.targetError(row, target);
+      std::int64_t place = s.placeOf(target);
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
       for (std::int64_t c = 0; c < x.columns; ++c) {
         double p = std::exp(load(*x.operand, from + c * x.stride) - logSum);
-        double share = s.smoothing / static_cast<double>(x.columns) + (c == target ? 1 - s.smoothing : 0);
+        double share = s.smoothing / static_cast<double>(s.total) + (c == place ? 1 - s.smoothing : 0);
         store(*dx.operand, to + c * dx.stride, target == s.ignore ? 0 : (p - share) * factor);
       }
     }

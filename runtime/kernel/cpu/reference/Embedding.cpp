@@ -40,15 +40,21 @@ Bound rows(std::string_view name, const KernelRequest &request) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1], &y = call.outputs[0];
     std::size_t bytes = dtypeBytes(y.dtype);
     int lead = indices.rank;
+    RowsHere here(table);
     Dims extent = rowDims(table.extent, 1), from = rowDims(table.strides, 1), to = rowDims(y.strides, lead);
     for (std::int64_t i = 0, count = indices.elements(); i < count; ++i) {
       std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, lead, i));
-      if (index < 0 || index >= table.extent[0])
-        return indexError(name, i, index, table.extent[0]);
-      const char *source = table.as<char>() + index * table.strides[0] * static_cast<std::int64_t>(bytes);
+      if (!here.isValid(index))
+        return indexError(name, i, index, here.total);
+      bool isHere = here.isHere(index);
+      const char *source = table.as<char>() + (isHere ? index - here.first : 0) * table.strides[0] * static_cast<std::int64_t>(bytes);
       char *target = y.as<char>() + offsetOf(y, 0, lead, i) * static_cast<std::int64_t>(bytes);
-      walk<2>(table.rank - 1, extent, {from, to},
-              [&](auto &at) { std::memcpy(target + at[1] * bytes, source + at[0] * bytes, bytes); });
+      walk<2>(table.rank - 1, extent, {from, to}, [&](auto &at) {
+        if (isHere)
+          std::memcpy(target + at[1] * bytes, source + at[0] * bytes, bytes);
+        else
+          std::memset(target + at[1] * bytes, 0, bytes);
+      });
     }
     return Status::ok();
   });
@@ -66,7 +72,7 @@ Bound addRows(std::string_view name, const KernelRequest &request) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], y.extent[0]));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y)));
     Dims extent = rowDims(y.extent, 1), from = rowDims(updates.strides, lead), to = rowDims(y.strides, 1);
     for (std::int64_t row = 0, at = 0; row < y.extent[0]; ++row) {
       std::int64_t begin = at;

@@ -52,7 +52,7 @@ template <typename T> struct TypedLoops {
   void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor);
   void (*layerNormRow)(const T *x, const T *weight, const T *bias, T *y, float *mean, float *rstd, std::int64_t count,
                        double epsilon);
-  /// Adds to dweight and dbias.
+  /// Adds to dweight and dbias, in the order that orderPairs mends.
   void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, T *dx, float *dweight,
                            float *dbias, std::int64_t count);
   void (*silu)(const T *x, T *y, std::int64_t count);
@@ -60,9 +60,11 @@ template <typename T> struct TypedLoops {
   void (*swiglu)(const T *gate, const T *up, T *y, std::int64_t count);
   void (*swigluGrad)(const T *dy, const T *gate, const T *up, T *dgate, T *dup, std::int64_t count);
   void (*rmsNormRow)(const T *x, const T *weight, T *y, float *rstd, std::int64_t count, double epsilon);
-  /// Adds to dweight.
+  /// Adds to dweight, in the order that orderPairs mends.
   void (*rmsNormGradRow)(const T *dy, const T *x, const T *weight, float rstd, T *dx, float *dweight,
                          std::int64_t count);
+  /// Sums by columns that such loops have made, brought from the order of T's pairs into that of the columns.
+  void (*orderPairs)(float *sums, std::int64_t count);
   /// y[i] = x[i] c[i] - x[i + half] s[i], y[i + half] = x[i + half] c[i] + x[i] s[i]; y may be x.
   void (*rotateRow)(const T *x, T *y, const float *cosines, const float *sines, std::int64_t half);
   void (*adam)(const AdamStep &step, float *parameter, const T *gradient, float *average, float *square,

@@ -1,0 +1,206 @@
+//===- LinearCrossEntropy.cpp - a projection and its cross entropy, chunk by chunk ----===//
+//
+// Each chunk of rows is a product into workspace and the kernels of cross entropy on it; the gradient makes the chunk's
+// logits again, turns them into their gradient in place, and ends in two products. The kernels are the catalogue's own,
+// prepared once for whole chunks and once for the last one where it is shorter. Sums of chunks are added in f64, in order.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/LinearLossShape.h"
+#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+namespace sluice::cpu {
+namespace {
+
+/// A dense run of `rows` rows, `pitch` elements apart.
+Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
+  Operand operand;
+  operand.dtype = dtype;
+  operand.rank = 2;
+  const std::int64_t extents[] = {rows, columns}, strides[] = {pitch, 1};
+  for (int d = 0; d < 2; ++d) {
+    operand.shape[d] = operand.extent[d] = operand.global[d] = extents[d];
+    operand.strides[d] = strides[d];
+  }
+  return operand;
+}
+
+Operand vector(DType dtype, std::int64_t size) {
+  Operand operand = matrix(dtype, size, 1, 1);
+  operand.rank = 1;
+  return operand;
+}
+
+Operand scalar(DType dtype) {
+  Operand operand;
+  operand.dtype = dtype;
+  return operand;
+}
+
+char *shifted(const Operand &operand, std::int64_t elements) {
+  return operand.as<char>() + elements * static_cast<std::int64_t>(dtypeBytes(operand.dtype));
+}
+
+/// What the chunks of one length run.
+struct Steps {
+  std::unique_ptr<BoundKernel> logits, loss, slopes, dx, firstWeight, nextWeight;
+};
+
+struct Chunks {
+  LinearLossShape s;
+  /// Elements between rows of x and of dx.
+  std::int64_t xPitch = 0, dxPitch = 0;
+  std::uint64_t logitsBytes = 0;
+  /// By whether the chunk is a short last one.
+  Steps steps[2];
+
+  /// One f64 beside the logits: the sum of a chunk's losses, or the factor on its gradient.
+  double *number(Call &call) const { return reinterpret_cast<double *>(static_cast<char *>(call.workspace) + logitsBytes); }
+  void *rest(Call &call) const { return static_cast<char *>(call.workspace) + logitsBytes + 64; }
+
+  Status checkTargets(const Operand &targets) const {
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      std::int64_t target = s.loss.target(targets, row);
+      if (target != s.loss.ignore && (target < 0 || target >= s.classes))
+        return s.loss.targetError(row, target);
+    }
+    return Status::ok();
+  }
+
+  template <typename Body> Status forEachChunk(Body body) const {
+    for (std::int64_t at = 0; at < s.rows; at += s.chunk)
+      SLUICE_RETURN_IF_ERROR(body(at, steps[s.rows - at < s.chunk]));
+    return Status::ok();
+  }
+};
+
+Result<std::unique_ptr<BoundKernel>> bind(const KernelRequest &request, std::uint64_t used, std::string_view name,
+                                          std::vector<Operand> inputs, std::vector<Operand> outputs,
+                                          std::vector<Attributes::Item> items) {
+  Attributes attributes(std::move(items));
+  KernelRequest inner{inputs, outputs, &attributes, request.threads, request.workspace - used};
+  return findCpuKernel(name)(inner);
+}
+
+/// Chunks of x, or failure where operands are not rows that follow one another.
+Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const LinearLossShape &s, const Operand &x,
+                                        const Operand &weight, const Operand &targets, const Operand &lse,
+                                        const Operand *dx) {
+  auto chunks = std::make_shared<Chunks>();
+  chunks->s = s;
+  chunks->xPitch = x.rank > 1 ? Rows(x).pitch : s.columns;
+  chunks->dxPitch = dx && dx->rank > 1 ? Rows(*dx).pitch : s.columns;
+  chunks->logitsBytes = linearLossLogits(s.chunk, s.classes, dtypeBytes(x.dtype));
+  std::uint64_t used = chunks->logitsBytes + 64;
+  SLUICE_RETURN_IF_ERROR(Check("linear_cross_entropy", request).workspace(used));
+  std::vector<Attributes::Item> loss = {{"reduction", 1, 0, {}}, {"ignore_index", s.loss.ignore, 0, {}}};
+  if (s.loss.smoothing != 0)
+    loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
+  Operand whole = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
+  Operand wholeSlope = matrix(x.dtype, s.classes, s.columns, s.columns);
+  for (int last : {0, 1}) {
+    std::int64_t rows = last ? s.rows % s.chunk : s.chunk;
+    if (rows == 0)
+      continue;
+    Steps &steps = chunks->steps[last];
+    Operand part = matrix(x.dtype, rows, s.columns, chunks->xPitch);
+    Operand logits = matrix(x.dtype, rows, s.classes, s.classes);
+    Operand indices = vector(targets.dtype, rows), statistics = vector(lse.dtype, rows);
+    auto make = [&](std::string_view name, std::vector<Operand> in, std::vector<Operand> out,
+                    std::vector<Attributes::Item> items) {
+      return bind(request, used, name, std::move(in), std::move(out), std::move(items));
+    };
+    SLUICE_ASSIGN_OR_RETURN(steps.logits, make("matmul", {part, whole}, {logits}, {{"transpose_b", 1, 0, {}}}));
+    if (!dx) {
+      SLUICE_ASSIGN_OR_RETURN(
+          steps.loss, make("cross_entropy", {logits, indices}, {scalar(DType::f64), statistics}, loss));
+      continue;
+    }
+    SLUICE_ASSIGN_OR_RETURN(steps.slopes, make("cross_entropy_grad", {scalar(DType::f64), logits, indices, statistics},
+                                               {logits}, loss));
+    SLUICE_ASSIGN_OR_RETURN(steps.dx, make("matmul", {logits, whole},
+                                           {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
+    SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
+                            make("matmul", {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.nextWeight,
+                            make("matmul", {logits, part, wholeSlope}, {wholeSlope},
+                                 {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
+  }
+  return chunks;
+}
+
+/// Rows that follow one another at one distance.
+bool areRows(const Operand &operand) {
+  return operand.elements() > 0 && contiguousRows(operand) && Rows(operand).pitch >= 0 &&
+         (operand.rank < 2 || Rows(operand).pitch >= operand.extent[operand.rank - 1] || Rows(operand).rows == 1);
+}
+
+Bound forward(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy(request));
+  auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
+                          LinearLossShape::of("linear_cross_entropy", request, x, weight, targets, lse, loss));
+  if (!areRows(x) || !areRows(weight) || !targets.isDense() || !lse.isDense())
+    return plain;
+  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, s, x, weight, targets, lse, nullptr));
+  return makeKernel(request, [chunks](Call &call) {
+    const Chunks &c = *chunks;
+    auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
+    SLUICE_RETURN_IF_ERROR(c.checkTargets(targets));
+    double total = 0;
+    SLUICE_RETURN_IF_ERROR(c.forEachChunk([&, &x = x, &weight = weight, &targets = targets,
+                                           &lse = lse](std::int64_t at, const Steps &steps) {
+      void *product[] = {shifted(x, at * c.xPitch), weight.data}, *logits[] = {call.workspace};
+      SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
+      void *in[] = {call.workspace, shifted(targets, at)}, *out[] = {c.number(call), shifted(lse, at)};
+      SLUICE_RETURN_IF_ERROR(steps.loss->run(in, out, c.rest(call)));
+      total += *c.number(call);
+      return Status::ok();
+    }));
+    store(loss, 0, c.s.loss.mean ? total / static_cast<double>(c.s.loss.counted(targets)) : total);
+    return Status::ok();
+  });
+}
+
+Bound backward(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy_grad(request));
+  auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
+                          LinearLossShape::of("linear_cross_entropy_grad", request, x, weight, targets, lse, dloss));
+  const Operand &dx = request.outputs[0], &dweight = request.outputs[1];
+  if (!areRows(x) || !areRows(weight) || !areRows(dx) || !targets.isDense() || !lse.isDense() || !dweight.isDense())
+    return plain;
+  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, s, x, weight, targets, lse, &dx));
+  return makeKernel(request, [chunks](Call &call) {
+    const Chunks &c = *chunks;
+    auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(call.inputs);
+    const Operand &dx = call.outputs[0], &dweight = call.outputs[1];
+    SLUICE_RETURN_IF_ERROR(c.checkTargets(targets));
+    double factor = load(dloss, 0);
+    if (c.s.loss.mean)
+      factor /= static_cast<double>(c.s.loss.counted(targets));
+    return c.forEachChunk([&, &x = x, &weight = weight, &targets = targets, &lse = lse](std::int64_t at,
+                                                                                      const Steps &steps) {
+      void *slopes = call.workspace, *part = shifted(x, at * c.xPitch);
+      void *product[] = {part, weight.data}, *logits[] = {slopes};
+      SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
+      *c.number(call) = factor;
+      void *loss[] = {c.number(call), slopes, shifted(targets, at), shifted(lse, at)};
+      SLUICE_RETURN_IF_ERROR(steps.slopes->run(loss, logits, c.rest(call)));
+      void *down[] = {slopes, weight.data}, *rows[] = {shifted(dx, at * c.dxPitch)};
+      SLUICE_RETURN_IF_ERROR(steps.dx->run(down, rows, c.rest(call)));
+      void *outer[] = {slopes, part, dweight.data}, *whole[] = {dweight.data};
+      return at == 0 ? steps.firstWeight->run(std::span(outer, 2), whole, c.rest(call))
+                     : steps.nextWeight->run(outer, whole, c.rest(call));
+    });
+  });
+}
+
+constexpr FastKernel kernels[] = {{"linear_cross_entropy", forward}, {"linear_cross_entropy_grad", backward}};
+
+} // namespace
+
+FastKernels linearCrossEntropyKernels() { return kernels; }
+
+} // namespace sluice::cpu

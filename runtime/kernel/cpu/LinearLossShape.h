@@ -1,0 +1,36 @@
+//===- LinearLossShape.h - the operands of a loss with its projection, resolved -----===//
+//
+//   logits[n, v] = sum over c of x[n, c] weight[v, c]
+//
+// x and everything else by rows n, whatever their leading dims; only `chunk` rows of logits exist at a time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_LINEARLOSSSHAPE_H
+#define SLUICE_RUNTIME_KERNEL_CPU_LINEARLOSSSHAPE_H
+
+#include "runtime/kernel/cpu/CrossEntropyShape.h"
+
+namespace sluice::cpu {
+
+struct LinearLossShape {
+  std::int64_t rows = 0, columns = 0, classes = 0, chunk = 1;
+  /// Reduction, ignored class, smoothing; how targets are read.
+  CrossEntropyShape loss;
+
+  static Result<LinearLossShape> of(std::string_view kernel, const KernelRequest &request, const Operand &x,
+                                    const Operand &weight, const Operand &targets, const Operand &lse,
+                                    const Operand &loss);
+};
+
+/// Operands of the forward and of the gradient, by what they are.
+struct LinearLossOperands {
+  const Operand &x, &weight, &targets, &lse, &loss;
+  static LinearLossOperands ofForward(std::span<const Operand> in, std::span<const Operand> out) {
+    return {in[0], in[1], in[2], out[1], out[0]};
+  }
+  static LinearLossOperands ofGradient(std::span<const Operand> in) { return {in[1], in[2], in[3], in[4], in[0]}; }
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_LINEARLOSSSHAPE_H

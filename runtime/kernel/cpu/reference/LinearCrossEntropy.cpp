@@ -1,0 +1,129 @@
+//===- LinearCrossEntropy.cpp - a projection and its cross entropy, row by row -------===//
+//
+// One row of logits stands in workspace, in double. The gradient of the weight makes each logit once more, since a column
+// of the weight needs all rows:
+//
+//   d[n, v] = (exp(logits[n, v] - lse[n]) - share) dloss / count, 0 in ignored rows
+//   dx = d weight,   dweight = d^T x
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/LinearLossShape.h"
+#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+#include <limits>
+
+namespace sluice::cpu::reference {
+namespace {
+
+struct Logits {
+  const LinearLossShape &s;
+  Rows x;
+  const Operand &weight;
+
+  double operator()(std::int64_t row, std::int64_t column) const {
+    std::int64_t from = x.offset(row), at = column * weight.strides[0];
+    double sum = 0;
+    for (std::int64_t c = 0; c < s.columns; ++c)
+      sum += load(*x.operand, from + c * x.stride) * load(weight, at + c * weight.strides[1]);
+    return sum;
+  }
+};
+
+Status checkTarget(const CrossEntropyShape &loss, std::int64_t row, std::int64_t target) {
+  bool isClass = target == loss.ignore || (target >= 0 && target < loss.classes);
+  return isClass ? Status::ok() : loss.targetError(row, target);
+}
+
+} // namespace
+
+Bound linear_cross_entropy(const KernelRequest &request) {
+  Check check("linear_cross_entropy", request);
+  SLUICE_RETURN_IF_ERROR(check.count(3, 2));
+  auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape,
+                          LinearLossShape::of("linear_cross_entropy", request, x, weight, targets, lse, loss));
+  SLUICE_RETURN_IF_ERROR(check.workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
+  return makeKernel(request, [s = shape](Call &call) {
+    auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
+    Logits logits{s, Rows(x), weight};
+    double *row = static_cast<double *>(call.workspace), total = 0;
+    std::int64_t counted = 0;
+    for (std::int64_t n = 0; n < s.rows; ++n) {
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0, all = 0;
+      for (std::int64_t v = 0; v < s.classes; ++v)
+        largest = std::fmax(largest, row[v] = logits(n, v));
+      for (std::int64_t v = 0; v < s.classes; ++v) {
+        sum += std::exp(row[v] - largest);
+        all += row[v];
+      }
+      double logSum = largest + std::log(sum);
+      store(lse, offsetOf(lse, 0, lse.rank, n), logSum);
+      std::int64_t target = s.loss.target(targets, n);
+      SLUICE_RETURN_IF_ERROR(checkTarget(s.loss, n, target));
+      if (target == s.loss.ignore)
+        continue;
+      total += logSum - (1 - s.loss.smoothing) * row[target] - s.loss.smoothing / static_cast<double>(s.classes) * all;
+      ++counted;
+    }
+    store(loss, 0, s.loss.mean ? total / static_cast<double>(counted) : total);
+    return Status::ok();
+  });
+}
+
+Bound linear_cross_entropy_grad(const KernelRequest &request) {
+  Check check("linear_cross_entropy_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.count(5, 2));
+  auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape,
+                          LinearLossShape::of("linear_cross_entropy_grad", request, x, weight, targets, lse, dloss));
+  const Operand *like[] = {&x, &weight};
+  for (int i : {0, 1}) {
+    SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[i], like[i]->dtype));
+    SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[i], *like[i]));
+  }
+  SLUICE_RETURN_IF_ERROR(check.workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
+  return makeKernel(request, [s = shape](Call &call) {
+    auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(call.inputs);
+    const Operand &dweight = call.outputs[1];
+    Logits logits{s, Rows(x), weight};
+    Rows dx(call.outputs[0]);
+    double factor = load(dloss, 0);
+    if (s.loss.mean)
+      factor /= static_cast<double>(s.loss.counted(targets));
+    auto slope = [&](std::int64_t n, std::int64_t v, std::int64_t target) {
+      if (target == s.loss.ignore)
+        return 0.0;
+      double p = std::exp(logits(n, v) - load(lse, offsetOf(lse, 0, lse.rank, n)));
+      double share = s.loss.smoothing / static_cast<double>(s.classes) + (v == target ? 1 - s.loss.smoothing : 0);
+      return (p - share) * factor;
+    };
+    double *sums = static_cast<double *>(call.workspace);
+    for (std::int64_t n = 0; n < s.rows; ++n) {
+      std::int64_t target = s.loss.target(targets, n);
+      SLUICE_RETURN_IF_ERROR(checkTarget(s.loss, n, target));
+      for (std::int64_t v = 0; v < s.classes; ++v)
+        sums[v] = slope(n, v, target);
+      for (std::int64_t c = 0; c < s.columns; ++c) {
+        double sum = 0;
+        for (std::int64_t v = 0; v < s.classes; ++v)
+          sum += sums[v] * load(weight, v * weight.strides[0] + c * weight.strides[1]);
+        store(*dx.operand, dx.offset(n) + c * dx.stride, sum);
+      }
+    }
+    for (std::int64_t v = 0; v < s.classes; ++v) {
+      std::fill(sums, sums + s.columns, 0.0);
+      for (std::int64_t n = 0; n < s.rows; ++n) {
+        double d = slope(n, v, s.loss.target(targets, n));
+        for (std::int64_t c = 0; c < s.columns; ++c)
+          sums[c] += d * load(*logits.x.operand, logits.x.offset(n) + c * logits.x.stride);
+      }
+      for (std::int64_t c = 0; c < s.columns; ++c)
+        store(dweight, v * dweight.strides[0] + c * dweight.strides[1], sums[c]);
+    }
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference
