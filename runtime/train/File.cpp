@@ -133,8 +133,6 @@ Status checkWritableFolder(const std::string &folder) {
   std::filesystem::create_directories(folder, error);
   if (error)
     return writeError(folder, error.value());
-  if (!std::filesystem::is_directory(folder, error))
-    return inputError(fmt::format("cannot write '{}', expected a folder but got a file", folder));
   Result<OutputFile> probe = OutputFile::create(folder + "/probe");
   if (!probe.isOk())
     return writeError(folder, errno);

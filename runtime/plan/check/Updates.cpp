@@ -1,8 +1,9 @@
 //===- Updates.cpp - P10: parameters and their states are updated once --------------------===//
 //
-// In an entry point that updates anything, every parameter that is not frozen is written exactly once a step, each of
-// its states as well, and nothing reads the parameter's shard after that. One that another entry point updates may be left
-// alone, with all its states: it does not take part in this one's loss.
+// In an entry point that writes any of them, but for those that make the weights, every parameter that is not frozen is
+// written exactly once a step, each of its states as well, by whatever instruction, and nothing reads the parameter's shard
+// after that. One that another entry point updates may be left alone, with all its states: it does not take part in this
+// one's loss.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -33,6 +34,30 @@ std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t r
   return 0;
 }
 
+/// An entry point that makes the weights does nothing else.
+bool makesWeights(const plan::EntryT &entry) {
+  bool makes = true;
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+    makes = makes && instruction.phase == plan::Phase::init;
+  });
+  return makes;
+}
+
+/// Calls `visit(view)` for what the instruction writes.
+template <typename Visit> void forEachWrite(const plan::InstructionT &instruction, Visit &&visit) {
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+    for (const auto &view : launch->outputs)
+      visit(*view);
+  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    visit(*copy->destination);
+  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    visit(*fill->destination);
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    for (const auto &segment : collective->segments)
+      visit(*segment->destination);
+  }
+}
+
 struct Writes {
   std::uint64_t count = 0;
   std::uint32_t last = 0;
@@ -49,6 +74,8 @@ public:
         writes[state->buffer];
     }
     const plan::EntryT &entry = *plan.entries[e];
+    if (makesWeights(entry))
+      return {};
     bool updates = false;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
       auto count = [&](const plan::ViewT &view) {
@@ -58,13 +85,7 @@ public:
           updates = true;
         }
       };
-      if (instruction.phase != plan::Phase::update)
-        return;
-      if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
-        for (const auto &view : launch->outputs)
-          count(*view);
-      else if (const plan::CopyT *copy = instruction.operation.AsCopy())
-        count(*copy->destination);
+      forEachWrite(instruction, count);
     });
     if (!updates)
       return {};
@@ -81,22 +102,18 @@ private:
   bool isUpdatedElsewhere(std::uint32_t buffer) const {
     bool found = false;
     for (std::uint32_t other = 0; other < plan.entries.size(); ++other)
-      forEachInstruction(*plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-        const plan::LaunchT *launch = instruction.operation.AsLaunch();
-        if (other == e || instruction.phase != plan::Phase::update || !launch)
-          return;
-        for (const auto &view : launch->outputs)
-          found = found || view->buffer == buffer;
-      });
+      if (other != e && !makesWeights(*plan.entries[other]))
+        forEachInstruction(*plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+          forEachWrite(instruction, [&](const plan::ViewT &view) { found = found || view.buffer == buffer; });
+        });
     return found;
   }
 
   Verdict once(const plan::ParameterT &parameter, std::uint32_t buffer, const std::string &name) const {
     const Writes &found = writes.at(buffer);
-    const std::uint64_t expected = parameter.frozen ? 0 : 1;
+    const bool isLeftAlone = writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer);
+    const std::uint64_t expected = parameter.frozen || isLeftAlone ? 0 : 1;
     if (found.count == expected)
-      return {};
-    if (found.count == 0 && writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer))
       return {};
     std::vector<std::string> notes;
     if (found.count != 0)

@@ -170,3 +170,12 @@ plan.entry @f {
     plan.fill <@a : 4xindex> with 0.0 {phase = "forward"}
   }
 }
+
+// -----
+
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // expected-error @+1 {{inputs, expected views but got 3 : i64}}
+    "plan.launch"() <{kernel = "copy", inputs = [3], outputs = [3], settings = {}, phase = "forward"}> : () -> ()
+  }
+}

@@ -163,6 +163,46 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
             "kernel 'attention' key heads, expected a divisor of 3 but got 2");
   EXPECT_EQ(refusal("attention", {wide, wide, wide}, {wide, lse}),
             "kernel 'attention' head size, expected 1 to 512 but got 600");
+  Operand few = f32({1, 7, 3, 8});
+  EXPECT_EQ(refusal("attention", {q, few, few}, {q, lse}, {integer("causal", 1)}),
+            "kernel 'attention' keys, expected at least 8 for causal rows but got 7");
+  EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 7})}, {f32({1, 8, 3, 7})}, {number("theta", 1e4)}),
+            "kernel 'rope' head size, expected an even number above 0 but got 7");
+  EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {1}), list("high", {1}), list("step", {1, 1})}),
+            "kernel 'pad' step, expected 1 numbers but got 2");
+  EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {1}), list("high", {1}), list("step", {0})}),
+            "kernel 'pad' step, expected positive numbers but got 0");
+}
+
+TEST(Catalogue, RefusesIndicesAlongADimThatDoNotFit) {
+  Operand table = describe(DType::f32, {3, 5}), tall = describe(DType::i64, {4, 2});
+  EXPECT_EQ(refusal("take_along", {table, tall}, {describe(DType::f32, {4, 2})}, {integer("dim", 1)}),
+            "kernel 'take_along' indices, expected at most 3 in dim 0 but got 4");
+  EXPECT_EQ(refusal("argmax", {describe(DType::f32, {3, 0})}, {describe(DType::i64, {3})}, {integer("dim", 1)}),
+            "kernel 'argmax' extents, expected at least 1 in dim 1 but got 0");
+}
+
+TEST(Catalogue, RefusesImagesThatDoNotFit) {
+  auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
+  using Items = std::vector<Attributes::Item>;
+  const Items plain{list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1})};
+  Items grouped = plain;
+  grouped.push_back(integer("groups", 4));
+  EXPECT_EQ(refusal("conv2d", {f32({2, 7, 9, 4}), f32({6, 1, 3, 3})}, {f32({2, 5, 7, 6})}, grouped),
+            "kernel 'conv2d' groups, expected a divisor of 4 and 6 but got 4");
+  EXPECT_EQ(refusal("conv2d", {f32({2, 2, 9, 4}), f32({6, 4, 3, 3})}, {f32({2, 5, 7, 6})}, plain),
+            "kernel 'conv2d' window, expected at most the padded input but got 3");
+  EXPECT_EQ(refusal("conv2d", {f32({1, (1ll << 40) + 1, 1, 1}), f32({1, 1, 1, 1})}, {f32({1, 1, 1, 1})}, plain),
+            "kernel 'conv2d' extents, expected at most 2^40 but got 1099511627777");
+  auto pool = [](std::int64_t kernel, std::int64_t padding) {
+    return Items{list("kernel", {kernel, kernel}), list("stride", {1, 1}), list("padding", {padding, padding})};
+  };
+  EXPECT_EQ(refusal("max_pool2d", {f32({2, 7, 9, 4})}, {f32({2, 7, 9, 4})}, pool(3, 2)),
+            "kernel 'max_pool2d' padding, expected at most half the kernel but got 2");
+  EXPECT_EQ(refusal("max_pool2d", {f32({2, 7, 9, 4})}, {f32({2, 1, 1, 4})}, pool(8, 0)),
+            "kernel 'max_pool2d' window, expected at most the padded input but got 8");
+  EXPECT_EQ(refusal("avg_pool2d", {f32({2, 0, 9, 4})}, {f32({2, 2, 3, 4})}, {integer("adaptive", 1)}),
+            "kernel 'avg_pool2d' extents, expected at least 1 but got 0");
 }
 
 TEST(Catalogue, IndicesOutsideFailTheRun) {

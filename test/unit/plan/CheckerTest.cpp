@@ -7,10 +7,12 @@
 
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Serialize.h"
+#include "runtime/plan/check/Access.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 
 namespace sluice::test {
 namespace {
@@ -99,7 +101,7 @@ const Bad overlap[] = {
     {"LiveAtOnce", 2, "buffers 'h' and 'loss' live at once and share bytes",
      [](HandPlan &h) { h.buffer("loss").offset = h.buffer("h").offset; }},
     {"OverPersistent", 2, "live at once", [](HandPlan &h) { h.buffer("x").offset = 192; }},
-    {"PeakTooLow", 2, "declares a peak", [](HandPlan &h) { --h.plan.arenas[0]->peak_live; }},
+    {"PeakTooLow", 2, "are live at instruction", [](HandPlan &h) { --h.plan.arenas[0]->peak_live; }},
     {"PeakAboveArena", 2, "but has only", [](HandPlan &h) { h.plan.arenas[0]->peak_live = 2000; }},
     {"OutsideLifespan", 2, "outside its lifespan", [](HandPlan &h) { h.buffer("h").end = h.index("y"); }},
     {"NothingWritten", 2, "that nothing has written",
@@ -236,7 +238,7 @@ const Bad shards[] = {
     {"ChunkTooSmall", 8, "expected chunks of 2 to partition dim 0 of 4 over 2 ranks but got 1",
      [](HandPlan &h) { h.parameter("b.weight").chunk = 1; }},
     {"ChunkTooLarge", 8, "expected chunks of 2", [](HandPlan &h) { h.parameter("a.weight").chunk = 3; }},
-    {"ShardOfAnotherShape", 8, "expected a shard of 2x5", [](HandPlan &h) { h.parameter("a.weight").shape = {3, 5}; }},
+    {"ShardOfAnotherShape", 8, "expected a shard of 2x5 but buffer 'a.weight' holds 2x4", [](HandPlan &h) { h.parameter("a.weight").shape = {3, 5}; }},
     {"BufferTwice", 8, "holds the shard of another tensor",
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("b.weight"); }},
     {"StateSharesShard", 8, "holds the shard of another tensor",
@@ -246,7 +248,8 @@ const Bad shards[] = {
     {"ValidOfAnother", 8, "expected the valid extent of parameter 'a.weight'",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = 4; }},
     {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->chunk = 1; }},
-    {"PaddingWritten", 8, "writes the padding of the shard", [](HandPlan &h) { h.launch("update a").outputs[0]->valid.clear(); }},
+    {"PaddingWritten", 8, ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid.clear(); }},
     {"PaddingRead", 8, "reads padding of buffer 'shard.a'", [](HandPlan &h) { h.launch("update a").inputs[1]->valid.clear(); }},
     {"PaddingReadByAnotherExtent", 8, "reads padding of buffer 'shard.a'",
      [](HandPlan &h) { h.launch("update a").inputs[1]->valid[0]->total = 4; }},
@@ -255,9 +258,111 @@ const Bad shards[] = {
        h.collective("gather a").segments[0]->source->shape = {1, 4};
        h.collective("gather a").segments[0]->destination->shape = {2, 4};
      }},
+    {"PaddingReduced", 8, "segment 0, writes the padding of the shard of parameter 'a.weight'",
+     [](HandPlan &h) { h.collective("reduce a").segments[0]->destination = h.view("a.weight"); }},
     {"WholeWithAxes", 8, "expected no axes", [](HandPlan &h) { h.parameter("b.weight").dim = -1; }},
 };
 INSTANTIATE_TEST_SUITE_P(P8, BadPlan, testing::ValuesIn(shards), nameOf);
+
+/// Four ranks along an axis in two parts. 'b' is cut over both; its gather is of the inner part alone, out of a piece of
+/// two rows that was kept whole over the outer (of x here: the numbers mean nothing).
+void gatherFromPiece(HandPlan &h) {
+  auto inner = std::make_unique<plan::AxisT>();
+  inner->name = "shard.1";
+  inner->size = 2;
+  h.plan.mesh[1]->name = "shard.0";
+  h.plan.mesh.push_back(std::move(inner));
+  h.parameter("b.weight").axes = {1, 2};
+  h.parameter("b.weight").chunk = 1;
+  for (const char *name : {"b.weight", "b.weight.momentum_buffer", "shard.b"}) {
+    h.buffer(name).shape = {1, 4};
+    h.buffer(name).bytes = 16;
+  }
+  plan::LaunchT &update = h.launch("update b");
+  for (auto *views : {&update.inputs, &update.outputs})
+    for (auto &view : *views)
+      if (!view->valid.empty()) {
+        view->shape = {1, 4};
+        view->valid[0]->axes = {1, 2};
+        view->valid[0]->chunk = 1;
+      }
+  h.collective("reduce b").axes = {1, 2};
+  h.collective("reduce b").segments[0]->destination->shape = {1, 4};
+  h.collective("gather b").axes = {2};
+  h.collective("gather b").segments[0]->source = h.view("x");
+  h.buffer("x").end = h.index("gather b") + 1;
+  // The gather reads what the next micro-batch's copy overwrites.
+  h.exchange("copy x", "a gathered");
+  h.exchange("copy x", "gather a");
+  h.buffer("x").begin = 0;
+}
+
+TEST(Checker, AcceptsAGatherFromAPiece) {
+  HandPlan hand;
+  gatherFromPiece(hand);
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+}
+
+const Bad pieces[] = {
+    // Two rows are a piece along a part of the parameter's own axis, not along another.
+    {"AlongAForeignAxis", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.plan.mesh[0]->size = 2;
+       h.collective("gather b").axes = {0};
+     }},
+    {"OfAnotherSize", 8, "its chunk of 4 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.collective("gather b").segments[0]->source->shape = {1, 4};
+       h.collective("gather b").segments[0]->destination->shape = {2, 4};
+     }},
+    // Gradients are reduced into shards, never into pieces.
+    {"Reduced", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.buffer("shard.b").shape = {2, 4};
+       h.buffer("shard.b").bytes = 32;
+       h.collective("reduce b").axes = {2};
+       h.collective("reduce b").segments[0]->destination->shape = {2, 4};
+     }},
+    // The shard that persists is gathered along all of its axes, or it would be taken for a piece.
+    {"ShardAsPiece", 8, "expected the whole shard of parameter 'b.weight' along its own axes",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.collective("gather b").segments[0]->source = h.view("b.weight");
+       h.collective("gather b").segments[0]->destination->shape = {2, 4};
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P8Pieces, BadPlan, testing::ValuesIn(pieces), nameOf);
+
+// Where the ranks' chunks are the total there is no padding to read.
+TEST(Checker, EvenChunksHaveNoPadding) {
+  HandPlan hand;
+  check::PaddingIds paddings(hand.plan);
+  EXPECT_EQ(paddings.of({1}, 2, 4), check::clean);
+  EXPECT_NE(paddings.of({1}, 2, 3), check::clean);
+  EXPECT_EQ(paddings.of({1}, 4, 6), paddings.of({1}, 2, 3)) << "padding is told in lowest terms";
+  EXPECT_NE(paddings.of({1}, 3, 5), paddings.of({1}, 2, 3));
+  EXPECT_EQ(paddings.of({0}, 4, 4), check::clean);
+  EXPECT_NE(paddings.of({1}, std::int64_t(1) << 62, 3), check::clean) << "ranks times chunk leaves 64 bits";
+  // What is written through an extent that leaves nothing out is read whole.
+  auto valid = std::make_unique<plan::ValidT>();
+  valid->axes = {1};
+  valid->chunk = 2;
+  valid->total = 4;
+  plan::ViewT &written = *hand.launch("h").outputs[0];
+  written.valid.push_back(std::move(valid));
+  for (plan::ViewT *view : {&written, hand.launch("y").inputs[0].get(), hand.launch("grad a").inputs[0].get()})
+    view->shape = {2, 4};
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+  written.valid[0]->total = 3;
+  hand.seal();
+  EXPECT_NE(checkPlan(hand.plan).message().find("reads padding of buffer 'h'"), std::string::npos)
+      << checkPlan(hand.plan).message();
+}
 
 const Bad updates[] = {
     {"NotUpdated", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
@@ -272,6 +377,124 @@ const Bad updates[] = {
      [](HandPlan &h) { h.launch("update a").inputs[3] = h.view("b.weight"); }},
 };
 INSTANTIATE_TEST_SUITE_P(P10, BadPlan, testing::ValuesIn(updates), nameOf);
+
+/// A second entry point that does what the first does, with buffers of its own in the same places.
+void addTwin(HandPlan &h) {
+  plan::PlanT &plan = h.plan;
+  std::map<std::uint32_t, std::uint32_t> own;
+  for (std::uint32_t b = 0, count = std::uint32_t(plan.buffers.size()); b < count; ++b)
+    if (plan.buffers[b]->entry == 0) {
+      own[b] = std::uint32_t(plan.buffers.size());
+      plan.buffers.push_back(std::make_unique<plan::BufferT>(*plan.buffers[b]));
+      plan.buffers.back()->name += ".twin";
+      plan.buffers.back()->entry = 1;
+    }
+  auto twin = std::make_unique<plan::EntryT>(h.entry());
+  twin->name = "train_twin";
+  auto take = [&](std::uint32_t &buffer) {
+    if (auto found = own.find(buffer); found != own.end())
+      buffer = found->second;
+  };
+  for (auto *ports : {&twin->inputs, &twin->outputs})
+    for (auto &port : *ports)
+      take(port->view->buffer);
+  for (auto &section : twin->sections)
+    for (auto &instruction : section->instructions) {
+      if (plan::LaunchT *launch = instruction->operation.AsLaunch()) {
+        for (auto *views : {&launch->inputs, &launch->outputs})
+          for (auto &view : *views)
+            take(view->buffer);
+      } else if (plan::CollectiveT *collective = instruction->operation.AsCollective()) {
+        for (auto &segment : collective->segments) {
+          take(segment->source->buffer);
+          take(segment->destination->buffer);
+        }
+      } else if (plan::CopyT *copy = instruction->operation.AsCopy()) {
+        take(copy->source->buffer);
+        take(copy->destination->buffer);
+      } else if (plan::ReleaseT *release = instruction->operation.AsRelease()) {
+        for (std::uint32_t &buffer : release->buffers)
+          take(buffer);
+      }
+    }
+  plan.entries.push_back(std::move(twin));
+}
+
+/// The twin's instruction of that label.
+plan::LaunchT &twinLaunch(HandPlan &h, const std::string &label) {
+  std::uint32_t issue = h.index(label);
+  for (auto &section : h.plan.entries[1]->sections) {
+    if (issue < section->instructions.size())
+      return *section->instructions[issue]->operation.AsLaunch();
+    issue -= std::uint32_t(section->instructions.size());
+  }
+  return h.launch(label);
+}
+
+TEST(Checker, AnEntryPointMayLeaveAParameterToAnother) {
+  HandPlan hand;
+  addTwin(hand);
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+  // The second trains 'a' alone.
+  hand.drop("update b");
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+}
+
+const Bad shared[] = {
+    {"ByNobody", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
+     [](HandPlan &h) {
+       h.drop("update b");
+       addTwin(h);
+     }},
+    {"TwiceInOne", 10, "parameter 'a.weight', expected 1 updates in a step of 'train_twin' but got 2",
+     [](HandPlan &h) {
+       addTwin(h);
+       twinLaunch(h, "update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]));
+     }},
+    {"ItsStateAlone", 10, "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
+     [](HandPlan &h) {
+       addTwin(h);
+       auto &outputs = twinLaunch(h, "update b").outputs;
+       outputs.erase(outputs.begin());
+     }},
+    {"WithoutItsState", 10, "state 'momentum_buffer' of parameter 'b.weight', expected 1 updates in a step of 'train_twin'",
+     [](HandPlan &h) {
+       addTwin(h);
+       twinLaunch(h, "update b").outputs.pop_back();
+     }},
+    {"FrozenByTheOther", 10, "parameter 'b.weight', expected 0 updates in a step of 'train_twin' but got 1",
+     [](HandPlan &h) {
+       addTwin(h);
+       h.drop("update b");
+       h.parameter("b.weight").frozen = true;
+     }},
+    {"OutsideTheUpdate", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 2",
+     [](HandPlan &h) {
+       // A second write that does not say that it updates.
+       h.at("copy lr").phase = plan::Phase::backward;
+       h.at("copy lr").operation.AsCopy()->destination = h.view("b.weight");
+       h.at("copy lr").operation.AsCopy()->source = h.view("shard.b");
+       for (const char *update : {"update a", "update b"})
+         h.launch(update).inputs[3] = h.view("loss");
+       h.exchange("copy lr", "compute waits: b reduced");
+     }},
+    {"CalledInitialization", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
+     [](HandPlan &h) {
+       h.drop("update b");
+       h.at("update a").phase = plan::Phase::init;
+     }},
+    {"FilledAsWell", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 2",
+     [](HandPlan &h) {
+       plan::FillT fill;
+       fill.destination = h.view("b.weight");
+       h.at("copy lr").operation.Set(std::move(fill));
+       for (const char *update : {"update a", "update b"})
+         h.launch(update).inputs[3] = h.view("loss");
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P10Shared, BadPlan, testing::ValuesIn(shared), nameOf);
 
 const Bad events[] = {
     {"WaitWithoutRecord", 11, "which nothing has recorded before it", [](HandPlan &h) { h.drop("b gathered"); }},
@@ -298,7 +521,7 @@ const Bad digest[] = {
     {"AnotherDigest", 17, "expected digest", [](HandPlan &h) { h.plan.digest[5] ^= 1; }},
     {"ChangedAfterwards", 17, "expected digest", [](HandPlan &h) { h.plan.name = "other"; }},
     {"AnotherMajor", 17, "expected major version", [](HandPlan &h) { h.plan.major = 99; }},
-    {"AnotherCatalogue", 17, "kernel catalogue", [](HandPlan &h) { h.plan.catalogue = 99; }},
+    {"AnotherCatalogue", 17, "of the kernel catalogue but got 99", [](HandPlan &h) { h.plan.catalogue = 99; }},
 };
 INSTANTIATE_TEST_SUITE_P(P17, BadPlan, testing::ValuesIn(digest), nameOf);
 

@@ -77,6 +77,10 @@ TEST(PlanFile, SaysWhatIsWrong) {
   HandPlan hand;
   Bytes bytes = serializePlan(hand.plan);
   EXPECT_EQ(refusal({}), "plan 'test.plan' is empty");
+  // Only the size of it is looked at.
+  const std::span<const std::uint8_t> huge(bytes.data(), FLATBUFFERS_MAX_BUFFER_SIZE);
+  EXPECT_EQ(parsePlan(huge, "test.plan").status().message(),
+            "plan 'test.plan' is too large, expected at most " + std::to_string(FLATBUFFERS_MAX_BUFFER_SIZE - 1) + " bytes");
   EXPECT_EQ(refusal({1, 2, 3}), "plan 'test.plan' is damaged or cut off, expected a header but got 3 bytes");
   EXPECT_EQ(refusal(Bytes(100, 'x')), "'test.plan' is not a plan, expected the identifier 'SLCE' at byte 4");
   Bytes other = bytes;

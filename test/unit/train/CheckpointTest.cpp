@@ -46,11 +46,19 @@ TEST_F(CheckpointFiles, ShardsAreOneList) {
 TEST_F(CheckpointFiles, IndicesThatLieAreRefused) {
   refuses("[]", "expected a JSON object with 'weight_map'");
   refuses("{", "expected a JSON object with 'weight_map'");
-  refuses(R"({"weight_map": {"a": "one", "a": "one"}})", "expected each key once but got 'a' twice");
+  refuses(R"({"weight_map": {"a": "one", "a": "one"}})", "index, expected each key once but got 'a' twice");
   refuses(R"({"weight_map": {"a": "three"}})", "shard 'three' is missing, expected a file beside the index");
   refuses(R"({"weight_map": {"a": "../one"}})", "expected the name of a file beside the index but got");
   refuses(R"({"weight_map": {"a": 3}})", "expected the name of a file beside the index but got 3");
   refuses(R"({"weight_map": {"a": "two"}})", "tensor 'a', expected it in shard 'two'");
+}
+
+// Nothing is read of an index that is too long for one: the file is a hole.
+TEST_F(CheckpointFiles, AnIndexThatIsTooLong) {
+  folder.write(index, "{}");
+  std::filesystem::resize_file(folder.path(index), 100'000'001);
+  expectError(Checkpoint::open(folder.path("")).status(), StatusCode::refused,
+              "size of the index, expected at most 100000000 bytes but got 100000001");
 }
 
 TEST_F(CheckpointFiles, ATensorInTwoShardsIsRefused) {

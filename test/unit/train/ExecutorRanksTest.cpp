@@ -1,5 +1,6 @@
 //===- ExecutorRanksTest.cpp - a plan file, opened and run as sluice-train does ------===//
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
@@ -115,6 +116,29 @@ TEST_F(ExecutorRanksTest, TraceHasEveryInstructionOfEveryRank) {
   for (const Span &span : spans)
     EXPECT_TRUE(span.begin >= 0 && span.end >= span.begin);
   EXPECT_TRUE(ranks->takeTrace().empty());
+}
+
+// A plan whose bytes are sound, with a digest that fits, and that would go wrong when it runs: the loader proves it first.
+TEST_F(ExecutorRanksTest, UnsafePlansAreRefusedAtLoad) {
+  auto refuses = [&](const std::function<void(plan::PlanT &)> &spoil, const std::string &text) {
+    Result<PlanFile> good = readPlan(write());
+    ASSERT_TRUE(good.isOk());
+    spoil(good->plan);
+    std::vector<std::uint8_t> bytes = serializePlan(good->plan);
+    Result<std::unique_ptr<Ranks>> ranks = openRanks(folder.write("unsafe.plan", std::string(bytes.begin(), bytes.end())), {});
+    expectError(ranks.status(), StatusCode::refused, text);
+    EXPECT_FALSE(ranks.status().notes().empty()) << "expected a counterexample";
+  };
+  refuses([](plan::PlanT &plan) { plan.buffers[2]->offset = plan.buffers[1]->offset; },
+          "P2 live buffers do not overlap: buffers 'lr' and 'loss' live at once and share bytes");
+  refuses(
+      [](plan::PlanT &plan) {
+        auto other = std::make_unique<plan::StreamT>();
+        other->name = "other";
+        plan.streams.push_back(std::move(other));
+        plan.entries[0]->sections[0]->instructions[1]->stream = 1;
+      },
+      "P3 no race: instruction 1 (launch add on stream 'other') of 'train_step' reads buffer 'lr' without waiting for");
 }
 
 TEST_F(ExecutorRanksTest, Refusals) {

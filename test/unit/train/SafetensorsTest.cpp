@@ -80,7 +80,7 @@ TEST_F(Safetensors, HeaderIsNoObject) {
 
 TEST_F(Safetensors, DuplicateKeys) {
   std::string a = tensor("a", "F32", "[1]", "[0,4]");
-  refuses(file("{" + a + "," + a + "}", 4), "expected each key once but got 'a' twice");
+  refuses(file("{" + a + "," + a + "}", 4), "header, expected each key once but got 'a' twice");
   refuses(file(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
           "expected each key once but got 'dtype' twice");
 }

@@ -177,6 +177,15 @@ TEST_F(TrainerTest, FaultsAreFoundBeforeTheFirstStep) {
   fails([&](TrainOptions &o) { o.init = folder.path("none.safetensors"); }, StatusCode::input, "cannot read");
 }
 
+// A plan may ask for any port; what the trainer writes there must fit.
+TEST_F(TrainerTest, APortOfAnotherType) {
+  FakeRanks fake = ranks();
+  const_cast<plan::PlanT &>(fake.plan()).entries[0]->inputs[2]->view->dtype = plan::DType::bf16;
+  expectError(train(fake, options(), observer), StatusCode::refused,
+              "port 'lr' of entry point 'train_step', expected f32, f64, i32 or i64 but got bf16");
+  EXPECT_TRUE(fake.runs.empty());
+}
+
 TEST_F(TrainerTest, FullDiskIsAnError) {
   if (!std::filesystem::exists("/dev/full"))
     GTEST_SKIP() << "this system has no /dev/full";

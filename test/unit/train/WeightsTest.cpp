@@ -167,6 +167,23 @@ TEST_F(Weights, Refusals) {
   refuses(given, "tensor 'head', expected shape [3, 2] but got [6]");
 }
 
+// State that is no parameter is in the file as well, of each rank or one for all.
+TEST_F(Weights, StateThatIsMissing) {
+  PlanBuilder builder({{"shard", 2}});
+  builder.parameter("b", {3});
+  auto variable = std::make_unique<plan::VariableT>();
+  variable->name = "seen";
+  variable->buffer = builder.buffer(4);
+  builder.plan.buffers[variable->buffer]->shape = {1};
+  builder.plan.variables.push_back(std::move(variable));
+  FakeRanks fake(std::move(builder.plan));
+  ASSERT_TRUE(writeFile(folder.path("w"), {{"b", {3}, iota(3, 7)}}).isOk());
+  expectError(loadWeights(fake, folder.path("w")), StatusCode::refused,
+              "tensor 'seen' is missing, expected it, or 'rank0.seen', with F32 [1]");
+  ASSERT_TRUE(writeFile(folder.path("w"), {{"b", {3}, iota(3, 7)}, {"seen", {1}, {2}}}).isOk());
+  EXPECT_TRUE(loadWeights(fake, folder.path("w")).isOk());
+}
+
 TEST_F(Weights, MissingFileAndUnwritableFolder) {
   FakeRanks fake = ranks();
   expectError(loadWeights(fake, folder.path("none")), StatusCode::input, "cannot read");

@@ -1,0 +1,165 @@
+"""Every error message of the compiler, the runtime and the tools is named by a test.
+
+A message is the string literals of a statement that makes an error. It counts as tested where a test holds a piece of it,
+some words on end, that no other message has. Where other messages have all of its words, tests must hold its longest
+literal as often as there are such messages. Calls that hand only a name to a helper are judged by the helper's message.
+Internal errors are left out: only a bug in Sluice raises them. EXCEPTIONS holds what no test can bring about, each with
+its reason; one that names a tested message, or none, is an error as well.
+"""
+
+import re
+
+import lint
+
+CALL = re.compile(r"\b(?:emitOpError|emitError|emitWarning|emitOptionalError|inputError|refusedError|failedError|usage|"
+                  r"refuse|fail|error)\s*\(|\bStatusCode::(?:usage|budget|input|refused|failed)\s*,")
+LITERAL = re.compile(r'R"\((.*?)\)"|"((?:[^"\\]|\\.)*)"', re.S)
+
+# (a piece of the message, why no test names it)
+GONE = "a process that dies at one moment of many: the tests kill ranks, and any of several messages may be the first"
+SYSTEM = "the operating system or a library refuses a thread, a socket or a call that it has no reason to refuse in a test"
+NOISE = "another process of the same build that sends bytes which this build cannot read"
+EXCEPTIONS = [
+    ("partial results, expected one but got", "no op of the dialect reduces a split factor and has two results"),
+    ("cannot start the thread of the mpi communicator:", SYSTEM),
+    ("cannot start the thread of the socket communicator:", SYSTEM),
+    ("cannot start the thread of rank", SYSTEM),
+    ("mpi cannot begin: error", SYSTEM),
+    ("mpi cannot make a group of processes:", SYSTEM),
+    ("cannot make a socket:", SYSTEM),
+    ("cannot accept a connection:", SYSTEM),
+    ("cannot make an event:", SYSTEM),
+    ("oneDNN matrix product, expected an implementation with at most", SYSTEM),
+    ("oneDNN matrix product:", SYSTEM),
+    ("oneDNN convolution:", SYSTEM),
+    ("oneDNN convolution failed with status", SYSTEM),
+    ("as the launcher says but got rank", "a launcher whose environment and whose library disagree"),
+    ("segments of a collective, expected fewer but got", "a collective of a million segments: none is planned in a test"),
+    ("a call of rank", NOISE),
+    ("the greeting of rank", NOISE),
+    ("was told to end (SIGTERM),", GONE),
+    ("has died (process", GONE),
+    ("has run nothing for", GONE),
+    ("rank ... was lost in the rendezvous:", GONE),
+]
+
+
+def unescape(text):
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text)
+
+
+def statement_end(text, at):
+    """Where the statement that begins before `at` ends; strings and comments do not end it."""
+    while at < len(text) and text[at] != ";":
+        if text.startswith("//", at):
+            at = text.find("\n", at)
+            if at < 0:
+                return len(text)
+            continue
+        literal = LITERAL.match(text, at)
+        at = literal.end() if literal else at + 1
+    return at
+
+
+def fragments(text, begin, end):
+    """The literals of text[begin:end], adjacent ones as one, without placeholders."""
+    found, last = [], None
+    for literal in LITERAL.finditer(text, begin, end):
+        words = literal[1] if literal[1] is not None else unescape(literal[2])
+        if last is not None and not text[last:literal.start()].strip():
+            found[-1] += words
+        else:
+            found.append(words)
+        last = literal.end()
+    parts = [part.strip() for words in found for part in re.split(r"\{[^}]*\}", words)]
+    return tuple(part for part in parts if part)
+
+
+def messages(root):
+    """(file, line, fragments) of every message."""
+    for name, path in lint.files(root, ("dialect", "passes", "runtime", "tools"), (".cpp", ".h", ".td")):
+        text, done = path.read_text(errors="replace"), -1
+        for call in CALL.finditer(text):
+            line = text[text.rfind("\n", 0, call.start()) + 1:call.start()]
+            if call.start() < done or "//" in line:
+                continue
+            done = statement_end(text, call.end())
+            parts = fragments(text, call.end(), done)
+            if any(speaks(part) for part in parts):
+                yield name, text.count("\n", 0, call.start()) + 1, parts
+
+
+def speaks(part):
+    """Is it more than the name of an operand or field?"""
+    return len(part.split()) >= 2 and len(re.findall("[a-z]", part)) >= 6
+
+
+def pieces(part):
+    """All runs of words of a literal that can stand for it."""
+    words = part.split()
+    for begin in range(len(words)):
+        for end in range(begin + 1, len(words) + 1):
+            piece = " ".join(words[begin:end])
+            if len(piece) >= (9 if end - begin >= 2 else 12):
+                yield piece
+
+
+def tests(root):
+    """What the tests say, white space made one blank and literals joined."""
+    texts = []
+    for name, path in lint.files(root, ("test",)):
+        if name.startswith(("test/lint/", "test/reference/", "test/bench/")):
+            continue
+        text = path.read_text(errors="replace")
+        if name.endswith((".cpp", ".h", ".py")):
+            text = re.sub(r'"\s*\n\s*R?f?"', "", text)
+        texts.append(" ".join(text.replace('\\"', '"').split()))
+    return "\n".join(texts)
+
+
+def check(root, exceptions=EXCEPTIONS):
+    said = tests(root)
+    found = list(messages(root))
+    owners, longest = {}, {}
+    for _, _, parts in found:
+        for piece in {piece for part in parts for piece in pieces(part)}:
+            owners.setdefault(piece, set()).add(parts)
+        key = max(parts, key=len)
+        longest[key] = longest.get(key, 0) + 1
+    used = set()
+    for name, number, parts in found:
+        own = [piece for part in parts for piece in set(pieces(part)) if len(owners[piece]) == 1]
+        key = max(parts, key=len)
+        tested = any(piece in said for piece in own) if own else said.count(" ".join(key.split())) >= longest[key]
+        text = " ... ".join(parts)
+        excepted = [piece for piece, _ in exceptions if piece in text]
+        used.update(excepted)
+        if not tested and not excepted:
+            yield f"{name}:{number}: \"{text}\", expected a test that names it but got none"
+        elif tested and excepted:
+            yield f"{name}:{number}: \"{excepted[0]}\" is an exception, expected no test that names it but got one"
+    for piece, reason in exceptions:
+        if piece not in used:
+            yield f"test/lint/messages.py:1: exception \"{piece}\", expected a message with it but got none"
+        if not reason:
+            yield f"test/lint/messages.py:1: exception \"{piece}\", expected its reason but got none"
+
+
+def check_planted(root):
+    return check(root, [("cannot happen here", "planted")])
+
+
+THERE = {"runtime/z.cpp": 'return inputError("what cannot happen here");\n'}
+CLEAN = {**THERE,
+         "runtime/a.cpp": 'return inputError("the lake of \'" + name + "\' is dry, expected " "water");\n',
+         "test/unit/a.cpp": 'EXPECT_EQ(message, "the lake of \'x\' is dry, "\n  "expected water");\n'}
+PLANTED = [({"runtime/b.cpp": 'return refusedError(fmt::format("a gate of {} is stuck", 3));\n'}, "runtime/b.cpp:1"),
+           ({"passes/b.cpp": '\nop.emitOpError() << "flows uphill, expected " << x;\n'}, "passes/b.cpp:2"),
+           # The words of another message do not stand for it.
+           ({"runtime/c.cpp": 'return inputError("is dry, expected " + x);\n'
+                              'return inputError("is dry, expected " + y);\n'}, "runtime/c.cpp:1"),
+           ({"test/unit/b.cpp": '"what cannot happen here"\n'}, "expected no test that names it"),
+           ({"runtime/z.cpp": "\n"}, "expected a message with it but got none")]
+
+if __name__ == "__main__":
+    lint.main(check_planted if "--self-test" in __import__("sys").argv else check, CLEAN, PLANTED)
