@@ -179,7 +179,9 @@ void bindParameters(EmitContext &context) {
     held[it->second] = true;
     parameter.buffer = buffer;
     if (plan_ir::ValidAttr valid = op.getValidAttr()) {
-      parameter.dim = valid.getDim();
+      // A shard of other dims than the parameter's is cut by elements.
+      const bool isFlat = cast<RankedTensorType>(op.getType()).getRank() != std::int64_t(parameter.shape.size());
+      parameter.dim = isFlat ? std::int32_t(parameter.shape.size()) : std::int32_t(valid.getDim());
       parameter.chunk = valid.getChunk();
       parameter.axes = validOf(context, valid)->axes;
     }

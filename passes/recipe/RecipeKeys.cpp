@@ -84,7 +84,11 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable, .defaultValue = true,
        .doc = "gather for backward; false for units whose parameters backward does not read",
        .tableKinds = recipeBoolean});
-  add(choice("sharding.dim", {"first"}, "the dim that is split", {"largest", "flat"}, recipeTable | recipeInteger));
+  add({.name = "sharding.dim", .kinds = recipeChoice | recipeInteger | recipeTable, .defaultValue = std::string("first"),
+       .doc = "the dim that is split, by number or as `first` or `largest`, or `flat`: by elements, with the least padding. "
+              "Behind the first dim a gather and a reduction each copy the parameter once, and uneven extents are padded",
+       .choices = {"first", "largest", "flat"}, .most = 7, .tableKinds = recipeChoice | recipeInteger,
+       .tableOf = "parameter globs"});
 
   add(choice("precision.compute", {"f32", "bf16", "f16", "f64"}, "element type of forward and backward"));
   add(choice("precision.reduce", {"f32", "bf16", "f16", "f64"},

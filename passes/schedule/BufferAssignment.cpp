@@ -114,8 +114,20 @@ LogicalResult BufferAssignment::placeArguments() {
 void BufferAssignment::findPaddedReductions() {
   entry.walk([&](spmd::ReduceScatterStartOp start) {
     const int64_t ranks = spmd::groupSize(spmd::meshOf(start), start.getAxes());
-    for (auto [operand, shard] : llvm::zip(start.getOperands(), start.getShards().getAsValueRange<TypeAttr>()))
-      paddedRows[behindSections(operand)] = cast<RankedTensorType>(shard).getDimSize(0) * ranks;
+    for (auto [operand, shard] : llvm::zip(start.getOperands(), start.getShards().getAsValueRange<TypeAttr>())) {
+      if (spmd::ValidAttr valid = spmd::validOf(shard); valid && valid.getDim() != 0)
+        continue;
+      int64_t rows = cast<RankedTensorType>(shard).getDimSize(0) * ranks;
+      Value value = behindSections(operand);
+      // All elements in one dim are a view: what it is a view of has the rows.
+      auto view = value.getDefiningOp<ViewOpInterface>();
+      if (view && view->getNumOperands() == 1 && typeOf(value).getRank() == 1 && typeOf(view->getOperand(0)).getRank() > 1) {
+        value = behindSections(view->getOperand(0));
+        const int64_t row = typeOf(value).getNumElements() / std::max<int64_t>(typeOf(value).getDimSize(0), 1);
+        rows = row == 0 ? 0 : (rows + row - 1) / row;
+      }
+      paddedRows[value] = rows;
+    }
   });
 }
 
@@ -235,10 +247,11 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
 }
 
 LogicalResult BufferAssignment::placeStart(Operation &op) {
-  if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op))
-    for (auto shard : scatter.getShards().getAsValueRange<TypeAttr>())
-      if (spmd::ValidAttr valid = spmd::validOf(shard); valid && valid.getDim() != 0)
-        return op.emitOpError("sharded dim, expected 0 but got ") << valid.getDim();
+  if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op)) {
+    for (auto [operand, shard] : llvm::zip(op.getOpOperands(), scatter.getShards().getAsValueRange<TypeAttr>()))
+      placeReduced(operand, cast<RankedTensorType>(shard));
+    return success();
+  }
   for (OpOperand &operand : op.getOpOperands()) {
     const Place source = placeOf(operand.get());
     const RankedTensorType type = typeOf(operand.get());
@@ -246,37 +259,58 @@ LogicalResult BufferAssignment::placeStart(Operation &op) {
     const StridedLayout dense = denseLayout(source.layout.shape);
     const bool isDense = source.layout.strides == dense.strides;
     if (isa<spmd::AllGatherStartOp>(op)) {
-      if (spmd::ValidAttr valid = spmd::validOf(type); valid && valid.getDim() != 0)
-        return op.emitOpError("sharded dim, expected 0 but got ") << valid.getDim();
       if (!isDense)
         copyOperand(operand, {buffers.add(type, op.getLoc(), entryName, "communication"), dense});
       else if (!buffer.entry.empty() && buffer.bufferClass.empty())
         buffer.bufferClass = "communication";
       continue;
     }
-    if (isa<spmd::ReduceScatterStartOp>(op)) {
-      const int64_t rows = paddedRows.lookup(behindSections(operand.get()));
-      if (source.layout.offset == 0 && isDense && buffer.type.getRank() > 0 && buffer.type.getDimSize(0) >= rows &&
-          buffer.type.getShape().drop_front() == type.getShape().drop_front()) {
-        if (buffer.bufferClass.empty())
-          buffer.bufferClass = "gradient";
-        continue;
-      }
-      SmallVector<int64_t> shape(type.getShape());
-      shape[0] = rows;
-      copyOperand(operand,
-                  {buffers.add(RankedTensorType::get(shape, type.getElementType()), op.getLoc(), entryName, "gradient"), dense});
-      continue;
-    }
     // In place: the memory must be this value's alone from here on.
     const bool owned = isDense && !buffer.entry.empty() && !isReadAfter(source.buffer, positions.lookup(&op)) &&
                        llvm::count(op.getOperands(), operand.get()) == 1;
     if (!owned)
-      copyOperand(operand, {buffers.add(type, op.getLoc(), entryName, "gradient"), dense});
-    else if (buffer.bufferClass.empty() && type.getRank() > 0)
+      copyOperand(operand, {buffers.add(type, op.getLoc(), entryName,
+                                        spmd::unitOf(&op).empty() && type.getRank() > 0 ? "activation" : "gradient"),
+                            dense});
+    else if (buffer.bufferClass.empty() && type.getRank() > 0 && !spmd::unitOf(&op).empty())
       buffer.bufferClass = "gradient";
   }
   return success();
+}
+
+Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Location location) {
+  SmallVector<int64_t> shape(shard.getShape());
+  shape.insert(shape.begin(), ranks);
+  return {buffers.add(RankedTensorType::get(shape, shard.getElementType()), location, entryName, "communication"),
+          denseLayout(shape)};
+}
+
+/// Reduced where it was made, if that is memory of its own with room for the padding; else out of a copy.
+void BufferAssignment::placeReduced(OpOperand &operand, RankedTensorType shard) {
+  auto scatter = cast<spmd::ReduceScatterStartOp>(operand.getOwner());
+  const int64_t ranks = spmd::groupSize(spmd::meshOf(scatter), scatter.getAxes());
+  if (spmd::ValidAttr valid = spmd::validOf(shard); valid && valid.getDim() != 0)
+    return copyOperand(operand, newChunks(shard, ranks, scatter.getLoc()));
+  const Place source = placeOf(operand.get());
+  const RankedTensorType type = typeOf(operand.get());
+  const StridedLayout dense = denseLayout(source.layout.shape);
+  PlanBuffer &buffer = buffers[source.buffer];
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = shard.getDimSize(0) * ranks;
+  const auto padded = RankedTensorType::get(shape, type.getElementType());
+  const bool isPadded = padded != RankedTensorType::get(type.getShape(), type.getElementType());
+  // What is behind it is written: no value that is larger may lie there.
+  const bool isAlone = !isPadded || llvm::all_of(valuesIn[source.buffer], [&](Value value) {
+    return typeOf(value).getNumElements() <= type.getNumElements();
+  });
+  if (source.layout.offset == 0 && source.layout.strides == dense.strides && isAlone &&
+      buffer.type.getElementType() == type.getElementType() &&
+      buffer.type.getNumElements() >= padded.getNumElements()) {
+    if (buffer.bufferClass.empty())
+      buffer.bufferClass = "gradient";
+    return;
+  }
+  copyOperand(operand, {buffers.add(padded, scatter.getLoc(), entryName, "gradient"), dense});
 }
 
 void BufferAssignment::placeWait(spmd::WaitOp op) {
@@ -293,16 +327,22 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
     // The storage has the ranks' chunks one after another; the value is what is not padding at its tail.
     const RankedTensorType whole = typeOf(value);
     SmallVector<int64_t> rows(whole.getShape());
-    if (spmd::ValidAttr valid = spmd::validOf(operand.get().getType()))
-      rows[valid.getDim()] = typeOf(operand.get()).getDimSize(valid.getDim()) *
-                             spmd::groupSize(spmd::meshOf(op), cast<spmd::AllGatherStartOp>(start).getAxes());
+    const int64_t ranks = spmd::groupSize(spmd::meshOf(op), cast<spmd::AllGatherStartOp>(start).getAxes());
+    if (spmd::ValidAttr valid = spmd::validOf(operand.get().getType())) {
+      if (valid.getDim() == 0)
+        rows[0] = typeOf(operand.get()).getDimSize(0) * ranks;
+      else
+        chunks[value] = newChunks(typeOf(operand.get()), ranks, op.getLoc());
+    }
     const int buffer =
-        buffers.add(RankedTensorType::get(rows, whole.getElementType()), op.getLoc(), entryName, "gathered");
+        buffers.add(RankedTensorType::get(rows, whole.getElementType()), op.getLoc(), entryName,
+                    spmd::unitOf(start).empty() ? "activation" : "gathered");
     buffers[buffer].unit = spmd::unitOf(start);
     // Gathered in some repetitions, it stays for the others.
     buffers[buffer].carried = start->hasAttr(spmd::whenName);
     const std::string parameter = parameterBehind(operand.get());
-    buffers[buffer].hint = (parameter.empty() ? buffers[buffer].unit : parameter) + ".gathered";
+    if (!parameter.empty() || !buffers[buffer].unit.empty())
+      buffers[buffer].hint = (parameter.empty() ? buffers[buffer].unit : parameter) + ".gathered";
     bind(value, {buffer, denseLayout(whole.getShape())});
   }
 }

@@ -49,6 +49,11 @@ public:
   const Place &placeOf(mlir::OpOperand &operand) const;
   /// The copies to make before the op, in order of operands.
   std::vector<OperandCopy> copiesBefore(mlir::Operation *op) const;
+  /// Where the gather of a value puts the ranks' chunks, if that is not the value's own place.
+  const Place *chunksOf(mlir::Value value) const {
+    auto found = chunks.find(value);
+    return found == chunks.end() ? nullptr : &found->second;
+  }
   /// True where the op's results are windows of its operand and nothing is launched.
   bool isView(mlir::Operation *op) const { return views.contains(op); }
   /// The buffer whose memory function result `index` takes over; -1: none.
@@ -63,7 +68,10 @@ private:
   bool placeViews(ViewOpInterface op);
   void placeWindows(DestinationOpInterface op);
   llvm::LogicalResult placeStart(mlir::Operation &op);
+  void placeReduced(mlir::OpOperand &operand, mlir::RankedTensorType shard);
   void placeWait(spmd::WaitOp op);
+  /// A dense buffer for the chunks of all ranks.
+  Place newChunks(mlir::RankedTensorType shard, int64_t ranks, mlir::Location location);
 
   Place &newPlace(mlir::Value value, llvm::StringRef bufferClass = "");
   void copyOperand(mlir::OpOperand &operand, Place to);
@@ -79,6 +87,7 @@ private:
   std::string entryName;
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::OpOperand *, Place> copies;
+  llvm::DenseMap<mlir::Value, Place> chunks;
   llvm::DenseSet<mlir::Operation *> views;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> valuesIn;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/BufferAssignment.h"
+#include "passes/schedule/ChunkWindows.h"
 #include "passes/schedule/Passes.h"
 
 #include "dialect/rules/When.h"
@@ -113,6 +114,8 @@ private:
   void emitKernel(KernelOpInterface op);
   void emitCopyLaunch(const OperandCopy &copy, Operation *op);
   void emitAccumulate(spmd::AccumulateOp op);
+  /// Copies between a tensor and the chunks of it that are one type's, either way.
+  void emitChunkCopies(const Place &whole, const Place &chunks, RankedTensorType shard, int64_t id, Operation *op, bool gathers);
   void emitStart(Operation &op);
   void emitPadding(Operation &op, Value value, plan_ir::ViewAttr whole);
 
@@ -194,7 +197,8 @@ template <typename Op> Op EntryLowering::finish(Op instruction, Operation *from)
     if (from->hasAttr(spmd::recomputeName))
       instruction.setRecompute(true);
     StringRef unit = spmd::unitOf(from);
-    if (unit.empty() && from->hasAttr(spmd::blockName))
+    // A collective is a unit's where it says so.
+    if (unit.empty() && from->hasAttr(spmd::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
       if (StringRef block = units.innermost(spmd::blockOf(from)); block != spmd::rootUnit || hasRoot)
         unit = block;
     if (!unit.empty())
@@ -292,6 +296,10 @@ void EntryLowering::emitOp(Operation &op) {
     finish(await, &op);
     if (StringRef unit = spmd::unitOf(wait.getToken().getDefiningOp()); !unit.empty())
       await.setUnit(unit);
+    // What has arrived in chunks is put together.
+    for (auto [operand, value] : llvm::zip(wait.getToken().getDefiningOp()->getOperands(), wait.getValues()))
+      if (const Place *chunks = assignment.chunksOf(value))
+        emitChunkCopies(assignment.placeOf(value), *chunks, typeOf(operand), idOf(value), &op, /*gathers=*/true);
     return;
   }
   if (auto release = dyn_cast<spmd::ReleaseOp>(op)) {
@@ -386,9 +394,46 @@ void EntryLowering::emitPadding(Operation &op, Value value, plan_ir::ViewAttr wh
   finish(make<plan_ir::FillOp>(op.getLoc(), {{"destination", tail}, {"value", builder.getF64FloatAttr(0.0)}}), &op);
 }
 
+void EntryLowering::emitChunkCopies(const Place &whole, const Place &chunks, RankedTensorType shard, int64_t id,
+                                    Operation *op, bool gathers) {
+  const int64_t dim = spmd::validOf(shard).getDim(), chunk = shard.getDimSize(dim);
+  const auto typeLike = [&](const StridedLayout &layout) {
+    return RankedTensorType::get(layout.shape, shard.getElementType());
+  };
+  // Zeros for the ranks whose chunks are not full.
+  if (!gathers && chunks.layout.shape[0] * chunk != whole.layout.shape[dim])
+    finish(make<plan_ir::FillOp>(op->getLoc(), {{"destination", view(chunks, typeLike(chunks.layout))},
+                                                {"value", builder.getF64FloatAttr(0.0)}}), op);
+  for (const ChunkWindows &window : chunkWindows(whole.layout, dim, chunk)) {
+    const RankedTensorType type = typeLike(window.whole);
+    const plan_ir::ViewAttr ofWhole = view({whole.buffer, window.whole}, type);
+    const plan_ir::ViewAttr ofChunks = view({chunks.buffer, window.chunks}, type);
+    auto launch = makeLaunch(op->getLoc(), "copy", {gathers ? ofChunks : ofWhole}, {gathers ? ofWhole : ofChunks},
+                             builder.getDictionaryAttr({}));
+    launch.setInputValues({id});
+    launch.setOutputValues({id});
+    launch.setTraffic(2 * type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType()));
+    finish(launch, op);
+    // A wait is its start's unit's.
+    if (auto wait = dyn_cast<spmd::WaitOp>(op))
+      if (StringRef unit = spmd::unitOf(wait.getToken().getDefiningOp()); !unit.empty())
+        launch.setUnit(unit);
+  }
+}
+
 void EntryLowering::emitStart(Operation &op) {
+  const auto chunkedShard = [&](const OperandCopy &copy) {
+    auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op);
+    auto shard = scatter ? cast<RankedTensorType>(
+                               cast<TypeAttr>(scatter.getShards()[copy.operand->getOperandNumber()]).getValue())
+                         : RankedTensorType();
+    return shard && spmd::validOf(shard) && spmd::validOf(shard).getDim() != 0 ? shard : RankedTensorType();
+  };
   for (const OperandCopy &copy : assignment.copiesBefore(&op))
-    emitCopyLaunch(copy, &op);
+    if (RankedTensorType shard = chunkedShard(copy))
+      emitChunkCopies(copy.from, copy.to, shard, idOf(copy.operand->get()), &op, /*gathers=*/false);
+    else
+      emitCopyLaunch(copy, &op);
   const int64_t token = tokens.size() + 1;
   tokens[op.getResult(0)] = token;
   spmd::WaitOp wait = cast<spmd::WaitOp>(*op.getResult(0).user_begin());
@@ -410,13 +455,15 @@ void EntryLowering::emitStart(Operation &op) {
     if (auto gather = dyn_cast<spmd::AllGatherStartOp>(op)) {
       kind = "all_gather";
       axes = gather.getAxes();
-      to = buffers[assignment.placeOf(value).buffer].type.getDimSize(0);
+      if (!assignment.chunksOf(value))
+        to = buffers[assignment.placeOf(value).buffer].type.getDimSize(0);
     } else if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op)) {
       kind = "reduce_scatter";
       axes = scatter.getAxes();
       reduction = scatter.getOp();
       scale = scatter.getScale().convertToDouble();
-      from = typeOf(value).getDimSize(0) * spmd::groupSize(spmd::meshOf(&op), axes);
+      if (spmd::ValidAttr valid = spmd::validOf(value.getType()); !valid || valid.getDim() == 0)
+        from = typeOf(value).getDimSize(0) * spmd::groupSize(spmd::meshOf(&op), axes);
     } else {
       auto reduce = cast<spmd::AllReduceStartOp>(op);
       axes = reduce.getAxes();
@@ -424,7 +471,8 @@ void EntryLowering::emitStart(Operation &op) {
       scale = reduce.getScale().convertToDouble();
     }
     sources.push_back(whole(assignment.placeOf(operand), element, from));
-    destinations.push_back(whole(assignment.placeOf(value), element, to));
+    const Place *chunks = assignment.chunksOf(value);
+    destinations.push_back(whole(chunks ? *chunks : assignment.placeOf(value), element, to));
     if (from >= 0)
       emitPadding(op, operand.get(), cast<plan_ir::ViewAttr>(sources.back()));
   }

@@ -99,25 +99,22 @@ UnitRequest requestOf(const RecipeView &recipe) {
   return request;
 }
 
-/// The dim that a parameter is split on.
-Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp parameter, std::int64_t ranks) {
+/// The dim that a parameter is split on; its rank where it is split by elements.
+Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp parameter) {
   ArrayRef<std::int64_t> shape = parameter.getType().getShape();
   Attribute value = recipe.forName("sharding.dim", parameter.getSymName());
   std::int64_t dim = 0;
   if (auto word = dyn_cast_or_null<StringAttr>(value); word && word.getValue() == "largest")
     dim = std::max_element(shape.begin(), shape.end()) - shape.begin();
+  // One dim is all dims.
+  else if (word && word.getValue() == "flat")
+    return shape.size() == 1 ? 0 : static_cast<std::int64_t>(shape.size());
   else if (auto number = dyn_cast_or_null<IntegerAttr>(value))
     dim = number.getInt();
-  auto wrong = [&](const std::string &rest) {
-    return inputError(recipe.origin("sharding.dim") + ": value of 'sharding.dim' for parameter '" +
-                      parameter.getSymName().str() + "', " + rest);
-  };
   if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()))
-    return wrong("expected a dim below " + std::to_string(shape.size()) + " but got " + std::to_string(dim));
-  // Behind dim 0 padding would stand between rows, and the gathered parameter would not be dense.
-  if (dim > 0 && shape[dim] % ranks != 0)
-    return wrong("expected dim 0, or one whose extent " + std::to_string(ranks) + " ranks divide, but got dim " +
-                 std::to_string(dim) + " of extent " + std::to_string(shape[dim]));
+    return inputError(recipe.origin("sharding.dim") + ": value of 'sharding.dim' for parameter '" +
+                      parameter.getSymName().str() + "', expected a dim below " + std::to_string(shape.size()) +
+                      " but got " + std::to_string(dim));
   return dim;
 }
 
@@ -214,7 +211,7 @@ void AssignUnits::runOnOperation() {
           return matchesGlob(glob, model::ParameterOp(parameter).getSymName());
         }))
       continue;
-    Result<std::int64_t> dim = dimOf(recipe, parameter, recipe.integer("mesh.shard"));
+    Result<std::int64_t> dim = dimOf(recipe, parameter);
     if (!dim.isOk())
       return refuse(dim.status());
     parameter->setAttr("dim", builder.getI64IntegerAttr(*dim));

@@ -25,8 +25,8 @@ struct Wanted {
   bool sharded = false;
   /// The parameter's place in the module.
   unsigned order = 0;
-  /// What the gather in force has given, and the piece that is kept of it.
-  Value gathered, piece;
+  /// What the gather in force has given, as it is read, and the piece that is kept of it.
+  Value whole, gathered, piece;
 };
 
 bool isSame(model::ReadOp a, model::ReadOp b) {
@@ -86,6 +86,7 @@ private:
   StringRef nameOf(std::size_t unit) const { return spmd::UnitOp(placement.units()[unit]).getSymName(); }
   /// The rank's piece of a parameter in the element type of the read.
   Value localValue(const Wanted &want, const UnitEvent &event, OpBuilder &builder);
+  Value shaped(const Wanted &want, const UnitEvent &event, OpBuilder &builder);
   void tag(Operation *op, const UnitEvent &event, StringRef when = {}) {
     op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), event.backward ? "backward" : "forward"));
     if (std::int64_t pass = found.scopes[event.scope].pass)
@@ -125,7 +126,7 @@ void Gatherer::collect() {
       continue;
     auto &list = wanted[placement.unitOf(read.getParameter())];
     if (llvm::none_of(list, [&](Wanted &other) { return isSame(other.read, read); }))
-      list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}, {}});
+      list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}, {}, {}});
   }
   for (auto &list : wanted)
     llvm::stable_sort(list, [](const Wanted &a, const Wanted &b) { return a.order < b.order; });
@@ -145,6 +146,16 @@ Value Gatherer::localValue(const Wanted &want, const UnitEvent &event, OpBuilder
   return cast.getResult();
 }
 
+/// What was gathered by elements, under the parameter's shape: a view.
+Value Gatherer::shaped(const Wanted &want, const UnitEvent &event, OpBuilder &builder) {
+  model::ReadOp read = want.read;
+  auto reshape = model::ReshapeOp::create(builder, read.getLoc(), read.getType(), want.whole);
+  tag(reshape, event);
+  if (Attribute ids = read->getAttr(spmd::idsName))
+    reshape->setAttr(spmd::idsName, ids);
+  return reshape.getResult();
+}
+
 /// Starts and waits for the gather of a unit's shards, or of what is kept of it.
 void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
   SmallVector<Value> operands;
@@ -156,7 +167,7 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
     if (!want.sharded)
       continue;
     operands.push_back(fromPiece ? want.piece : localValue(want, event, builder));
-    types.push_back(want.read.getType());
+    types.push_back(placement.cutType(want.read.getParameter(), cast<RankedTensorType>(want.read.getType())));
     locations.push_back(want.read.getLoc());
     if (auto id = want.read->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
       ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
@@ -173,8 +184,11 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
     wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
   unsigned next = 0;
   for (Wanted &want : wanted[event.unit])
-    if (want.sharded)
-      want.gathered = wait.getValues()[next++];
+    if (want.sharded) {
+      want.whole = want.gathered = wait.getValues()[next++];
+      if (want.whole.getType() != want.read.getType())
+        want.gathered = shaped(want, event, builder);
+    }
 }
 
 /// The values that a scope's readers get: what is gathered, what needs no gather, and views again where the backward has
@@ -207,10 +221,10 @@ void Gatherer::keep(const UnitEvent &event, OpBuilder &builder) {
   for (Wanted &want : wanted[event.unit]) {
     if (!want.sharded)
       continue;
-    auto whole = cast<RankedTensorType>(want.gathered.getType());
-    RankedTensorType type = spmd::shardType(whole, *placement.dim(want.read.getParameter()), axes,
+    auto whole = cast<RankedTensorType>(want.whole.getType());
+    RankedTensorType type = spmd::shardType(whole, placement.cutDim(want.read.getParameter()), axes,
                                             spmd::groupSize(placement.mesh(), axes));
-    auto piece = spmd::PieceOp::create(builder, want.read.getLoc(), type, want.gathered);
+    auto piece = spmd::PieceOp::create(builder, want.read.getLoc(), type, want.whole);
     tag(piece, event);
     piece->setAttr("unit", unit.getSymNameAttr());
     if (Attribute ids = want.read->getAttr(spmd::idsName))
@@ -223,7 +237,7 @@ void Gatherer::release(const UnitEvent &event, OpBuilder &builder) {
   SmallVector<Value> values;
   for (const Wanted &want : wanted[event.unit])
     if (want.sharded)
-      values.push_back(want.gathered);
+      values.push_back(want.whole);
   auto release = spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
                                          spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr());
   tag(release, event, event.once ? "last" : "");

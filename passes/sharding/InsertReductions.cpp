@@ -48,6 +48,17 @@ Value accumulated(Value local, spmd::SectionOp section, StringRef starts = {}) {
   return sum.getSum();
 }
 
+/// All elements in one dim: a view.
+Value flat(Value local) {
+  OpBuilder builder(local.getContext());
+  builder.setInsertionPointAfterValue(local);
+  auto type = cast<RankedTensorType>(local.getType());
+  auto reshape = model::ReshapeOp::create(
+      builder, local.getLoc(), RankedTensorType::get({type.getNumElements()}, type.getElementType()), local);
+  setPhase(reshape, "backward");
+  return reshape.getResult();
+}
+
 /// A gradient on its way: the op, the value to reduce, and the type of what the update reads.
 struct Gradient {
   model::GradientOp op;
@@ -357,6 +368,8 @@ void Reducer::reduce(std::size_t index, ArrayRef<Gradient> gradients, OpBuilder 
     bool addsLocals = course.addsLocals || (course.within != course.across && (!isSharded || !scatters));
     if (addsLocals && section.getRepeat() > 1)
       gradient.local = accumulated(gradient.local, section, course.starts);
+    if (isSharded && placement.isFlat(model::GradientOp(gradient.op).getParameter()))
+      gradient.local = flat(gradient.local);
     (isSharded ? sharded : whole).push_back(gradient);
   }
   Course late = course;

@@ -13,8 +13,11 @@ namespace {
 struct Split {
   spmd::ValidAttr valid;
   std::int64_t chunk = 0;
+  /// True for a shard by elements: one dim for all of the tensor's, which has all their factors, in order.
+  bool flat = false;
+  llvm::SmallVector<unsigned> factors = {};
   bool operator==(const Split &other) const {
-    return valid.getTotal() == other.valid.getTotal() && valid.getAxes() == other.valid.getAxes() &&
+    return flat == other.flat && factors == other.factors && valid.getTotal() == other.valid.getTotal() && valid.getAxes() == other.valid.getAxes() &&
            chunk == other.chunk;
   }
 };
@@ -47,15 +50,25 @@ LogicalResult LocalTypes::retype(Operation *op) {
       wholeOperands.push_back(index);
       continue;
     }
-    const auto &factors = rule.operands[index][valid.getDim()];
-    if (factors.size() != 1 || rule.factors[factors.front()].whole)
+    auto type = cast<RankedTensorType>(operand.getType());
+    const TensorFactors &dims = rule.operands[index];
+    // With all elements in one dim, its factors are those of all dims.
+    bool isFlat = type.getRank() == 1 && dims.size() != 1;
+    Split split{valid, type.getDimSize(valid.getDim()), isFlat};
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (isFlat || static_cast<std::int64_t>(dim) == valid.getDim())
+        split.factors.append(dims[dim].begin(), dims[dim].end());
+    bool isWhole = split.factors.empty() || (!isFlat && split.factors.size() != 1) ||
+                   llvm::any_of(split.factors, [&](unsigned factor) { return rule.factors[factor].whole; });
+    if (isWhole)
       return op->emitOpError() << "operand " << index << ", expected a tensor whole along dim " << valid.getDim()
                                << " but got " << operand.getType();
-    Split split{valid, cast<RankedTensorType>(operand.getType()).getDimSize(valid.getDim())};
-    auto [slot, fresh] = splits.insert({factors.front(), split});
-    if (!fresh && !(slot->second == split))
-      return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
-                               << operand.getType();
+    for (unsigned factor : split.factors) {
+      auto [slot, fresh] = splits.insert({factor, split});
+      if (!fresh && !(slot->second == split))
+        return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
+                                 << operand.getType();
+    }
   }
   // A whole operand must not have a split factor.
   for (unsigned index : wholeOperands)
@@ -68,9 +81,22 @@ LogicalResult LocalTypes::retype(Operation *op) {
   llvm::SmallDenseSet<unsigned> parallel;
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     auto type = cast<RankedTensorType>(result.getType());
+    llvm::SmallVector<unsigned> all;
+    for (const auto &factors : rule.results[index])
+      all.append(factors.begin(), factors.end());
+    if (!all.empty() && splits.contains(all.front()) && splits[all.front()].flat && splits[all.front()].factors == all) {
+      parallel.insert(all.begin(), all.end());
+      ArrayAttr axes = axesOf(splits[all.front()].valid);
+      auto elements = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+      result.setType(spmd::shardType(elements, 0, axes, spmd::groupSize(mesh, axes)));
+      continue;
+    }
     for (auto [dim, factors] : llvm::enumerate(rule.results[index])) {
       if (factors.size() != 1 || !splits.contains(factors.front()))
         continue;
+      if (splits[factors.front()].flat)
+        return op->emitOpError() << "result " << index << ", expected all elements of a shard by elements but got "
+                                 << type;
       parallel.insert(factors.front());
       const Split &split = splits[factors.front()];
       ArrayAttr axes = axesOf(split.valid);

@@ -25,12 +25,24 @@ std::optional<std::int64_t> Placement::dim(StringRef parameter) const {
   return dim ? std::optional<std::int64_t>(dim.getInt()) : std::nullopt;
 }
 
+bool Placement::isFlat(StringRef parameter) const {
+  std::optional<std::int64_t> split = dim(parameter);
+  return split && *split > 0 && *split == find(parameter).getType().getRank() &&
+         spmd::groupSize(meshOp, shardAxes()) > 1;
+}
+
+RankedTensorType Placement::cutType(StringRef parameter, RankedTensorType whole) const {
+  return isFlat(parameter) ? RankedTensorType::get({whole.getNumElements()}, whole.getElementType()) : whole;
+}
+
 RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) const {
   std::optional<std::int64_t> split = dim(parameter);
   // A state of another shape than its parameter's is not laid out as it is.
-  if (!split || find(parameter).getType().getShape() != whole.getShape())
+  if (!split || (find(parameter).getType().getShape() != whole.getShape() &&
+                 cutType(parameter, find(parameter).getType()).getShape() != whole.getShape()))
     return whole;
-  return spmd::shardType(whole, *split, shardAxes(), spmd::groupSize(meshOp, shardAxes()));
+  std::int64_t ranks = spmd::groupSize(meshOp, shardAxes());
+  return ranks == 1 ? whole : spmd::shardType(cutType(parameter, whole), cutDim(parameter), shardAxes(), ranks);
 }
 
 ArrayAttr Placement::axes(bool replicate, bool shard) const {

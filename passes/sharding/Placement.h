@@ -22,8 +22,14 @@ public:
   llvm::ArrayRef<spmd::UnitOp> units() const { return unitList; }
   /// The number of a parameter's unit in units().
   std::size_t unitOf(llvm::StringRef parameter) const { return unitOfParameter.lookup(parameter); }
-  /// The dim that the parameter is split on; none for one that is whole on every rank.
+  /// The dim that the parameter is split on; its rank where it is split by elements; none for one that is whole on every
+  /// rank.
   std::optional<std::int64_t> dim(llvm::StringRef parameter) const;
+  /// True where the parameter is cut by elements: its shard is one of the tensor with all dims in one.
+  bool isFlat(llvm::StringRef parameter) const;
+  /// What the parameter's shards are chunks of, and along which dim: the tensor itself, or that with all dims in one.
+  mlir::RankedTensorType cutType(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
+  std::int64_t cutDim(llvm::StringRef parameter) const { return isFlat(parameter) ? 0 : dim(parameter).value_or(0); }
   /// The type that one rank holds of a tensor laid out as the parameter.
   mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
   spmd::MeshOp mesh() const { return meshOp; }

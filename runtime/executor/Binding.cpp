@@ -72,20 +72,17 @@ Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) co
 }
 
 Result<Operand> Binder::bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const {
-  std::vector<std::int64_t> shape = parameter.shape;
-  if (parameter.dim >= 0) {
-    if (static_cast<std::size_t>(parameter.dim) >= shape.size())
-      return refusedError("sharded dim of parameter '" + parameter.name + "', expected less than " +
-                          std::to_string(shape.size()) + " but got " + std::to_string(parameter.dim));
-    shape[parameter.dim] = parameter.chunk;
-  }
+  if (parameter.dim > static_cast<std::int64_t>(parameter.shape.size()) || (parameter.dim >= 0 && parameter.shape.empty()))
+    return refusedError("sharded dim of parameter '" + parameter.name + "', expected at most " +
+                        std::to_string(parameter.shape.size()) + " but got " + std::to_string(parameter.dim));
+  const std::vector<std::int64_t> shape = shardShape(parameter);
   if (buffer >= plan.buffers.size())
     return refusedError("buffer of parameter '" + parameter.name + "', expected less than " +
                         std::to_string(plan.buffers.size()) + " but got " + std::to_string(buffer));
   SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(plan.buffers[buffer]->dtype), shape));
   if (parameter.dim >= 0)
-    restrict(operand, static_cast<std::uint32_t>(parameter.dim), parameter.chunk, parameter.shape[parameter.dim],
-             coordinateAlong(plan, rank, parameter.axes));
+    restrict(operand, static_cast<std::uint32_t>(cutDim(parameter)), parameter.chunk,
+             cutShape(parameter)[cutDim(parameter)], coordinateAlong(plan, rank, parameter.axes));
   const std::uint64_t count = elementCount(shape).value_or(~std::uint64_t(0) / 16);
   SLUICE_ASSIGN_OR_RETURN(operand.data, address(buffer, 0, count * dtypeBytes(operand.dtype)));
   return operand;

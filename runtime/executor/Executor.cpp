@@ -151,7 +151,7 @@ private:
       const plan::ParameterT &parameter = *plan().parameters[p];
       ParameterMemory memory;
       memory.index = p;
-      memory.dim = parameter.dim;
+      memory.dim = cutDim(parameter);
       memory.tensor.name = parameter.name;
       SLUICE_ASSIGN_OR_RETURN(memory.tensor.value, binder.bindParameter(parameter, parameter.buffer));
       const std::vector<std::uint32_t> coordinates = coordinatesOf(plan(), static_cast<std::uint32_t>(rank()));

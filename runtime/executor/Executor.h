@@ -71,7 +71,7 @@ struct ParameterMemory {
   /// In Plan.parameters.
   std::uint32_t index = 0;
   TensorMemory tensor;
-  /// The sharded dim; -1: whole on every rank.
+  /// The sharded dim of the tensor, which has all elements in one where it is cut by elements; -1: whole on every rank.
   int dim = -1;
   /// True on one rank of those that hold this very shard: the one that writes it out.
   bool primary = true;

@@ -24,18 +24,11 @@ bool isSharded(const plan::PlanT &plan, const plan::UnitT &unit) {
   return false;
 }
 
-std::vector<std::int64_t> localShape(const plan::ParameterT &parameter) {
-  std::vector<std::int64_t> local = parameter.shape;
-  if (parameter.dim >= 0)
-    local[parameter.dim] = parameter.chunk;
-  return local;
-}
-
 /// Elements that the chunks of all ranks hold beyond the parameter's own.
 std::uint64_t paddingElements(const plan::PlanT &plan, const plan::ParameterT &parameter) {
   if (parameter.dim < 0)
     return 0;
-  const std::vector<std::int64_t> local = localShape(parameter);
+  const std::vector<std::int64_t> local = shardShape(parameter);
   return *elementCount(local) * groupSize(plan, parameter.axes) - *elementCount(parameter.shape);
 }
 
@@ -52,8 +45,8 @@ Json describeUnits(const plan::PlanT &plan) {
       shard += plan.buffers[parameter.buffer]->bytes;
       parameters.push_back({{"name", parameter.name},
                             {"shape", parameter.shape},
-                            {"dim", parameter.dim},
-                            {"local", localShape(parameter)},
+                            {"dim", cutShape(parameter) == parameter.shape ? Json(parameter.dim) : Json("flat")},
+                            {"local", shardShape(parameter)},
                             {"padding", padding},
                             {"dtype", plan::EnumNameDType(parameter.dtype)},
                             {"axis", axesName(plan, parameter.axes)},

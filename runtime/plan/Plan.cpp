@@ -106,6 +106,23 @@ std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape) {
   return count;
 }
 
+std::vector<std::int64_t> cutShape(const plan::ParameterT &parameter) {
+  if (parameter.dim >= 0 && static_cast<std::size_t>(parameter.dim) == parameter.shape.size())
+    return {static_cast<std::int64_t>(elementCount(parameter.shape).value_or(0))};
+  return parameter.shape;
+}
+
+int cutDim(const plan::ParameterT &parameter) {
+  return static_cast<std::size_t>(parameter.dim) == parameter.shape.size() ? 0 : parameter.dim;
+}
+
+std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter) {
+  std::vector<std::int64_t> shape = cutShape(parameter);
+  if (parameter.dim >= 0)
+    shape[static_cast<std::size_t>(cutDim(parameter))] = parameter.chunk;
+  return shape;
+}
+
 bool isDense(const plan::ViewT &view) {
   if (view.strides.empty())
     return true;

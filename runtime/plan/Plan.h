@@ -54,6 +54,15 @@ std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate);
 /// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);
 
+/// What a parameter's shards are chunks of: its shape, or all its elements in one dim where it is cut by elements.
+std::vector<std::int64_t> cutShape(const plan::ParameterT &parameter);
+
+/// The dim of cutShape that the chunks are along; -1: whole on every rank.
+int cutDim(const plan::ParameterT &parameter);
+
+/// cutShape as one rank holds it, padding included.
+std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter);
+
 /// True where the view has no strides, or strides that are the dense row-major ones.
 bool isDense(const plan::ViewT &view);
 

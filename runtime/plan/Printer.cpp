@@ -113,7 +113,7 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
       for (const std::string &alias : parameter.aliases)
         out += " also " + alias;
       if (parameter.dim >= 0)
-        out += " dim " + std::to_string(parameter.dim) + " over " + axesName(plan, parameter.axes) + " chunk " +
+        out += (cutShape(parameter) == parameter.shape ? " dim " + std::to_string(parameter.dim) : " flat") + " over " + axesName(plan, parameter.axes) + " chunk " +
                std::to_string(parameter.chunk);
       out += " in %" + plan.buffers[parameter.buffer]->name;
       for (const auto &state : parameter.states)

@@ -21,10 +21,11 @@ struct Layout {
   std::uint64_t outer = 1, total = 1, chunk = 1, inner = 1;
 
   Layout(const plan::ParameterT &parameter) {
-    int dim = parameter.dim < 0 ? 0 : parameter.dim;
+    int dim = std::max(cutDim(parameter), 0);
     inner = parameter.dtype == plan::DType::f64 ? 8 : 4;
-    for (int d = 0; d < static_cast<int>(parameter.shape.size()); ++d) {
-      auto extent = static_cast<std::uint64_t>(parameter.shape[d]);
+    std::vector<std::int64_t> shape = cutShape(parameter);
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+      auto extent = static_cast<std::uint64_t>(shape[d]);
       (d < dim ? outer : d == dim ? total : inner) *= extent;
     }
     chunk = parameter.dim < 0 ? total : static_cast<std::uint64_t>(parameter.chunk);

@@ -118,7 +118,7 @@ static Status buildTwoForwards(ModuleBuilder &b, const Settings &settings) {
 }
 
 static Status buildNestedRecompute(ModuleBuilder &b, const Settings &settings) {
-  Sizes sizes{settings.size("layers"), 8, 16, 16, settings.size("dim"), 4, true, true, 0, true};
+  Sizes sizes{settings.size("layers"), 8, 16, 16, settings.size("dim"), 4, settings.flag("tied"), true, 0, true};
   if (sizes.width % sizes.heads != 0)
     return Status(StatusCode::usage,
                   "key 'dim', expected a multiple of 4, the heads, but got " + std::to_string(sizes.width));
@@ -144,7 +144,7 @@ std::vector<Model> zoo::transformerModels() {
       {"two-forwards", "the toy Transformer run twice, one backward of the summed loss", transformerKeys("3", "0"),
        buildTwoForwards},
       {"nested-recompute", "a toy Transformer whose blocks and whose FFNs are marked for recompute",
-       {{"layers", "3", Kind::size, 10000}, {"dim", "16"}}, buildNestedRecompute},
+       {{"layers", "3", Kind::size, 10000}, {"dim", "16"}, {"tied", "true", Kind::flag}}, buildNestedRecompute},
       {"memory-transformer", "3 layers of 768 on 4 tokens: the memory tests' Transformer", {}, buildMemoryTransformer,
        "1"},
   };

@@ -100,7 +100,7 @@ private:
       if (!parameter || !isPadded(plan, *parameter))
         continue;
       if (collective.kind == plan::CollectiveKind::reduce_scatter)
-        access.padding = paddings.of(parameter->axes, parameter->chunk, parameter->shape[parameter->dim]);
+        access.padding = paddings.of(parameter->axes, parameter->chunk, cutShape(*parameter)[cutDim(*parameter)]);
       else if (collective.kind == plan::CollectiveKind::all_gather)
         access.dataBytes = wholeBytes(*parameter, collective.dtype, access.end - access.begin);
     }
@@ -108,7 +108,7 @@ private:
 
   /// Bytes of the whole parameter without padding, where that is the first part of the gathered form.
   std::uint64_t wholeBytes(const plan::ParameterT &parameter, plan::DType dtype, std::uint64_t otherwise) const {
-    if (parameter.dim != 0)
+    if (cutDim(parameter) != 0)
       return otherwise;
     return std::min(otherwise, *elementCount(parameter.shape) * dtypeBytes(baseType(dtype)));
   }

@@ -102,15 +102,12 @@ bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch) {
 }
 
 std::uint64_t shardElements(const plan::ParameterT &parameter) {
-  std::uint64_t count = 1;
-  for (std::size_t d = 0; d < parameter.shape.size(); ++d)
-    count *= std::uint64_t(std::int64_t(d) == parameter.dim ? parameter.chunk : parameter.shape[d]);
-  return count;
+  return elementCount(shardShape(parameter)).value_or(0);
 }
 
 bool isPadded(const plan::PlanT &plan, const plan::ParameterT &parameter) {
-  return parameter.dim >= 0 &&
-         std::uint64_t(parameter.chunk) * groupSize(plan, parameter.axes) != std::uint64_t(parameter.shape[parameter.dim]);
+  return parameter.dim >= 0 && std::uint64_t(parameter.chunk) * groupSize(plan, parameter.axes) !=
+                                   std::uint64_t(cutShape(parameter)[cutDim(parameter)]);
 }
 
 int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
@@ -132,8 +129,8 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
                                    collective.axes.end()))
       return false;
     const auto group = std::int64_t(groupSize(plan, collective.axes));
-    std::vector<std::int64_t> piece = parameter.shape;
-    std::int64_t &extent = piece[parameter.dim];
+    std::vector<std::int64_t> piece = cutShape(parameter);
+    std::int64_t &extent = piece[cutDim(parameter)];
     extent = extent / group + (extent % group != 0);
     return elementCount(piece).value_or(0) == shard;
   };

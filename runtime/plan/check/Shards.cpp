@@ -22,9 +22,7 @@ Verdict checkShardBuffer(const plan::PlanT &plan, std::uint32_t p, std::uint32_t
                          Owners &owners) {
   const plan::ParameterT &parameter = *plan.parameters[p];
   const plan::BufferT &buffer = *plan.buffers[index];
-  std::vector<std::int64_t> shard = parameter.shape;
-  if (parameter.dim >= 0)
-    shard[parameter.dim] = parameter.chunk;
+  const std::vector<std::int64_t> shard = shardShape(parameter);
   if (buffer.entry != -1)
     return refuse(8, name + ", expected a persistent buffer but '" + buffer.name + "' belongs to an entry point");
   if (buffer.shape != shard)
@@ -40,11 +38,11 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
   const std::string name = "parameter '" + parameter.name + "'";
   if (parameter.dim >= 0) {
     const std::uint64_t group = groupSize(plan, parameter.axes);
-    const std::int64_t extent = parameter.shape[parameter.dim];
+    const std::int64_t extent = cutShape(parameter)[cutDim(parameter)];
     const std::int64_t chunk = extent / std::int64_t(group) + (extent % std::int64_t(group) != 0);
     if (parameter.chunk != chunk)
       return refuse(8, name + ", expected chunks of " + std::to_string(chunk) + " to partition dim " +
-                           std::to_string(parameter.dim) + " of " + std::to_string(extent) + " over " +
+                           std::to_string(cutDim(parameter)) + " of " + std::to_string(extent) + " over " +
                            std::to_string(group) + " ranks but got " + std::to_string(parameter.chunk));
   } else if (!parameter.axes.empty() && groupSize(plan, parameter.axes) != 1) {
     return refuse(8, name + ", expected no axes for a parameter that is whole on every rank");
@@ -59,7 +57,7 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
 
 /// Does the valid extent say what the parameter's chunks are, in units of some inner extent?
 bool fitsParameter(const plan::ValidT &valid, const plan::ParameterT &parameter) {
-  return valid.axes == parameter.axes && __int128(valid.chunk) * parameter.shape[parameter.dim] ==
+  return valid.axes == parameter.axes && __int128(valid.chunk) * cutShape(parameter)[cutDim(parameter)] ==
                                              __int128(valid.total) * parameter.chunk;
 }
 
@@ -81,7 +79,7 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   for (const auto &valid : view.valid)
     if (!fitsParameter(*valid, parameter))
       return refuse(8, where + ", expected the valid extent of parameter '" + parameter.name + "', chunk " +
-                           std::to_string(parameter.chunk) + " of " + std::to_string(parameter.shape[parameter.dim]) +
+                           std::to_string(parameter.chunk) + " of " + std::to_string(cutShape(parameter)[cutDim(parameter)]) +
                            " along '" + axesName(plan, parameter.axes) + "', but got chunk " +
                            std::to_string(valid->chunk) + " of " + std::to_string(valid->total));
   if (isWrite && view.valid.empty() && isPadded(plan, parameter))

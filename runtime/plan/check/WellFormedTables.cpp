@@ -157,7 +157,8 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     return bad(name + ", its shape " + formatShape(parameter.shape) + " has too many dims, is negative or overflows");
   if (parameter.unit >= plan.units.size())
     return bad(name + ", unit " + std::to_string(parameter.unit) + " does not exist");
-  if (parameter.dim < -1 || parameter.dim >= std::int64_t(parameter.shape.size()))
+  if (parameter.dim < -1 || parameter.dim > std::int64_t(parameter.shape.size()) ||
+      (parameter.dim >= 0 && parameter.shape.empty()))
     return bad(name + ", dim " + std::to_string(parameter.dim) + " does not exist");
   if (!axesAreSound(plan, parameter.axes))
     return bad(name + ", its axes are not distinct axes of the mesh");

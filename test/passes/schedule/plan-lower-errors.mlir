@@ -19,18 +19,6 @@ func.func @g(%w: tensor<4x4xf32> {spmd.parameter = @w}) attributes {model.entry 
 
 // -----
 
-spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
-func.func @f(%w: tensor<4x2xf32, #spmd.valid<dim = 1, total = 4, axes = ["shard"]>> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
-  spmd.section "main" repeat 1 {
-    // expected-error @+1 {{sharded dim, expected 0 but got 1}}
-    %t = spmd.all_gather_start %w over ["shard"] : tensor<4x2xf32, #spmd.valid<dim = 1, total = 4, axes = ["shard"]>>
-    %W = spmd.wait %t : tensor<4x4xf32>
-  }
-  return
-}
-
-// -----
-
 module @outer {
   func.func @f(%x: tensor<4xf32> {spmd.input = "x"}) attributes {model.entry = "forward"} {
     spmd.section "main" repeat 1 {

@@ -38,6 +38,12 @@ TEST(Refusal, OtherCatalogue) {
                                " but got " + std::to_string(catalogueVersion() + 1));
 }
 
+TEST(Refusal, RankBeyondTheWorld) {
+  TestPlan made = small();
+  EXPECT_EQ(Executor::create(made.plan, createLocalWorld(1), 1, {}).status().message(),
+            "rank, expected less than 1 but got 1");
+}
+
 TEST(Refusal, OtherDevice) {
   TestPlan made = small();
   made.plan.target->device = "cuda";
@@ -186,8 +192,8 @@ TEST(Refusal, ParametersWithoutMemory) {
   parameter.buffer = 3;
   expectRefused(made.plan, "buffer of parameter 'w', expected less than 1 but got 3");
   parameter.buffer = 0;
-  parameter.dim = 1;
-  expectRefused(made.plan, "sharded dim of parameter 'w', expected less than 1 but got 1");
+  parameter.dim = 2;
+  expectRefused(made.plan, "sharded dim of parameter 'w', expected at most 1 but got 2");
   parameter.dim = 0;
   parameter.chunk = 5;
   expectRefused(made.plan, "end of a view in buffer 'x', expected at most 16 but got 20");

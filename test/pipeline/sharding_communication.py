@@ -1,0 +1,309 @@
+"""Rows of communication: which collectives a step issues, in which order, with which reductions and factors.
+
+Gradients are reduced once a step, when all that adds to them is there: where an eager framework reduces what each of two
+backward passes gives, the plan has one reduction behind the second.
+"""
+
+import re
+
+from sharding_tools import *
+
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+FOUR = ["mesh.shard=4", "sharding.reshard_after_forward=true"]
+NO_FORWARD = "schedule.forward_prefetch=0"
+
+
+def toy(layers=3, name="transformer", *settings):
+    return zoo(name, f"layers={layers}", "dropout=0", *settings)
+
+
+def short(events):
+    """`U(0)` for `U(layers.0)`."""
+    return " ".join(event.replace("layers.", "") for event in events)
+
+
+@test
+def gathers_and_reductions_by_residency():
+    for layers in (1, 2, 5):
+        units = layers + 1
+        for after, backward in (("true", units), ("2", units), ("default", units - 1), ("false", 0)):
+            plan = Plan(toy(layers), ["mesh.shard=4", f"sharding.reshard_after_forward={after}"])
+            kinds = {(c["phase"], c["kind"]): 0 for c in plan.collectives() if c["unit"]}
+            for c in plan.collectives():
+                if c["unit"]:
+                    kinds[c["phase"], c["kind"]] += 1
+            wanted = {("forward", "all_gather"): units, ("backward", "reduce_scatter"): units}
+            if backward:
+                wanted["backward", "all_gather"] = backward
+            expect_equal(kinds, wanted, f"{layers} layers, {after}")
+
+
+@test
+def release_where_the_backward_begins():
+    plan = Plan(toy(2), ["mesh.shard=4", "sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"])
+    expect_equal([plan.count("all_gather", phase="forward"), plan.count("all_gather", phase="backward"),
+                  plan.count("reduce_scatter")], [3, 3, 3], "gathers and reductions")
+
+
+@test
+def residency_of_one_unit():
+    # The override of the root alone, or of all, against what was given for the others.
+    for table, backward in (("default", 3), ("true", 4), ('{root=true, "layers.*"=false}', 1), ("false", 0),
+                            ('{root=false, "layers.*"=true}', 3)):
+        plan = Plan(toy(3), ["mesh.shard=4", f"sharding.reshard_after_forward={table}"])
+        expect_equal((plan.count("all_gather", phase="forward"), plan.count("all_gather", phase="backward"),
+                      plan.count("reduce_scatter")), (4, backward, 4), table)
+
+
+@test
+def sequence_a():
+    for layers in (2, 3, 4):
+        names = [str(i) for i in range(layers)]
+        forward = " ".join(["U(root)"] + [f"U({n})" for n in names])
+        back = [f"U({names[-1]})"]
+        for n in reversed(names):
+            if int(n):
+                back.append(f"U({int(n) - 1})")
+            back.append(f"P({n})")
+        for policy in ("none", "block"):
+            for after, wanted in (("true", ["U(root)"] + back), ("2", ["U(root)"] + back), ("default", back),
+                                  ("false", [f"P({n})" for n in reversed(names)])):
+                plan = Plan(toy(layers), ["mesh.shard=4", f"sharding.reshard_after_forward={after}", NO_FORWARD,
+                                          f"recompute.policy={policy}", "gradient.microbatches=2"])
+                for microbatch in (0, 1):
+                    where = f"{layers} layers, {after}, {policy}, micro-batch {microbatch}"
+                    only = "UP" if microbatch else "U"
+                    end = wanted + ["P(root)"]
+                    expect_equal(short(plan.events("forward", microbatch, only="U")), forward, f"{where}: forward")
+                    expect_equal(short(plan.events("backward", microbatch, only=only)),
+                                 " ".join(e for e in end if e[0] in only), f"{where}: backward")
+
+
+@test
+def sequence_b():
+    model = toy(3, "two-forwards")
+    once = "U(0) U(1) U(2)"
+    back = "U(2) U(1) U(0) U(2) U(1) P(2) U(0) P(1) P(0) P(root)"
+    for after, forward, backward in (
+            ("true", f"U(root) {once} U(root) {once}", "U(root) " + back), ("2", f"U(root) {once} U(root) {once}", "U(root) " + back),
+            ("default", f"U(root) {once} {once}", back),
+            # What the first half of the backward has released is gathered for the second.
+            ("false", f"U(root) {once}", "U(2) U(1) P(2) U(0) P(1) P(0) P(root)")):
+        plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", NO_FORWARD])
+        expect_equal(short(plan.events("forward", only="U")), forward, f"{after}: forward")
+        expect_equal(short(plan.events("backward", only="UP")), backward, f"{after}: backward")
+        expect_equal([plan.count("reduce_scatter", unit=unit) for unit in plan.units()], [1] * 4, f"{after}: reductions")
+    near_runs(train(Plan(model, FOUR + ADAM), steps=10), train(Plan(model, ["gradient.microbatches=4"] + ADAM), steps=10),
+              2e-5, "two forwards, one backward")
+
+
+@test
+def sequence_c():
+    # Two losses through different branches: a branch is gathered once for its own backward, though it is gathered ahead
+    # while the other's runs, and what both go through once for both.
+    model = zoo("two-losses")
+    plan = Plan(model, ["mesh.shard=4", NO_FORWARD])
+    expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1.lin1) U(1.lin2)", "forward")
+    expect_equal(" ".join(plan.events("backward")),
+                 "U(1.lin2) U(1.lin1) R(1.lin2) P(1.lin2) U(0) R(1.lin1) P(1.lin1) R(0) P(0)", "backward")
+    near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 1e-5, "two losses")
+
+
+@test
+def sequence_d():
+    model = toy(4)
+    backward = "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)"
+    for distance, forward in ((0, "U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root)"),
+                              (1, "U(root) U(0) U(1) R(0) U(2) R(1) U(3) R(2) R(3) R(root)"),
+                              (2, "U(root) U(0) U(1) U(2) R(0) U(3) R(1) R(2) R(3) R(root)"),
+                              (3, "U(root) U(0) U(1) U(2) U(3) R(0) R(1) R(2) R(3) R(root)")):
+        table = {i: [f"layers.{i + k}" for k in range(1, distance + 1) if i + k < 4] for i in range(4)}
+        text = ", ".join(f'"layers.{i}"={json.dumps(names)}' for i, names in table.items())
+        # By distance, and by what each layer's use prefetches. The root gathers its first layer beside it in either case.
+        for given in ([f"{distance}"] if distance == 0 else [f"{distance}", '{root=["layers.0"], ' + text + "}"]):
+            plan = Plan(model, FOUR + ["recompute.policy=block", f"schedule.forward_prefetch={given}"])
+            expect_equal(short(plan.events("forward")), forward, f"forward, {given}")
+            expect_equal(short(plan.events("backward")), backward, f"backward, {given}")
+
+
+@test
+def sequence_e():
+    model = toy(4)
+    for distance, backward in (
+            (1, "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)"),
+            (2, "U(root) U(3) U(2) U(1) R(3) P(3) U(0) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)")):
+        table = ", ".join(f'"layers.{i}"={json.dumps([f"layers.{i - k}" for k in range(1, distance + 1) if i - k >= 0])}'
+                          for i in range(4))
+        for given in (f"{distance}", '{root=["layers.3"], ' + table + "}"):
+            plan = Plan(model, FOUR + ["recompute.policy=block", NO_FORWARD, f"schedule.backward_prefetch={given}"])
+            expect_equal(short(plan.events("forward")), "U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root)", f"forward, {given}")
+            expect_equal(short(plan.events("backward")), backward, f"backward, {given}")
+
+
+@test
+def sequence_f():
+    # Recompute within recompute: the first weights of each FFN are a unit in their block's.
+    model = zoo("nested-recompute", "tied=false")
+    units = ('sharding.units={E=["tok_embeddings*", "pos_embeddings*"], NO=["norm*", "output*"], ' +
+             ", ".join(f'L{i}=["layers.{i}"], w{i}=["layers.{i}.feed_forward.w1.*"]' for i in range(3)) + "}")
+    recipe = FOUR + ["recompute.policy=marked", NO_FORWARD, units]
+    # The embeddings, whose weights no backward reads, are gathered there only on the author's word.
+    for prefetch, backward in (
+            ([], "U(NO) U(L2) R(NO) U(w2) U(L1) R(w2) R(L2) U(w1) U(L0) R(w1) R(L1) U(w0) R(w0) R(L0)"),
+            (['schedule.backward_prefetch={NO=["L2"], L2=["L1", "w1"], L1=["L0", "w0"], L0=["E"]}'],
+             "U(NO) U(L2) R(NO) U(L1) U(w1) U(w2) R(w2) R(L2) U(L0) U(w0) R(w1) R(L1) R(w0) R(L0)")):
+        plan = Plan(model, recipe + prefetch)
+        found = [e for e in plan.events("backward", only="UR") if "(E)" not in e]
+        expect_equal(" ".join(found), backward, f"backward, {prefetch}")
+    wanted = train(Plan(model, FOUR + [units]))
+    same_bits(train(Plan(model, recipe)), wanted, "recomputed")
+
+
+@test
+def units_of_several_blocks():
+    model = toy(5, "transformer", "tied=false")
+    units = ('sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], c=["layers.3", "layers.4"], '
+             'e=["tok_embeddings*", "pos_embeddings*"], n=["norm*", "output*"]}')
+    plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=false", NO_FORWARD])
+    expect_equal(" ".join(plan.events("forward", only="U")), "U(e) U(a) U(b) U(c) U(n)", "forward")
+    plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward={n=false, \"*\"=true}",
+                        "sharding.unshard_in_backward={e=false}", NO_FORWARD])
+    expect_equal(" ".join(plan.events("backward", only="UP")), "U(c) P(n) U(b) P(c) U(a) P(b) P(a) P(e)", "backward")
+
+
+@test
+def unused_parameters_in_a_unit():
+    plan = Plan(zoo("unused-linear"), ["mesh.shard=4", NO_FORWARD])
+    expect_equal(" ".join(plan.events("forward", only="U")), "U(root) U(0) U(1)", "forward")
+    expect_equal(" ".join(plan.events("backward", only="UP")), "U(1) U(0) P(1) P(0) P(root)", "backward")
+    # A weight of 16 x 16 and its bias; of the unused linear there is no gradient.
+    expect_equal({c["bytes_in"] for c in plan.collectives("reduce_scatter", unit="0")}, {4 * (16 * 16 + 16)}, "bytes reduced")
+
+
+@test
+def useless_prefetch():
+    model = zoo("mlp", "dim=16")
+    plain = Plan(model, FOUR)
+    useless = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'], "useless")
+    for kind in ("all_gather", "reduce_scatter"):
+        expect_equal(useless.count(kind), plain.count(kind), kind)
+    same_bits(train(useless), train(plain), "useless prefetch")
+
+
+@test
+def early_gathers_by_table():
+    # Gathered where the root is, before anything of theirs runs, as on an author's word.
+    model = zoo("mlp-sequence", "count=3", "dim=8")
+    plan = Plan(model, ["mesh.shard=2", 'schedule.forward_prefetch={"0"=["1", "2"]}', "sharding.reshard_after_forward=false"])
+    expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1) U(2)", "forward")
+    near_runs(train(plan, steps=10), train(Plan(model, ["gradient.microbatches=2"]), steps=10), 2e-5, "early gathers")
+
+
+@test
+def a_unit_of_nothing():
+    plan = Plan(toy(2), ["mesh.shard=2", 'sharding.units={none=[], a=["layers.0"]}'])
+    expect("none" in plan.units(), "expected a unit without parameters")
+    expect_equal([e for e in plan.events() if "(none)" in e], [], "events of the unit without parameters")
+    expect_equal([c for c in plan.collectives() if c["unit"] == "none"], [], "its collectives")
+
+
+def factors(plan):
+    """Factors of gradients in the backward, and behind it."""
+    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+    found = []
+    for line in step.splitlines():
+        match = re.match(r" +\d+ \w+ \S+ backward \S+: (scale|reduce_scatter|all_reduce)\b.*?(?:factor = ([0-9.e+-]+)|$)", line)
+        if match:
+            found.append(float(match[2]) if match[1] == "scale" else match[1])
+    return found
+
+
+@test
+def factors_around_narrow_sums():
+    # The table of the rule: pre-divisor and post-divisor of f16 by the factor.
+    table = {2: (2, 1), 3: (2, 1.5), 4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8)}
+    model = zoo("mlp", "dim=16")
+    for ranks, (before, after) in table.items():
+        for mesh in ([f"mesh.shard={ranks}"], ["mesh.replicate=2", f"mesh.shard={ranks // 2}"]):
+            if ranks % 2 and len(mesh) == 2:
+                continue
+            plan = Plan(model, mesh + ["precision.reduce=f16", "sharding.units=root"])
+            found = factors(plan)
+            wanted = [1 / before] * 4 + [c["kind"] for c in plan.collectives(phase="backward") if c["kind"] != "all_gather"]
+            wanted += [1 / after] * 4 if after != 1 else []
+            expect(len(found) == len(wanted) and all(a == b if isinstance(a, str) or isinstance(b, str) else
+                                                     math.isclose(a, b, rel_tol=1e-12) for a, b in zip(found, wanted)),
+                   f"{mesh}: factors, expected {wanted} but got {found}")
+            expect_equal({c["op"] for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}, {"sum"}, f"{mesh}: reductions")
+            expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")} - {"f16"}, set(), f"{mesh}: types")
+    # f32 has room for the sum: one mean and nothing beside it.
+    for dtype in ("f32", "bf16"):
+        plan = Plan(model, ["mesh.shard=128", f"precision.reduce={dtype}"])
+        expect_equal([f for f in factors(plan) if not isinstance(f, str)], [], f"factors of {dtype}")
+        expect_equal({c["op"] for c in plan.collectives("reduce_scatter")}, {"mean"}, f"reduction of {dtype}")
+    # And what comes out is the mean.
+    near_runs(train(Plan(model, ["mesh.shard=4", "precision.reduce=f16"])), train(Plan(model, ["mesh.shard=4"])), 5e-3, "f16 sums")
+
+
+@test
+def factor_of_one_unit():
+    model = toy(2, "transformer", "tied=false")
+    for mesh, scatter in ((["mesh.shard=4"], 4), (["mesh.replicate=2", "mesh.shard=2"], 2), (["mesh.replicate=4"], 1)):
+        for factor in (8, 4):
+            recipe = mesh + [f"gradient.divide={{root={factor}}}", "sharding.reshard_after_forward=false"] + ADAM
+            plan = Plan(model, recipe)
+            ops = {(c["unit"] == "root", c["kind"], c["op"]) for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}
+            if scatter > 1:
+                wanted = {(True, "reduce_scatter", "mean" if factor == scatter else "premul_sum"), (False, "reduce_scatter", "mean")}
+                if scatter < 4:
+                    wanted |= {(True, "all_reduce", "sum"), (False, "all_reduce", "mean")}
+            else:
+                wanted = {(True, "all_reduce", "mean" if factor == 4 else "premul_sum"), (False, "all_reduce", "mean")}
+            expect_equal(ops, wanted, f"{recipe}: reductions")
+            alone = ["gradient.microbatches=4", f"gradient.divide={{root={factor / 4}}}"] + ADAM
+            near_runs(train(plan, steps=10), train(Plan(model, alone), steps=10), 2e-5, f"{recipe}", weights=2e-2)
+    # A root without parameters divides nothing.
+    mlps = zoo("mlp-sequence", "count=3", "dim=16")
+    narrow = ["mesh.shard=4", "precision.compute=bf16", "precision.reduce=f32"] + ADAM
+    same_bits(train(Plan(mlps, narrow + ["gradient.divide={root=4}"])), train(Plan(mlps, narrow)), "a root without parameters")
+
+
+@test
+def only_sums_on_the_wire():
+    model = toy(2)
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
+        kinds = {"reduce_scatter", "all_reduce"} if len(mesh) == 2 else {"reduce_scatter"}
+        for force, op in (("false", "mean"), ("true", "sum")):
+            plan = Plan(model, mesh + [f"gradient.force_sum={force}"])
+            expect_equal({(c["kind"], c["op"]) for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"},
+                         {(kind, op) for kind in kinds}, f"{mesh}, {force}")
+            counts = {c["bytes_out"] // 4 for c in plan.collectives("reduce_scatter", unit="layers.0")}
+            expect_equal(counts, {3216 // (4 if len(mesh) == 1 else 2)}, f"{mesh}, {force}: elements of a block's shard")
+        near_runs(train(Plan(model, mesh + ["gradient.force_sum=true"])), train(Plan(model, mesh)), 1e-5, f"{mesh}: sums")
+
+
+@test
+def one_rank_sums():
+    model = zoo("mlp", "dim=32")
+    for mesh in (["mesh.shard=1"], ["mesh.shard=1", "gradient.force_sum=true"]):
+        expect_equal(Plan(model, mesh).shown["collectives"], [], f"{mesh}: collectives")
+    same_bits(train(Plan(model, ["gradient.force_sum=true"])), train(Plan(model, [])), "sums of one rank")
+
+
+@test
+def pieces_over_eight_of_many_ranks():
+    # The parameters of 128 ranks, kept by eight: whole groups forward, groups of eight backward.
+    plan = Plan(toy(2), ["mesh.shard=128", "sharding.reshard_after_forward=8"])
+    expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, {("forward", 128), ("backward", 8)}, "groups")
+    wanted = train(Plan(toy(2), ["mesh.shard=8"]))
+    same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "pieces over four")
+
+
+@test
+def whole_weights_outside_a_step():
+    # What the ranks hold before any step is the parameters, in whatever layout.
+    whole = train(Plan(zoo("mlp", "dim=4"), []), steps=0).weights
+    expect(train(Plan(zoo("mlp", "dim=4"), ["mesh.shard=2"]), steps=0).weights == whole, "expected the initial weights")
+
+
+main()
