@@ -8,6 +8,7 @@
 #include "passes/Pipeline.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/AttachRecipe.h"
+#include "runtime/base/Message.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -18,7 +19,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cctype>
 #include <cstdio>
 #include <iostream>
 
@@ -33,9 +33,8 @@ struct Options {
 };
 
 int report(const Status &status) {
-  std::cerr << "error: " << status.message() << "\n";
-  for (const std::string &note : status.notes())
-    std::cerr << "note: " << note << "\n";
+  if (!status.isOk())
+    std::cerr << messageText(status);
   return static_cast<int>(status.code());
 }
 
@@ -147,10 +146,8 @@ int compile(const Options &options) {
   Recipe recipe;
   if (Status settled = settleRecipe(module.get(), options, recipe); !settled.isOk())
     return report(settled);
-  if (options.printRecipe) {
-    std::cout << recipe.print();
-    return 0;
-  }
+  if (options.printRecipe)
+    return report(writeOutput("-", recipe.print()));
 
   auto afterPhase = [&](unsigned number, const Phase &phase) -> Status {
     return options.dumpPhases.empty() ? Status::ok() : dump(options.dumpPhases, number, phase.name, module.get());
@@ -202,17 +199,11 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    std::string text = error.what();
-    // CLI11 begins sentences; our diagnostics are in lower case.
-    if (!text.empty())
-      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    return report(Status(StatusCode::usage, text));
+    return report(usageError(error.what()));
   }
 
-  if (recipeKeys) {
-    std::cout << documentRecipeKeys();
-    return 0;
-  }
+  if (recipeKeys)
+    return report(writeOutput("-", documentRecipeKeys()));
   for (auto [isGiven, name] : {std::pair(!whatIf.empty(), "--what-if"), std::pair(pareto, "--pareto"),
                                std::pair(!fit.empty(), "--fit"), std::pair(asJson, "--json")})
     if (isGiven)
@@ -225,8 +216,7 @@ int main(int argc, char **argv) {
     Recipe recipe;
     if (Status status = readRecipe(recipe, options); !status.isOk())
       return report(status);
-    std::cout << recipe.print();
-    return 0;
+    return report(writeOutput("-", recipe.print()));
   }
   if (options.output.empty() && options.compileTo.empty() && !options.printRecipe)
     return report(Status(StatusCode::usage, "-o, expected the plan's file but got nothing"));

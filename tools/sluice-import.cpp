@@ -3,21 +3,19 @@
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/import/zoo/Zoo.h"
+#include "runtime/base/Message.h"
 
 #include "mlir/IR/MLIRContext.h"
 
 #include <CLI/CLI.hpp>
 
-#include <cctype>
 #include <cmath>
 #include <iostream>
 
 using namespace sluice;
 
 static int report(const Status &status) {
-  std::cerr << "error: " << status.message() << "\n";
-  for (const std::string &note : status.notes())
-    std::cerr << "note: " << note << "\n";
+  std::cerr << messageText(status);
   return static_cast<int>(status.code());
 }
 
@@ -66,11 +64,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    std::string text = error.what();
-    // CLI11 begins sentences; our diagnostics are in lower case.
-    if (!text.empty())
-      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    return report(Status(StatusCode::usage, text));
+    return report(usageError(error.what()));
   }
   if (zoo->parsed()) {
     Status status = list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output);

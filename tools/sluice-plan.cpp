@@ -5,11 +5,11 @@
 // runtime/plan.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/base/Message.h"
 #include "runtime/plan/Commands.h"
 
 #include <CLI/CLI.hpp>
 
-#include <cctype>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
@@ -19,20 +19,8 @@ using namespace sluice;
 namespace {
 
 int report(const Status &status) {
-  std::fprintf(stderr, "error: %s\n", status.message().c_str());
-  for (const std::string &note : status.notes())
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+  std::fputs(messageText(status).c_str(), stderr);
   return int(status.code());
-}
-
-/// CLI11's sentences in the form of our diagnostics.
-std::string usageText(std::string text) {
-  // Names of options keep their capitals.
-  if (text.size() > 1 && !std::isupper(static_cast<unsigned char>(text[1])))
-    text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
-  while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
-    text.pop_back();
-  return text;
 }
 
 } // namespace
@@ -63,7 +51,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::CallForHelp &help) {
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
-    return report(Status(StatusCode::usage, usageText(error.what())));
+    return report(usageError(error.what()));
   }
   const PlanAnswer answer = runPlanCommand(command);
   std::fputs(answer.text.c_str(), stdout);

@@ -3,6 +3,7 @@
 // Command line, console and signals; everything else is runtime/train. Exit codes are those of StatusCode.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/base/Message.h"
 #include "runtime/collective/process/Launch.h"
 #include "runtime/train/Fault.h"
 #include "runtime/train/Generate.h"
@@ -45,9 +46,7 @@ static void catchTermination() {
 static int fail(const Status &status) {
   bool colour = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR");
   std::fflush(stdout);
-  std::fprintf(stderr, "%serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", status.message().c_str());
-  for (const std::string &note : status.notes())
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+  std::fputs(messageText(status, colour).c_str(), stderr);
   return static_cast<int>(status.code());
 }
 
@@ -269,11 +268,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    std::string text = error.what();
-    // CLI11 begins sentences; our diagnostics are in lower case.
-    if (!text.empty())
-      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    return fail({StatusCode::usage, text});
+    return fail(usageError(error.what()));
   }
   catchInterrupt();
   returnFreedMemory();

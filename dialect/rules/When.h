@@ -61,8 +61,10 @@ inline std::string writeWhen(llvm::ArrayRef<std::int64_t> repetitions, std::int6
   if (count == repeat - 1 && repetitions.back() == repeat - 2)
     return "not_last";
   std::string text;
-  for (std::int64_t repetition : repetitions)
-    text += (text.empty() ? "" : ",") + std::to_string(repetition);
+  for (std::int64_t repetition : repetitions) {
+    text += text.empty() ? "" : ",";
+    text += std::to_string(repetition);
+  }
   return text;
 }
 

@@ -62,7 +62,7 @@ LogicalResult refuse(ModuleOp module, const char *who, const Status &status) {
 } // namespace
 
 LogicalResult emitPlan(ModuleOp module, std::vector<std::uint8_t> &bytes) {
-  EmitContext context{module};
+  EmitContext context(module);
   emitHead(context);
   if (failed(emitRecipe(context)))
     return failure();

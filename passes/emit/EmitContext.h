@@ -16,6 +16,8 @@
 namespace sluice {
 
 struct EmitContext {
+  explicit EmitContext(mlir::ModuleOp module) : module(module) {}
+
   mlir::ModuleOp module;
   plan::PlanT plan;
   llvm::DenseMap<mlir::StringAttr, std::uint32_t> buffers;

@@ -91,7 +91,7 @@ private:
       attributes.push_back(attribute);
     }
     if (auto state = op.getAttrOfType<StringAttr>("state"); state && !name.empty())
-      name += "." + state.str();
+      name.append(".").append(state.str());
     written->attributes = attributesOf(attributes);
     for (auto [index, result] : llvm::enumerate(op.getResults())) {
       const std::int64_t id = numbers && std::int64_t(index) < numbers.size() ? numbers[index] : 0;

@@ -138,7 +138,8 @@ Status sluice::checkTensorSize(const std::string &file, llvm::StringRef name, ll
   std::string extents;
   bool fits = true;
   for (std::int64_t extent : shape) {
-    extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+    extents += extents.empty() ? "" : "x";
+    extents += std::to_string(extent);
     bytes *= extent;
     fits = fits && bytes <= (static_cast<__int128>(1) << 46);
     if (!fits)

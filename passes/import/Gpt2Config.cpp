@@ -167,8 +167,8 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   const json::Value *activation = object.get("activation_function");
   config.activation = !activation ? "tanh"
                                   : llvm::StringSwitch<std::string>(activation->getAsString().value_or(""))
-                                        .Cases("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate", "tanh")
-                                        .Cases("gelu", "gelu_python", "none")
+                                        .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}, "tanh")
+                                        .Cases({"gelu", "gelu_python"}, "none")
                                         .Case("relu", "relu")
                                         .Default("");
   fields.allow({"activation_function"});
@@ -207,8 +207,10 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   for (const auto &[name, shape] : tensors)
     if (!fits(shape)) {
       std::string extents;
-      for (std::int64_t extent : shape)
-        extents += (extents.empty() ? "" : "x") + number(extent);
+      for (std::int64_t extent : shape) {
+        extents += extents.empty() ? "" : "x";
+        extents += number(extent);
+      }
       return inputError(file + ": size of " + name + ", expected at most 64 TiB but got " + extents + " of f32");
     }
   if (config.layers > 100000)

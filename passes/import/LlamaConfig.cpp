@@ -177,9 +177,9 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   const json::Value *activation = fields.get("hidden_act");
   config.activation = !activation ? "silu"
                                   : llvm::StringSwitch<std::string>(activation->getAsString().value_or(""))
-                                        .Cases("silu", "swish", "silu")
-                                        .Cases("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate", "tanh")
-                                        .Cases("gelu", "gelu_python", "none")
+                                        .Cases({"silu", "swish"}, "silu")
+                                        .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}, "tanh")
+                                        .Cases({"gelu", "gelu_python"}, "none")
                                         .Case("relu", "relu")
                                         .Default("");
   if (config.activation.empty())
@@ -188,12 +188,10 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   // torch leaves the row of the padding token out of the embedding's gradient.
   if (const json::Value *padding = fields.get("pad_token_id"))
     fields.fail("pad_token_id", "null (the embedding learns every row: set it so where the data holds no padding)", padding);
-  double dropout = options.dropout.value_or(fields.number("attention_dropout", 0, true));
-  if (dropout != 0 && fields.status.isOk())
-    fields.status = inputError(file + ": dropout 'attention_dropout', expected 0 but got " +
-                               jsonText(json::Value(dropout)))
-                        .withNote("give --dropout 0 to train without dropout");
-  fields.get("attention_dropout");
+  double dropout = fields.number("attention_dropout", 0, true);
+  if (!(dropout < 1))
+    fields.fail("attention_dropout", "a number from 0 to 1 (below 1)", fields.get("attention_dropout"));
+  config.attentionDropout = options.dropout.value_or(dropout);
   fields.refuseUnknown();
   SLUICE_RETURN_IF_ERROR(fields.status);
 

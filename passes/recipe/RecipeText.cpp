@@ -34,8 +34,10 @@ static std::size_t editDistance(std::string_view a, std::string_view b) {
 
 const RecipeKey &sluice::nearestRecipeKey(std::string_view name) {
   // A key without its table, as `strategy`, is nearest to the key that ends so.
+  std::string ending(".");
+  ending += name.substr(name.rfind('.') + 1);
   for (const RecipeKey &key : recipeKeys())
-    if (std::string_view(key.name).ends_with("." + std::string(name.substr(name.rfind('.') + 1))))
+    if (std::string_view(key.name).ends_with(ending))
       return key;
   const RecipeKey *best = &recipeKeys().front();
   std::size_t least = editDistance(name, best->name);
@@ -147,12 +149,13 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
   if (key.kinds & recipeBooleans)
     parts.push_back("a list of true and false");
   if (key.kinds & recipeNumbers)
-    parts.push_back("a list of " + std::to_string(key.length) + " numbers from 0 to 1 (below 1)");
+    parts.push_back(std::string("a list of ").append(std::to_string(key.length)).append(" numbers from 0 to 1 (below 1)"));
   if (key.kinds & recipeTable) {
     RecipeKey element = key;
     element.kinds = key.tableKinds;
     bool alike = (key.kinds & ~unsigned(recipeTable)) == key.tableKinds;
-    parts.push_back("a table from " + key.tableOf + " to " + (alike ? "these" : describeRecipeValues(element)));
+    parts.push_back("a table from " + key.tableOf + " to ");
+    parts.back() += alike ? "these" : describeRecipeValues(element);
   }
   std::string out;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -171,8 +174,13 @@ std::string sluice::documentRecipeKeys() {
   std::string out = "| key | default | takes | meaning |\n|---|---|---|---|\n";
   for (const RecipeKey &key : recipeKeys()) {
     bool isOff = std::holds_alternative<std::monostate>(key.defaultValue);
-    out += "| `" + key.name + "` | " + (isOff ? "off" : "`" + printRecipeValue(key.defaultValue) + "`") + " | " +
-           code(key.onlyDefault ? "only the default" : describeRecipeValues(key)) + " | " + code(key.doc) + " |\n";
+    out += "| `" + key.name + "` | ";
+    if (isOff)
+      out += "off";
+    else
+      out.append("`").append(printRecipeValue(key.defaultValue)).append("`");
+    out.append(" | ").append(code(key.onlyDefault ? "only the default" : describeRecipeValues(key)));
+    out.append(" | ").append(code(key.doc)).append(" |\n");
   }
   return out;
 }

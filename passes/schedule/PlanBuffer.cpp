@@ -33,7 +33,7 @@ llvm::StringRef shortName(llvm::StringRef bufferClass) {
 } // namespace
 
 int PlanBuffers::add(RankedTensorType type, Location location, std::string entry, std::string bufferClass) {
-  buffers.push_back({RankedTensorType::get(type.getShape(), type.getElementType()), location});
+  buffers.emplace_back(RankedTensorType::get(type.getShape(), type.getElementType()), location);
   buffers.back().entry = std::move(entry);
   buffers.back().bufferClass = std::move(bufferClass);
   return size() - 1;

@@ -19,6 +19,8 @@
 namespace sluice {
 
 struct PlanBuffer {
+  PlanBuffer(mlir::RankedTensorType type, mlir::Location location) : type(type), location(location) {}
+
   mlir::RankedTensorType type;
   mlir::Location location;
   std::string space = "device";

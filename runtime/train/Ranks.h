@@ -64,7 +64,7 @@ struct RanksOptions {
   std::uint64_t seed = 0;
   bool trace = false;
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.
-  std::shared_ptr<World> world;
+  std::shared_ptr<World> world = nullptr;
   int rank = 0;
   /// Where the rank of this process sleeps or dies, for tests; not owned; null: nowhere.
   DelayInjector *delays = nullptr;

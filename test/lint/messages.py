@@ -19,6 +19,7 @@ LITERAL = re.compile(r'R"\((.*?)\)"|"((?:[^"\\]|\\.)*)"', re.S)
 GONE = "a process that dies at one moment of many: the tests kill ranks, and any of several messages may be the first"
 SYSTEM = "the operating system or a library refuses a thread, a socket or a call that it has no reason to refuse in a test"
 NOISE = "another process of the same build that sends bytes which this build cannot read"
+GPU = "a driver, library or device of CUDA that is older than the one that tests have, or fails where it has no reason to"
 EXCEPTIONS = [
     ("partial results, expected one but got", "no op of the dialect reduces a split factor and has two results"),
     ("cannot start the thread of the mpi communicator:", SYSTEM),
@@ -40,6 +41,13 @@ EXCEPTIONS = [
     ("was told to end (SIGTERM),", GONE),
     ("has died (process", GONE),
     ("has run nothing for", GONE),
+    ("library ... , expected the function", GPU),
+    ("cuda driver, expected version", GPU),
+    ("cuda devices of this machine, expected at least 1 but got 0", GPU),
+    ("cuda device code, expected it in this build but", GPU),
+    (": cublas status", GPU),
+    ("... unknown error ... (", GPU),
+    ("architecture of the device, expected sm_80 or later but got", GPU),
     ("rank ... was lost in the rendezvous:", GONE),
 ]
 

@@ -48,8 +48,8 @@ static Status buildLinearMlps(ModuleBuilder &b, const Settings &s) {
 
 static Status buildMlpStack(ModuleBuilder &b, const Settings &s) {
   Value x = begin(b, s.size("dim"));
-  for (auto [i, multiplier] : llvm::enumerate(unevenMultipliers))
-    x = mlpBlock(b, std::to_string(i), x, multiplier);
+  for (std::size_t i = 0; i < std::size(unevenMultipliers); ++i)
+    x = mlpBlock(b, std::to_string(i), x, unevenMultipliers[i]);
   b.finishTrain({x});
   return Status::ok();
 }
@@ -57,8 +57,8 @@ static Status buildMlpStack(ModuleBuilder &b, const Settings &s) {
 static Status buildNormMlps(ModuleBuilder &b, const Settings &s) {
   Value x = begin(b, s.size("dim"));
   x = b.block("0", [&] { return b.layerNorm("0", x, /*bias=*/false); });
-  for (auto [i, multiplier] : llvm::enumerate(unevenMultipliers))
-    x = mlpBlock(b, std::to_string(i + 1), x, multiplier);
+  for (std::size_t i = 0; i < std::size(unevenMultipliers); ++i)
+    x = mlpBlock(b, std::to_string(i + 1), x, unevenMultipliers[i]);
   b.finishTrain({x});
   return Status::ok();
 }

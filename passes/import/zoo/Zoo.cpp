@@ -41,7 +41,8 @@ static Status checkSizes(ModuleOp module) {
     __int128 bytes = 8;
     std::string extents;
     for (std::int64_t extent : tensor.getShape()) {
-      extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+      extents += extents.empty() ? "" : "x";
+      extents += std::to_string(extent);
       if (bytes <= (static_cast<__int128>(1) << 46))
         bytes *= extent;
     }
@@ -87,7 +88,7 @@ std::string sluice::listZoo() {
   for (const Model &model : models()) {
     text += model.name.str() + ": " + model.what.str() + "\n   ";
     for (const Key &key : keysOf(model))
-      text += " " + key.name.str() + "=" + key.value.str();
+      (text += " ").append(key.name.str()).append("=").append(key.value.str());
     text += "\n";
   }
   return text;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/DType.h"
+#include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
@@ -35,6 +36,21 @@ TEST(Sha256, PiecesGiveTheSame) {
     hash.update(std::span<const std::uint8_t>(bytes).subspan(cut));
     ASSERT_EQ(hash.finish(), sha256(bytes)) << cut;
   }
+}
+
+TEST(Message, OneLineAndItsNotes) {
+  const Status status = inputError("a gate is stuck").withNote("oil it").withNote("or wait");
+  EXPECT_EQ(messageText(status), "error: a gate is stuck\nnote: oil it\nnote: or wait\n");
+  EXPECT_EQ(messageText(failedError("x"), true), "\033[1;31merror:\033[0m x\n");
+}
+
+TEST(Message, SentencesOfACommandLine) {
+  EXPECT_EQ(usageError("The following argument was not expected: -x.\n").message(),
+            "the following argument was not expected: -x");
+  EXPECT_EQ(usageError("FILE is required").message(), "FILE is required");
+  EXPECT_EQ(usageError("--set: 3 is wrong").message(), "--set: 3 is wrong");
+  EXPECT_EQ(usageError("").message(), "");
+  EXPECT_EQ(usageError("x").code(), StatusCode::usage);
 }
 
 TEST(Text, Bytes) {

@@ -155,8 +155,9 @@ TEST(Executor, TracesInstructions) {
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(std::make_pair(trace[i].instruction, trace[i].repetition), want[i]);
     EXPECT_LE(trace[i].begin, trace[i].end);
-    if (i > 0)
+    if (i > 0) {
       EXPECT_LE(trace[i - 1].end, trace[i].begin);
+    }
   }
   ASSERT_TRUE((*executor)->runEntry("train_step").isOk());
   ASSERT_TRUE((*executor)->synchronize().isOk());

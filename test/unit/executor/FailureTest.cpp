@@ -42,7 +42,7 @@ TEST(Failure, FailureOfOneRankEndsAll) {
   for (int i = 0; i < 3; ++i) {
     status = (*group)->runEntry("train_step");
     EXPECT_EQ(status.code(), StatusCode::failed);
-    EXPECT_EQ(status.message(), "rank 1, train_step, instruction 11 (launch subtract, unit h.0): it broke");
+    EXPECT_EQ(status.message(), "rank 1, train_step, instruction 12 (launch subtract, unit h.0): it broke");
   }
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told[0], status.message());

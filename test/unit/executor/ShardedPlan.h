@@ -15,6 +15,7 @@ enum : std::uint32_t { compute, gather, reduce };
 /// Instructions of the sharded step, in order of issue.
 enum : std::uint32_t {
   waitUpdate,
+  waitRead,
   gatherIt,
   recordGather,
   waitGather,
@@ -51,6 +52,8 @@ inline TestPlan sharded(std::uint32_t ranks) {
   const plan::ViewT wholeRows = made.view(whole, {rows, columns}), gradientRows = made.view(gradient, {rows, columns});
   made.section(2);
   made.wait(gather, 3).when = plan::When::first;
+  // What the micro-batch before has read may be gathered again.
+  made.wait(gather, 1).when = plan::When::not_first;
   made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
                   {{made.view(shard), made.view(whole)}});
   made.record(gather, 0);

@@ -182,6 +182,11 @@ TEST(Catalogue, RefusesIndicesAlongADimThatDoNotFit) {
             "kernel 'argmax' extents, expected at least 1 in dim 1 but got 0");
 }
 
+TEST(Catalogue, RefusesAPieceOfMoreRowsThanThereAre) {
+  EXPECT_EQ(refusal("piece", {describe(DType::f32, {4, 2})}, {describe(DType::f32, {5, 2})}),
+            "kernel 'piece' rows, expected at most 4 but got 5");
+}
+
 TEST(Catalogue, RefusesImagesThatDoNotFit) {
   auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
   using Items = std::vector<Attributes::Item>;
