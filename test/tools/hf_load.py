@@ -1,4 +1,4 @@
-"""The loss of Hugging Face's GPT2LMHeadModel on the first rows of a token file, against the first step of a run.
+"""The loss of the model that Hugging Face makes of a folder, on the first rows of a token file, against the first step of a run.
 
 usage: hf_load.py FOLDER TOKENS ROWS SEQUENCE RUN.jsonl
 """
@@ -13,7 +13,8 @@ import transformers
 
 def main():
     folder, tokens, rows, sequence, log = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
-    model, report = transformers.GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True)
+    model, report = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, output_loading_info=True, dtype=torch.float32)
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         assert not report[kind], f"{kind}: {report[kind]}"
     # llm.c's format: 256 header words, then 16-bit tokens.
