@@ -2,7 +2,7 @@
 # Step time and peak memory of GPT-2 (6 layers, 384 wide, vocabulary 5,000, batch 4 x 256) on 2 ranks, in f32 and bf16,
 # beside PyTorch FSDP2 on the same machine, in one run.
 #
-#   test/bench/step.sh [STEPS]          tools from build/bin
+#   test/bench/step.sh [STEPS [CONFIG]] tools from build/bin; CONFIG: another Hugging Face config (test/bench/step/llama.json)
 #   PEER_PYTHON=python3                 a Python with torch and transformers; unset: Sluice's figures alone
 #
 # Prints one line a precision: median step of each, ratio, peak bytes of one rank's process (the peer's resident growth
@@ -11,16 +11,17 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 steps=${1:-12}
+config=${2:-$here/step/config.json}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export PATH="$root/build/bin:$PATH"
 
-sluice-import hf "$here/step/config.json" --batch 4 --sequence 256 -o "$folder/m.mlir"
+sluice-import hf "$config" --batch 4 --sequence 256 -o "$folder/m.mlir"
 for precision in f32 bf16; do
   sluice-compile "$folder/m.mlir" --recipe "$here/step/recipe.toml" --set precision.compute=$precision -o "$folder/$precision.plan"
   sluice-train "$folder/$precision.plan" --data random:1 --steps "$steps" --quiet --log "$folder/$precision.jsonl"
   if [ -n "${PEER_PYTHON:-}" ]; then
-    "$PEER_PYTHON" "$here/peers/fsdp2_cpu.py" "$here/step/config.json" --ranks 2 --batch 4 --sequence 256 \
+    "$PEER_PYTHON" "$here/peers/fsdp2_cpu.py" "$config" --ranks 2 --batch 4 --sequence 256 \
       --steps "$steps" --precision $precision >"$folder/$precision.peer.json" 2>/dev/null
   fi
 done
