@@ -182,7 +182,17 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
       useless("sharding.reshard_before_backward", "where nothing is sharded");
     if (isGiven("sharding.dim", "first"))
       useless("sharding.dim", "where nothing is sharded");
+    if (!recipe.strings("sharding.replicated").empty())
+      useless("sharding.replicated", "where nothing is sharded");
+    for (StringRef key : {"schedule.forward_prefetch", "schedule.backward_prefetch"})
+      if (auto depth = dyn_cast_or_null<IntegerAttr>(recipe.raw(key)); !depth || depth.getInt() != 1)
+        useless(key, "where nothing is gathered");
   }
+  if (gathers && recipe.boolean("sharding.reshard_before_backward"))
+    if (auto all = dyn_cast_or_null<BoolAttr>(recipe.raw(afterForward)); all && all.getValue())
+      useless("sharding.reshard_before_backward", "where everything is released behind the forward");
+  if (!recipe.has("gradient.clip_norm") && recipe.number("gradient.clip_type") != 2)
+    useless("gradient.clip_type", "without 'gradient.clip_norm'");
   if (recipe.boolean("gradient.force_sum") && recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1)
     useless("gradient.force_sum", "on one rank");
   return remarks;

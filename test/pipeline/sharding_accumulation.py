@@ -1,0 +1,149 @@
+"""Accumulation of gradients over micro-batches: exact counts of every mode, and regimes that change within a step."""
+
+import itertools
+
+from sharding_tools import *
+
+N, K, D = 3, 3, 2
+DEFER = {"all": "last", "some_mlps": '{"1"="last", "2"="last", "*"="every"}', "root_only": '{root="last", "*"="every"}'}
+# The same modes where only the reduction over replicas waits.
+DEFER_REPLICAS = {"all": "reduce_scatter_only", "some_mlps": '{"1"="reduce_scatter_only", "2"="reduce_scatter_only", "*"="every"}',
+                  "root_only": '{root="reduce_scatter_only", "*"="every"}'}
+REDUCES = {"all": N + 1, "some_mlps": (N + 1) + (N - D + 1) * (K - 1), "root_only": (N + 1) + N * (K - 1)}
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+
+
+def variants():
+    for mesh, after, mode, keep, replicas_only in itertools.product(
+            (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]), ("true", "false", "2"), DEFER, (False, True), (False, True)):
+        if keep and (after != "false" or mode == "some_mlps"):
+            continue
+        if replicas_only and len(mesh) == 1:
+            continue
+        yield mesh, after, mode, keep, replicas_only
+
+
+def recipe_of(mesh, after, mode, keep, replicas_only):
+    recipe = mesh + [f"gradient.microbatches={K}", f"sharding.reshard_after_forward={after}",
+                     f"gradient.sync={(DEFER_REPLICAS if replicas_only else DEFER)[mode]}"]
+    if keep:
+        recipe.append("sharding.reshard_after_backward=" + {"all": "last", "root_only": '{root="last"}'}[mode])
+    return recipe
+
+
+@test
+def counts_of_every_mode():
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    number = 0
+    for variant in variants():
+        mesh, after, mode, keep, replicas_only = variant
+        plan = Plan(model, recipe_of(*variant))
+        scatters = (N + 1) * K if replicas_only else REDUCES[mode]
+        gathers = 2 * (N + 1) * K
+        if after == "false":
+            gathers = (N + 1) * K
+            if keep:
+                gathers = {"all": N + 1, "root_only": (N + 1) + N * (K - 1)}[mode]
+        expect_equal((plan.count("all_gather"), plan.count("reduce_scatter"), plan.count("all_reduce")),
+                     (gathers, scatters, REDUCES[mode] if len(mesh) == 2 else 0), f"{recipe_of(*variant)}")
+        number += 1
+    expect_equal(number, 33, "variants")
+
+
+@test
+def numbers_of_every_mode():
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5)
+    for variant in variants():
+        found = train(Plan(model, recipe_of(*variant) + ADAM), steps=5)
+        near_runs(found, alone, 2e-5, f"{recipe_of(*variant)}", weights=2e-2)
+
+
+@test
+def gathered_once_for_all_microbatches():
+    # A pipeline stage's schedule: everything is gathered once, ahead of its use; one reduction at the end.
+    model = zoo("transformer", "dropout=0")
+    for more, gathers in ((["sharding.reshard_after_backward=last"], 3), ([], 9)):
+        recipe = ["mesh.shard=4", "gradient.microbatches=3", "sharding.reshard_after_forward=false"] + more
+        early = recipe + ['schedule.forward_prefetch={root=["layers.0", "layers.1"]}']
+        for one in (recipe, early):
+            plan = Plan(model, one)
+            expect_equal((plan.count("all_gather"), plan.count("reduce_scatter")), (gathers, 3), f"{one}")
+            expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
+        expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
+        near_runs(train(Plan(model, early + ADAM), steps=5), train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5),
+                  2e-5, f"{early}", weights=2e-2)
+
+
+def lists(pattern):
+    """`[false, true, ...]`; the last micro-batch always reduces."""
+    return "[" + ", ".join(["true" if one else "false" for one in pattern[:-1]] + ["true"]) + "]"
+
+
+@test
+def regimes_within_a_step():
+    # Three deferred, three reduced, three deferred; and the other way about: by strategy, by when the backward gathers
+    # ahead, and with parameters cut as they are or by elements. Against one pass over the rows of all of them.
+    model, whole = zoo("encoder-decoder", "batch=2"), zoo("encoder-decoder", "batch=36")
+    sgd = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
+    alone = train(Plan(model, ["gradient.microbatches=18"] + sgd), steps=2)
+    once = train(Plan(whole, sgd), steps=1)
+    # The loss sums over rows, the step takes the mean of its micro-batches.
+    near([once.loss[0] / 18], alone.loss[:1], 1e-5, "loss of one pass over all rows")
+    near([once.norm[0] / 18], alone.norm[:1], 1e-5, "norm of its gradients")
+    F, T = False, True
+    number = 0
+    for prefetch, strategy, dim in itertools.product(("none", "pre", "post"), ("full_shard", "shard_grad_op", "no_shard"), ("first", "flat")):
+        for pattern in ([F, F, F, T, T, T, F, F, F], [T, T, T, F, F, F, T, T, T]):
+            recipe = ["mesh.shard=2", "gradient.microbatches=9", f"schedule.backward_prefetch={prefetch}",
+                      f"sharding.strategy={strategy}", f"sharding.dim={dim}", f"gradient.sync={lists(pattern)}"] + sgd
+            plan = Plan(model, recipe)
+            kind = "all_reduce" if strategy == "no_shard" else "reduce_scatter"
+            times = sum(pattern[:-1]) + 1
+            expect_equal(plan.count(kind), times * len([u for u in plan.shown["units"] if u["bytes"]]), f"{recipe}: reductions")
+            near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
+            number += 1
+    expect_equal(number, 36, "runs")
+
+
+@test
+def regimes_by_unit_and_mesh():
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=3)
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
+        for after in ("true", "false"):
+            for sync in ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}'):
+                recipe = mesh + ["gradient.microbatches=3", f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"] + ADAM
+                near_runs(train(Plan(model, recipe), steps=3), alone, 2e-5, f"{recipe}", weights=2e-2)
+
+
+@test
+def accumulation_in_the_type_of_reduction():
+    # Narrow compute, wide sums: what is added up over micro-batches is f32, reduced or not.
+    model = zoo("mlp-sequence", "count=3", "dim=16")
+    for sync in ("last", "every"):
+        recipe = ["mesh.shard=4", "gradient.microbatches=4", "precision.compute=bf16", "precision.reduce=f32", f"gradient.sync={sync}"]
+        plan = Plan(model, recipe)
+        expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, f"{sync}: type of reductions")
+        expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {"bf16"}, f"{sync}: type of gathers")
+        step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+        sums = [line for line in step.splitlines() if " accumulate(" in line]
+        expect(sums and all(":bf16" not in line for line in sums), f"{sync}: expected sums in f32 alone but got {sums[:2]}")
+        near_runs(train(plan, steps=3), train(Plan(model, ["gradient.microbatches=16"]), steps=3), 3e-2, f"{recipe}")
+
+
+@test
+def refusals():
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    base = ["mesh.shard=4", "gradient.microbatches=3"]
+    refuse(model, base + ["sharding.reshard_after_backward=last"],
+           "--set sharding.reshard_after_backward=last: value of 'sharding.reshard_after_backward' for unit '",
+           "expected \"always\", or 'sharding.reshard_after_forward' = false")
+    refuse(model, base + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true",
+                          "sharding.reshard_after_backward=last"], "expected \"always\", or 'sharding.reshard_before_backward' = false")
+    refuse(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
+    refuse(model, base + ["gradient.sync=[true]"], "expected one of true and false for each of 3 micro-batches but got 1")
+    refuse(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")
+
+
+main()

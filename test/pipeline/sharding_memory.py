@@ -1,0 +1,160 @@
+"""Rows of memory: the peak that the plan names is the peak that is measured, and each phase of the rows' model is within
+what eager execution needs, without the slack for its allocator.
+
+B: elements of a block, N: of what is in no block, U: of all, S: of a rank's shards. A placed plan holds the optimizer's states
+from the start, where an eager one has them from the first update on; they, inputs, activations, temporaries and workspace
+stand beside the bound by name.
+"""
+
+import re
+
+from sharding_tools import *
+
+BESIDE = {"optimizer", "activation", "temporary", "input", "state"}
+B, N = 7_084_800, 62_976
+U = 3 * B + N
+S = (U + 1) // 2
+
+
+class Course:
+    """Live bytes by class at every instruction of an entry point."""
+
+    def __init__(self, plan, entry="train_step"):
+        text = run("sluice-plan", "print", plan.path).stdout
+        step = text.split(f"entry {entry}")[1].split("\nentry ")[0]
+        self.phases = [match[1] for match in re.finditer(r"^ +\d+ \w+ \S+ (\w+) \S+?(?: recompute)?:", step, re.M)]
+        self.buffers = []
+        for match in re.finditer(r"^buffer \d+ \S+ device (\w+) at \d+ bytes (\d+) (persistent|(\w+) \[(\d+), (\d+)\))", text, re.M):
+            if match[3] == "persistent":
+                self.buffers.append((match[1], int(match[2]), 0, len(self.phases)))
+            elif match[4] == entry:
+                self.buffers.append((match[1], int(match[2]), int(match[5]), int(match[6])))
+
+    def at(self, instruction, classes=None):
+        return sum(size for kind, size, begin, end in self.buffers if begin <= instruction < end and
+                   (classes is None or kind in classes))
+
+    def peak(self, phases, without=()):
+        """Over the instructions of these phases, of all classes but some."""
+        kinds = {kind for kind, *_ in self.buffers} - set(without)
+        return max((self.at(i, kinds) for i, phase in enumerate(self.phases) if phase in phases), default=0)
+
+
+@test
+def shapes_of_the_rows():
+    plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
+    sizes = {unit["name"]: unit["bytes"] // 4 for unit in plan.shown["units"]}
+    expect_equal(sizes, {"root": N, **{f"layers.{i}": B for i in range(3)}}, "elements of units")
+    expect_equal(sum(unit["shard_bytes"] for unit in plan.shown["units"]), 4 * S, "bytes of a rank's shards")
+
+
+@test
+def phases_of_the_memory_transformer():
+    # Where everything stays gathered, the gradients of what is in no block, which wait for its reduction, stand beside.
+    for after, forward, backward in (("true", 3 * B + N + S, 4 * B + N + 2 * S), ("false", S + U + B, S + U + 1.5 * B + N)):
+        plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", f"sharding.reshard_after_forward={after}", "optimizer.name=adam"])
+        course = Course(plan)
+        init = Course(plan, "init")
+        for name, found, bound in (
+                ("init", init.peak({"init", "update", "forward"}, BESIDE), S + B),
+                ("forward", course.peak({"forward", "loss"}, BESIDE), forward),
+                ("backward", course.peak({"backward"}, BESIDE), backward),
+                ("update", course.peak({"update"}, BESIDE - {"optimizer"}), 4 * S),
+                ("end", plan.point("end"), 3 * S)):
+            small = 4096 if name in ("update", "end") else 0
+            expect(0 < found <= 4 * bound + small, f"reshard {after}, {name}: expected at most {4 * bound} bytes but got {found}")
+        # A unit that is gathered exists once: never more than two of them and what is in no block, if they are released.
+        gathered = max(course.at(i, {"gathered"}) for i in range(len(course.phases)))
+        expect_equal(gathered, 4 * (2 * B + N if after == "true" else U), f"reshard {after}: gathered bytes")
+        expect_equal(sum(course.at(i, {"communication"}) for i in range(len(course.phases))), 0, "staging buffers")
+        # What stands beside the bounds is small but for the optimizer's states, which are as large as they must be.
+        expect_equal(course.at(0, {"optimizer"}), 8 * S, "optimizer's states")
+        expect(course.peak({"backward"}, {"parameter", "gathered", "gradient", "gradient_shard", "optimizer"}) < 1e6, "activations")
+
+
+@test
+def released_as_soon_as_it_may_be():
+    # Before the backward, only what is in no block is whole; behind the update nothing but shards and states is held.
+    plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
+    course = Course(plan)
+    last = max(i for i, phase in enumerate(course.phases) if phase == "loss")
+    expect(course.at(last, {"gathered"}) <= 4 * (B + N), f"gathered behind the forward: expected {4 * (B + N)} but got {course.at(last, {'gathered'})}")
+    expect_equal(course.at(len(course.phases) - 1, {"gathered", "gradient"}), 0, "gathered and whole gradients at the end")
+
+
+def known(model, recipe, *options):
+    """What is measured where memory is requested is what the plan says, to the byte."""
+    plan = Plan(model, recipe)
+    log = SCRATCH / "peak.jsonl"
+    run("sluice-train", plan.path, "--data", "random:1", "--steps", 2, "--log", log, "--quiet", *options)
+    summary = json.loads(open(log).read().splitlines()[-1])["summary"]
+    expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}: measured peak")
+    expect_equal(summary["predicted_peak"]["device"], plan.arena()["bytes"] + plan.arena()["workspace"], f"{recipe}: peak of the plan")
+
+
+@test
+def peak_of_several_groups():
+    model = zoo("mlp-sequence", "count=4", "dim=64", "batch=16")
+    for after in ("true", "false"):
+        for precision in ([], ["precision.compute=bf16", "precision.reduce=f32"]):
+            known(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + precision)
+
+
+@test
+def peak_of_a_part_of_the_model():
+    model = zoo("mlp-sequence", "count=3", "dim=64", "batch=8")
+    known(model, ["mesh.shard=2"], "--entries", "train_first")
+    # Parameters that it does not touch are held as shards.
+    plan = Plan(model, ["mesh.shard=2"])
+    course = Course(plan, "train_first")
+    expect_equal(course.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.shown["units"]), "shards")
+    expect(course.peak({"forward", "backward"}, BESIDE) < Course(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
+
+
+@test
+def peak_with_recompute():
+    model = zoo("transformer", "layers=4", "vocab=512", "sequence=64", "max_sequence=64", "batch=4")
+    peaks = {}
+    for after in ("true", "false"):
+        for policy in ("none", "block"):
+            known(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"])
+            peaks[after, policy] = Plan(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}",
+                                                f"recompute.policy={policy}"]).arena()["peak_live"]
+        expect(peaks[after, "block"] < peaks[after, "none"], f"{after}: expected recompute to need less but got {peaks}")
+    # The logits, and their gradient in the same place, are there however the rest is recomputed.
+    expect(min(peaks.values()) > 4 * 4 * 64 * 512, f"expected more than the logits but got {peaks}")
+
+
+@test
+def uneven_shards_of_any_world():
+    # One square weight without a multiple of the ranks in it; the step is that of one rank.
+    model = zoo("linear-relu-linear", "in=3", "hidden=3", "out=3")
+    sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
+    for ranks in (2, 4, 5):
+        near_runs(train(Plan(model, [f"mesh.shard={ranks}"] + sgd), steps=1), train(Plan(model, [f"gradient.microbatches={ranks}"] + sgd), steps=1),
+                  1e-6, f"{ranks} ranks", weights=1e-6)
+
+
+@test
+def types_of_reductions():
+    model = zoo("mlp-sequence", "count=3", "dim=16")
+    for after in ("true", "false", "2"):
+        for compute, reduce, wire in (("bf16", "bf16", "bf16"), ("bf16", "f32", "f32"), ("f32", "bf16", "bf16")):
+            recipe = ["mesh.shard=4", f"sharding.reshard_after_forward={after}", f"precision.compute={compute}", f"precision.reduce={reduce}"]
+            plan = Plan(model, recipe)
+            expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {wire}, f"{recipe}: reductions")
+            expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {compute}, f"{recipe}: gathers")
+            near_runs(train(plan), train(Plan(model, ["mesh.shard=4"])), 3e-2, f"{recipe}")
+
+
+@test
+def whole_parameters_beside_sharded_ones():
+    model = zoo("mlp-sequence", "count=3", "dim=16")
+    recipe = ["mesh.shard=4", 'sharding.replicated=["1.*"]']
+    plan = Plan(model, recipe)
+    expect_equal({c["kind"] for c in plan.collectives() if c["unit"] == "1"}, {"all_reduce"}, "collectives of what is whole")
+    expect_equal({p["dim"] for name, p in plan.parameters().items() if name.startswith("1.")}, {-1}, "dims of what is whole")
+    near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "whole beside sharded", weights=2e-3)
+
+
+main()

@@ -1,0 +1,87 @@
+"""What no plan can do is refused, by the line of the recipe and with what would work; what has no effect is remarked on."""
+
+from sharding_tools import *
+
+FOUR = ["mesh.shard=4"]
+
+
+@test
+def residency():
+    for after in ("3", "8"):
+        refuse(tiny(), FOUR + [f"sharding.reshard_after_forward={after}"],
+               f"--set sharding.reshard_after_forward={after}: value of 'sharding.reshard_after_forward' for unit 'root', "
+               f"expected a divisor of 'mesh.shard' (1, 2, 4) but got {after}")
+    refuse(tiny(), ["mesh.shard=12", 'sharding.reshard_after_forward={root=4, "h.*"=6}'],
+           "expected a number that divides or is divided by 4 of another unit but got 6")
+    refuse(tiny(), FOUR + ["sharding.strategy=no_shard", "sharding.reshard_after_forward=2"],
+           "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"")
+    refuse(tiny(), FOUR + ["sharding.unshard_in_backward=false"], "--set sharding.unshard_in_backward=false: value of "
+           "'sharding.unshard_in_backward' for unit '", "expected true for a unit whose parameters the backward reads but got false")
+
+
+@test
+def tied_parameters_across_units():
+    refuse(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
+           "--set sharding.units=", "unit of parameter 'tok_embeddings.weight', expected one but got 'a' and 'b'")
+
+
+@test
+def units_and_globs():
+    refuse(tiny(), FOUR + ['sharding.units={a=["x"]}'], "glob of unit 'a', expected one that matches a block or parameter but got 'x'")
+    refuse(tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "expected one but got 'a' and 'b'")
+    refuse(tiny(), FOUR + ['gradient.divide={"x*"=2}'], "name in 'gradient.divide', expected one that matches a unit but got 'x*'")
+    refuse(tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "expected globs that agree but got")
+    refuse(tiny(), FOUR + ['sharding.replicated=["x*"]'], "name in 'sharding.replicated', expected one that matches a parameter but got 'x*'")
+    refuse(tiny(), FOUR + ['schedule.backward_prefetch={root=["x"]}'], "expected one of the plan's but got 'x'")
+
+
+@test
+def numbers():
+    for setting, text in (("gradient.divide=0", "'gradient.divide'"), ("gradient.divide=nan", "'gradient.divide'"),
+                          ("gradient.divide={root=0}", "'gradient.divide'"), ("gradient.microbatches=0", "'gradient.microbatches'"),
+                          ("mesh.shard=0", "'mesh.shard'"), ("gradient.clip_type=0.5", "'gradient.clip_type'"),
+                          ("gradient.clip_norm=-1", "'gradient.clip_norm'"), ("sharding.dim=-1", "'sharding.dim'"),
+                          ("schedule.forward_prefetch=-1", "'schedule.forward_prefetch'"), ("schedule.reduce_buffers=0", "'schedule.reduce_buffers'")):
+        refuse(tiny(), FOUR + [setting], f"--set {setting}: value of {text}", ", expected ", "but got ")
+
+
+@test
+def strategies():
+    for strategy in ("hybrid_shard", "hybrid_shard_grad_op"):
+        refuse(tiny(), FOUR + [f"sharding.strategy={strategy}"], f"--set sharding.strategy={strategy}: ", "mesh.replicate")
+
+
+@test
+def what_this_version_does_not_do():
+    for setting in ("sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
+                    "schedule.backward_prefetch=auto", 'memory.offload=["parameters"]', 'memory.offload=["optimizer"]',
+                    "mesh.context=2", "mesh.pipeline=2", "mesh.expert=2"):
+        key = setting.split("=")[0]
+        refuse(tiny(), FOUR + [setting], f"--set {setting}: value of '{key}' that this version does not support, expected ")
+
+
+@test
+def knobs_without_effect():
+    for settings, text in (
+            (FOUR + ["gradient.sync=every"], "'gradient.sync' has no effect with one micro-batch"),
+            (FOUR + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
+             "'sharding.reshard_after_backward' has no effect with one micro-batch"),
+            (FOUR + ["gradient.microbatches=2", "gradient.sync=reduce_scatter_only"],
+             "'gradient.sync' has no effect beyond \"every\" with one replica"),
+            (["sharding.reshard_after_forward=true"], "'sharding.reshard_after_forward' has no effect where nothing is sharded"),
+            (["sharding.reshard_before_backward=true"], "'sharding.reshard_before_backward' has no effect where nothing is sharded"),
+            (["sharding.dim=flat"], "'sharding.dim' has no effect where nothing is sharded"),
+            (['sharding.replicated=["*"]'], "'sharding.replicated' has no effect where nothing is sharded"),
+            (["mesh.shard=4", "sharding.strategy=no_shard", "schedule.forward_prefetch=2"],
+             "'schedule.forward_prefetch' has no effect where nothing is gathered"),
+            (["schedule.backward_prefetch=none"], "'schedule.backward_prefetch' has no effect where nothing is gathered"),
+            (FOUR + ["sharding.reshard_after_forward=true", "sharding.reshard_before_backward=true"],
+             "'sharding.reshard_before_backward' has no effect where everything is released behind the forward"),
+            (["gradient.clip_type=3"], "'gradient.clip_type' has no effect without 'gradient.clip_norm'"),
+            (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank")):
+        remark(tiny(), settings, f"--set {settings[-1]}: {text}")
+    made = compile_by(tiny(), FOUR)
+    expect("has no effect" not in made.stderr, f"expected no remark but got {made.stderr}")
+
+
+main()
