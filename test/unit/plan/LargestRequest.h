@@ -1,0 +1,21 @@
+//===- LargestRequest.h - the largest request of memory ---------------------------===//
+//
+// The program's operator new keeps the largest size that it was asked for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_UNIT_PLAN_LARGESTREQUEST_H
+#define SLUICE_TEST_UNIT_PLAN_LARGESTREQUEST_H
+
+#include <cstddef>
+
+namespace sluice::test {
+
+/// False under sanitizers, which have an allocator of their own.
+bool countsRequests();
+void forgetRequests();
+/// In bytes, since the last forgetRequests().
+std::size_t largestRequest();
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_UNIT_PLAN_LARGESTREQUEST_H
