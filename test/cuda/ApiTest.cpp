@@ -53,6 +53,8 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(blas::layoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   EXPECT_EQ(blas::layoutBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   EXPECT_EQ(blas::preferWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+  EXPECT_EQ(blas::preferAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+  EXPECT_EQ(blas::preferAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
   EXPECT_EQ(static_cast<int>(blas::epilogueDefault), CUBLASLT_EPILOGUE_DEFAULT);
   EXPECT_EQ(static_cast<int>(blas::epilogueBias), CUBLASLT_EPILOGUE_BIAS);
   EXPECT_EQ(sizeof(blas::Algorithm), sizeof(cublasLtMatmulAlgo_t));

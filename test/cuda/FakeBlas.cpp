@@ -114,6 +114,8 @@ void fillFakeBlas(cuda::Blas &b) {
   b.preferenceCreate = [](blas::Preference *preference) -> Code { return *preference = new FakePreference, 0; };
   b.preferenceDestroy = [](blas::Preference preference) -> Code { return delete static_cast<FakePreference *>(preference), 0; };
   b.preferenceSet = [](blas::Preference preference, int attribute, const void *value, std::size_t bytes) -> Code {
+    if (attribute >= blas::preferAlignmentA && attribute <= blas::preferAlignmentD && bytes == 4)
+      return 0;
     if (attribute != blas::preferWorkspace || bytes != 8)
       return 7;
     return std::memcpy(&static_cast<FakePreference *>(preference)->workspace, value, 8), 0;

@@ -1,8 +1,46 @@
 //===- HostKernels.cpp - device kernels compiled for the host ------------------------------===//
+#include "runtime/collective/cuda/Reduce.h"
+#include "runtime/kernel/cuda/device/Attention.h"
+#include "runtime/kernel/cuda/device/Indexed.h"
+#include "runtime/kernel/cuda/device/Numbered.h"
+#include "runtime/kernel/cuda/device/Optimizer.h"
+#include "runtime/kernel/cuda/device/Pointwise.h"
+#include "runtime/kernel/cuda/device/Product.h"
+#include "runtime/kernel/cuda/device/Reduce.h"
+#include "runtime/kernel/cuda/device/Rows.h"
 #include "test/cuda/Emulator.h"
 
 namespace sluice::test {
+namespace {
 
-const HostKernel *findHostKernel(const std::string &name) { return nullptr; }
+using namespace cuda;
+
+#define SLUICE_BARRIERS(symbol, function, Args) bool symbol##Barriers = false;
+#define SLUICE_HOST(symbol, function, Args)                                                                            \
+  {#symbol, [](const void *args, Lane lane) { function(*static_cast<const Args *>(args), lane); }, sizeof(Args),     \
+   &symbol##Barriers},
+
+#define SLUICE_ALL(X)                                                                                                  \
+  SLUICE_POINTWISE_KERNELS(X)                                                                                          \
+  SLUICE_ROWS_KERNELS(X)                                                                                               \
+  SLUICE_ATTENTION_KERNELS(X)                                                                                          \
+  SLUICE_REDUCE_KERNELS(X)                                                                                             \
+  SLUICE_INDEXED_KERNELS(X)                                                                                            \
+  SLUICE_NUMBERED_KERNELS(X)                                                                                           \
+  SLUICE_OPTIMIZER_KERNELS(X)                                                                                          \
+  SLUICE_PRODUCT_KERNELS(X)                                                                                            \
+  SLUICE_COLLECTIVE_KERNELS(X)
+
+SLUICE_ALL(SLUICE_BARRIERS)
+const HostKernel kernels[] = {SLUICE_ALL(SLUICE_HOST)};
+
+} // namespace
+
+const HostKernel *findHostKernel(const std::string &name) {
+  for (const HostKernel &kernel : kernels)
+    if (name == kernel.name)
+      return &kernel;
+  return nullptr;
+}
 
 } // namespace sluice::test

@@ -56,7 +56,8 @@ inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
 inline constexpr std::int32_t operationN = 0, operationT = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
-inline constexpr int preferWorkspace = 1;
+inline constexpr int preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentB = 6, preferAlignmentC = 7,
+                     preferAlignmentD = 8;
 inline constexpr std::uint32_t epilogueDefault = 1, epilogueBias = 4;
 
 struct Algorithm {

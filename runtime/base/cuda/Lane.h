@@ -46,6 +46,7 @@ struct Lane {
   SLUICE_DEVICE int thread() const { return threadIdx.x; }
   SLUICE_DEVICE int threads() const { return blockDim.x; }
   SLUICE_DEVICE void sync() const { __syncthreads(); }
+  SLUICE_DEVICE void syncWarp() const { __syncwarp(); }
   template <typename T> SLUICE_DEVICE T *shared() const { return reinterpret_cast<T *>(sluiceShared); }
   /// A butterfly: v[i] = op(v[i], v[i ^ 16]), then 8, 4, 2, 1. All lanes get the same for a commutative op.
   template <typename T, typename Op> SLUICE_DEVICE T warpReduce(T value, Op op) const {
@@ -82,6 +83,7 @@ public:
   int thread() const { return threadIndex; }
   int threads() const { return threadCount; }
   void sync() const { owner->syncBlock(threadIndex); }
+  void syncWarp() const { owner->syncWarp(threadIndex); }
   template <typename T> T *shared() const { return static_cast<T *>(owner->shared()); }
   template <typename T, typename Op> T warpReduce(T value, Op op) const {
     T values[warpSize], next[warpSize];

@@ -1,0 +1,114 @@
+//===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
+#include "runtime/kernel/cuda/device/Attention.h"
+#include "runtime/kernel/cpu/AttentionShape.h"
+#include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/Workspace.h"
+
+namespace sluice::cuda {
+namespace {
+
+/// Shared memory that a block may have on every architecture from sm_80 on.
+constexpr int sharedMemory = 163 << 10;
+
+AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &q, const Operand &k, const Operand &v,
+                     const Operand &out, const Operand &lse) {
+  AttentionArgs args;
+  args.q = viewOf(q);
+  args.k = viewOf(k);
+  args.v = viewOf(v);
+  args.out = viewOf(out);
+  args.lse = viewOf(lse);
+  args.batch = shape.batch;
+  args.queries = shape.queries;
+  args.keys = shape.keys;
+  args.heads = shape.heads;
+  args.keyHeads = shape.keyHeads;
+  args.size = static_cast<int>(shape.size);
+  args.scale = shape.scale;
+  args.causal = shape.causal;
+  args.window = shape.window;
+  return args;
+}
+
+/// "attention128" or "attention512", and a block's memory.
+Status chooseForm(const cpu::Check &check, const AttentionArgs &args, const std::string &policy, std::string &form, LaunchShape &shape) {
+  form = args.size <= 128 ? "128_" : "512_";
+  form += policy;
+  shape.threads = attentionWarps * warpSize;
+  shape.shared = attentionShared(args.size, policy == "wide" ? 8 : 4);
+  if (shape.shared > sharedMemory)
+    return check.refuse("head size, expected at most " + std::to_string(policy == "wide" ? 256 : 512) + " on cuda but got " +
+                        std::to_string(args.size));
+  return {};
+}
+
+std::uint64_t blocksOf(Index rows, Index heads) { return static_cast<std::uint64_t>((rows + attentionWarps - 1) / attentionWarps * heads); }
+
+Bound attention(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("attention", request));
+  const auto &in = request.inputs;
+  const auto &out = request.outputs;
+  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
+                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out[0]}, out[1]));
+  const AttentionArgs args = argsOf(resolved, in[0], in[1], in[2], out[0], out[1]);
+  std::string form;
+  LaunchShape shape;
+  SLUICE_RETURN_IF_ERROR(
+      chooseForm(cpu::Check("attention", request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
+  shape.blocks = blocksOf(args.queries, args.batch * args.heads);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attention" + form, shape, args,
+                                                  [](AttentionArgs &args, const RunAddresses &run) {
+                                                    args.q.data = run.inputs[0];
+                                                    args.k.data = run.inputs[1];
+                                                    args.v.data = run.inputs[2];
+                                                    args.out.data = run.outputs[0];
+                                                    args.lse.data = run.outputs[1];
+                                                  }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+void bindGrad(AttentionArgs &args, const RunAddresses &run) {
+  View *const views[] = {&args.dout, &args.q, &args.k, &args.v, &args.out, &args.lse};
+  for (int i = 0; i < 6; ++i)
+    views[i]->data = run.inputs[i];
+  args.dq.data = run.outputs[0];
+  args.dk.data = run.outputs[1];
+  args.dv.data = run.outputs[2];
+  args.delta = run.workspace;
+}
+
+/// Queries first: they leave dout.out for the keys.
+Bound attentionGrad(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("attention_grad", request));
+  const auto &in = request.inputs;
+  const auto &out = request.outputs;
+  SLUICE_ASSIGN_OR_RETURN(
+      cpu::AttentionShape resolved,
+      cpu::AttentionShape::of("attention_grad", request, in[1], in[2], in[3], {&in[0], &in[4], &out[0]}, in[5]));
+  AttentionArgs args = argsOf(resolved, in[1], in[2], in[3], in[4], in[5]);
+  args.dout = viewOf(in[0]);
+  args.dq = viewOf(out[0]);
+  args.dk = viewOf(out[1]);
+  args.dv = viewOf(out[2]);
+  const cpu::Check check("attention_grad", request);
+  SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
+  std::string form;
+  LaunchShape shape;
+  SLUICE_RETURN_IF_ERROR(chooseForm(check, args,
+                                    policyOf({&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]}), form, shape));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  shape.blocks = blocksOf(args.queries, args.batch * args.heads);
+  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionQueries" + form, shape, args, bindGrad));
+  shape.blocks = blocksOf(args.keys, args.batch * args.keyHeads);
+  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionKeys" + form, shape, args, bindGrad));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {{"attention", attention}, {"attention_grad", attentionGrad}};
+
+} // namespace
+
+CudaKernels attentionKernels() { return kernels; }
+
+} // namespace sluice::cuda

@@ -1,0 +1,8 @@
+//===- Attention.cu - device/Attention.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Attention.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_ATTENTION_KERNELS(SLUICE_GLOBAL)

@@ -1,0 +1,121 @@
+//===- Creation.cpp - random numbers, dropout, rope and counters on a GPU ---------------------------------===//
+#include "runtime/kernel/cuda/device/Numbered.h"
+#include "runtime/kernel/cpu/DropoutMask.h"
+#include "runtime/kernel/cpu/RopeShape.h"
+#include "runtime/kernel/cuda/Prepare.h"
+
+namespace sluice::cuda {
+namespace {
+
+using cpu::integerAttribute;
+using cpu::numberAttribute;
+
+std::int64_t globalExtent(const Operand &operand, int d) {
+  // A dim whose global extent is not told is whole.
+  return operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
+}
+
+Bound randomOf(std::string_view name, const KernelRequest &request, bool normal, double offset, double spread) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  const Operand &y = request.outputs[0];
+  NumberedArgs args;
+  args.y = viewOf(y);
+  std::int64_t stride = 1;
+  for (int d = y.rank - 1; d >= 0; --d) {
+    args.global[d] = stride;
+    args.first += static_cast<Key>(y.origin[d] * stride);
+    stride *= globalExtent(y, d);
+  }
+  args.key = static_cast<Key>(integerAttribute(request, "key", 0));
+  args.normal = normal;
+  args.offset = offset;
+  args.spread = spread;
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<NumberedArgs>("sluice_random", gridFor(*request.cuda, y.elements()), args,
+                                                 [](NumberedArgs &args, const RunAddresses &run) {
+                                                   args.seed = static_cast<const Index *>(run.inputs[0]);
+                                                   args.y.data = run.outputs[0];
+                                                 }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound randomNormal(const KernelRequest &request) {
+  return randomOf("random_normal", request, true, numberAttribute(request, "mean", 0), numberAttribute(request, "stddev", 1));
+}
+Bound randomUniform(const KernelRequest &request) {
+  const double low = numberAttribute(request, "low", 0);
+  return randomOf("random_uniform", request, false, low, numberAttribute(request, "high", 1) - low);
+}
+
+Bound iotaOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("iota", request));
+  NumberedArgs args;
+  args.y = viewOf(request.outputs[0]);
+  args.global[integerAttribute(request, "dim", 0)] = 1;
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(
+      list->add<NumberedArgs>("sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
+                              [](NumberedArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound dropoutOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("dropout", request));
+  SLUICE_ASSIGN_OR_RETURN(cpu::DropoutMask mask, cpu::DropoutMask::of(request));
+  const Operand &y = request.outputs[0];
+  NumberedArgs args;
+  args.x = viewOf(request.inputs[0]);
+  args.y = viewOf(y);
+  const cpu::StepIndex index(y, 0);
+  for (int d = 0; d < y.rank; ++d)
+    args.global[d] = index.strides[d];
+  args.first = index.first;
+  args.rowElements = y.rank ? static_cast<Key>(index.strides[0]) : 0;
+  args.key = mask.key;
+  args.threshold = mask.threshold;
+  args.spread = mask.factor;
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<NumberedArgs>("sluice_dropout", gridFor(*request.cuda, y.elements()), args,
+                                                 [](NumberedArgs &args, const RunAddresses &run) {
+                                                   args.x.data = run.inputs[0];
+                                                   args.seed = static_cast<const Index *>(run.inputs[1]);
+                                                   args.step = static_cast<const Index *>(run.inputs[2]);
+                                                   args.row = static_cast<const Index *>(run.inputs[3]);
+                                                   args.y.data = run.outputs[0];
+                                                 }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound ropeOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("rope", request));
+  SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
+  if (shape.size / 2 > ropeFrequencies)
+    return cpu::Check("rope", request)
+        .refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) + " on cuda but got " +
+                std::to_string(shape.size));
+  RopeArgs args;
+  args.x = viewOf(request.inputs[0]);
+  args.y = viewOf(request.outputs[0]);
+  args.position = shape.position;
+  args.inverse = shape.inverse;
+  std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<RopeArgs>("sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
+                                             [](RopeArgs &args, const RunAddresses &run) {
+                                               args.x.data = run.inputs[0];
+                                               args.y.data = run.outputs[0];
+                                             }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {{"random_normal", randomNormal},
+                                  {"random_uniform", randomUniform},
+                                  {"iota", iotaOf},
+                                  {"dropout", dropoutOf},
+                                  {"rope", ropeOf}};
+
+} // namespace
+
+CudaKernels creationKernels() { return kernels; }
+
+} // namespace sluice::cuda

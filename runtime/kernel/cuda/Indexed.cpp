@@ -1,0 +1,134 @@
+//===- Indexed.cpp - embedding, gather and their derivatives on a GPU -------------------------------------===//
+#include "runtime/kernel/cuda/device/Indexed.h"
+#include "runtime/kernel/cuda/Prepare.h"
+
+namespace sluice::cuda {
+namespace {
+
+/// Dims of `view` from `first` on.
+View tailOf(const View &view, int first) {
+  View tail;
+  tail.type = view.type;
+  tail.rank = view.rank - first;
+  for (int d = 0; d < tail.rank; ++d) {
+    tail.extent[d] = view.extent[first + d];
+    tail.strides[d] = view.strides[first + d];
+  }
+  return tail;
+}
+
+IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &values) {
+  IndexedArgs args;
+  args.table = viewOf(table);
+  args.indices = viewOf(indices);
+  args.values = viewOf(values);
+  args.row = tailOf(args.table, 1);
+  args.valueRow = tailOf(args.values, indices.rank);
+  args.count = indices.elements();
+  args.rowElements = countOf(args.row);
+  return args;
+}
+
+Bound take(std::string_view name, const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  const IndexedArgs args = rowsOf(request.inputs[0], request.inputs[1], request.outputs[0]);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
+                                                [](IndexedArgs &args, const RunAddresses &run) {
+                                                  args.table.data = run.inputs[0];
+                                                  args.indices.data = run.inputs[1];
+                                                  args.values.data = run.outputs[0];
+                                                }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+void bindAdd(IndexedArgs &args, const RunAddresses &run) {
+  args.values.data = run.inputs[0];
+  args.indices.data = run.inputs[1];
+  args.table.data = run.outputs[0];
+}
+
+Status addClear(LaunchList &list, const IndexedArgs &args) {
+  return list.add<IndexedArgs>("sluice_clearRows", gridFor(list.owner(), countOf(args.table)), args, bindAdd);
+}
+
+Bound add(std::string_view name, const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  const IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(addClear(*list, args));
+  constexpr int threads = 256;
+  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>(
+      "sluice_addRows", {static_cast<std::uint64_t>(args.count), threads, reduceBytes + threads / warpSize * 4}, args, bindAdd));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound takeAlongOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("take_along", request));
+  IndexedArgs args;
+  args.table = viewOf(request.inputs[0]);
+  args.indices = viewOf(request.inputs[1]);
+  args.values = viewOf(request.outputs[0]);
+  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
+                                                [](IndexedArgs &args, const RunAddresses &run) {
+                                                  args.table.data = run.inputs[0];
+                                                  args.indices.data = run.inputs[1];
+                                                  args.values.data = run.outputs[0];
+                                                }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound addAlongOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("add_along", request));
+  IndexedArgs args;
+  args.values = viewOf(request.inputs[0]);
+  args.indices = viewOf(request.inputs[1]);
+  args.table = viewOf(request.outputs[0]);
+  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  args.row = args.indices;
+  args.row.extent[args.dim] = 1;
+  args.count = request.inputs[1].elements() == 0 ? 0 : countOf(args.row);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(addClear(*list, args));
+  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_addAlong", exactGrid(args.count, 128), args, bindAdd));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound argmaxOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("argmax", request));
+  IndexedArgs args;
+  args.table = viewOf(request.inputs[0]);
+  args.values = viewOf(request.outputs[0]);
+  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  for (int d = 0; d < args.table.rank; ++d)
+    if (d != args.dim) {
+      args.row.extent[args.row.rank] = args.table.extent[d];
+      args.row.strides[args.row.rank++] = args.table.strides[d];
+    }
+  args.count = countOf(args.row);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_argmax", exactGrid(args.count, 128), args,
+                                                [](IndexedArgs &args, const RunAddresses &run) {
+                                                  args.table.data = run.inputs[0];
+                                                  args.values.data = run.outputs[0];
+                                                }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {
+    {"gather", [](const KernelRequest &request) { return take("gather", request); }},
+    {"embedding", [](const KernelRequest &request) { return take("embedding", request); }},
+    {"scatter_add", [](const KernelRequest &request) { return add("scatter_add", request); }},
+    {"embedding_grad", [](const KernelRequest &request) { return add("embedding_grad", request); }},
+    {"take_along", takeAlongOf},
+    {"add_along", addAlongOf},
+    {"argmax", argmaxOf},
+};
+
+} // namespace
+
+CudaKernels indexedKernels() { return kernels; }
+
+} // namespace sluice::cuda

@@ -1,0 +1,8 @@
+//===- Optimizer.cu - device/Optimizer.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Optimizer.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_OPTIMIZER_KERNELS(SLUICE_GLOBAL)

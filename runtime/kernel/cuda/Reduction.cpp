@@ -1,0 +1,140 @@
+//===- Reduction.cpp - sums and maxima on a GPU ----------------------------------------------------------===//
+#include "runtime/kernel/cuda/device/Reduce.h"
+#include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/Workspace.h"
+
+#include <cmath>
+
+namespace sluice::cuda {
+namespace {
+
+static_assert(powerSumWorkspace(1) == powerBlocks * 8);
+
+/// Results from which on a thread each fills the device.
+constexpr std::int64_t manyResults = 4096;
+
+Bound reduce(std::string_view name, const KernelRequest &request, bool largest) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  std::array<bool, maxRank> reduced{};
+  for (const std::int64_t dim : cpu::listAttribute(request, "dims"))
+    reduced[static_cast<std::size_t>(dim)] = true;
+  ReduceArgs args;
+  args.largest = largest;
+  args.outer.type = args.inner.type = static_cast<int>(x.dtype);
+  args.y = viewOf(y);
+  // The output's dims of extent 1 in the reduced dims' place do not count.
+  int kept = 0;
+  View out = args.y;
+  for (int d = 0; d < x.rank; ++d) {
+    View &part = reduced[d] ? args.inner : args.outer;
+    part.extent[part.rank] = x.extent[d];
+    part.strides[part.rank++] = x.strides[d];
+    if (!reduced[d]) {
+      out.extent[kept] = x.extent[d];
+      out.strides[kept] = y.strides[y.rank == x.rank ? d : kept];
+      ++kept;
+    }
+  }
+  out.rank = kept;
+  args.y = out;
+  args.outputs = countOf(args.outer);
+  args.terms = countOf(args.inner);
+  if (cpu::integerAttribute(request, "mean", 0) != 0)
+    args.divisor = static_cast<double>(args.terms);
+  const bool byThread = args.outputs >= manyResults || args.terms <= 32;
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>(
+      symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
+      byThread ? exactGrid(args.outputs, 128)
+               : LaunchShape{static_cast<std::uint64_t>(args.outputs), args.terms <= 512 ? 128 : 256, reduceBytes},
+      args, [](ReduceArgs &args, const RunAddresses &run) {
+        args.outer.data = run.inputs[0];
+        args.y.data = run.outputs[0];
+      }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound powerSumOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
+  SLUICE_RETURN_IF_ERROR(cpu::Check("power_sum", request).workspace(powerSumWorkspace(request.inputs.size())));
+  const double p = cpu::numberAttribute(request, "p", 2);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  std::int64_t partials = 0;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const Operand &x = request.inputs[i];
+    ReduceArgs args;
+    args.inner = viewOf(x);
+    args.terms = x.elements();
+    args.largest = std::isinf(p);
+    args.p = p;
+    LaunchShape shape = exactGrid(args.terms);
+    shape.blocks = std::min<std::uint64_t>(shape.blocks, powerBlocks);
+    const std::int64_t first = partials;
+    SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>(symbol("powerSum", {&x}), shape, args,
+                                                 [i, first](ReduceArgs &args, const RunAddresses &run) {
+                                                   args.inner.data = run.inputs[i];
+                                                   args.partial = static_cast<double *>(run.workspace) + first;
+                                                 }));
+    partials += static_cast<std::int64_t>(shape.blocks);
+  }
+  ReduceArgs args;
+  args.y = viewOf(request.outputs[0]);
+  args.terms = partials;
+  args.largest = std::isinf(p);
+  SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>("sluice_powerSumEnd", {1, 256, reduceBytes}, args,
+                                               [](ReduceArgs &args, const RunAddresses &run) {
+                                                 args.y.data = run.outputs[0];
+                                                 args.partial = static_cast<double *>(run.workspace);
+                                               }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+void bindScalar(ScalarArgs &args, const RunAddresses &run) {
+  args.x.data = run.inputs[0];
+  args.y.data = run.outputs[0];
+}
+
+Bound scalarOf(std::string_view name, const KernelRequest &request, Scalar operation, double p) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  ScalarArgs args{viewOf(request.inputs[0]), viewOf(request.outputs[0]), static_cast<int>(operation), p};
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<ScalarArgs>("sluice_scalar", {1, 32, reduceBytes}, args, bindScalar));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound allFiniteOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("all_finite", request));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    ScalarArgs args{viewOf(request.inputs[i]), viewOf(request.outputs[0])};
+    args.goesOn = i > 0;
+    SLUICE_RETURN_IF_ERROR(list->add<ScalarArgs>("sluice_allFinite", {1, 256, reduceBytes}, args,
+                                                 [i](ScalarArgs &args, const RunAddresses &run) {
+                                                   args.x.data = run.inputs[i];
+                                                   args.y.data = run.outputs[0];
+                                                 }));
+  }
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {
+    {"reduce_sum", [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
+    {"reduce_max", [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
+    {"power_sum", powerSumOf},
+    {"norm_root",
+     [](const KernelRequest &request) {
+       return scalarOf("norm_root", request, Scalar::normRoot, cpu::numberAttribute(request, "p", 2));
+     }},
+    {"clip_coefficient",
+     [](const KernelRequest &request) {
+       return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, cpu::numberAttribute(request, "max_norm", 1));
+     }},
+    {"all_finite", allFiniteOf},
+};
+
+} // namespace
+
+CudaKernels reductionKernels() { return kernels; }
+
+} // namespace sluice::cuda

@@ -1,0 +1,144 @@
+//===- Rows.cpp - softmax, norms and cross entropy on a GPU ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Rows.h"
+#include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/Workspace.h"
+
+namespace sluice::cuda {
+namespace {
+
+static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
+
+using cpu::integerAttribute;
+using cpu::numberAttribute;
+
+/// The arguments of a kernel over the rows of `frame`.
+RowArgs rowArgs(const KernelRequest &request, const Operand &frame) {
+  RowArgs args;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    args.in[i] = viewOf(request.inputs[i]);
+  for (std::size_t i = 0; i < request.outputs.size(); ++i)
+    args.out[i] = viewOf(request.outputs[i]);
+  args.columns = frame.rank ? frame.extent[frame.rank - 1] : 1;
+  args.rows = frame.rank ? cpu::extentOf(frame, 0, frame.rank - 1) : 1;
+  return args;
+}
+
+void bindRow(RowArgs &args, const RunAddresses &run) {
+  for (std::size_t i = 0; i < run.inputs.size(); ++i)
+    args.in[i].data = run.inputs[i];
+  for (std::size_t i = 0; i < run.outputs.size(); ++i)
+    args.out[i].data = run.outputs[i];
+  args.scratch = run.workspace;
+}
+
+Status addRows(LaunchList &list, const std::string &function, const LaunchShape &shape, const RowArgs &args) {
+  return list.add<RowArgs>(function, shape, args, bindRow);
+}
+
+/// One launch, a block a row.
+Bound perRow(std::string_view name, std::string_view function, const KernelRequest &request,
+             std::initializer_list<const Operand *> operands, const Operand &frame, double epsilon = 0) {
+  RowArgs args = rowArgs(request, frame);
+  args.epsilon = epsilon;
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol(function, operands), rowGrid(args.rows, args.columns), args));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound softmaxOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("softmax", request));
+  return perRow("softmax", "softmax", request, {&request.inputs[0], &request.outputs[0]}, request.inputs[0]);
+}
+Bound softmaxGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("softmax_grad", request));
+  return perRow("softmax_grad", "softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]},
+                request.inputs[0]);
+}
+Bound logSumExpOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("logsumexp", request));
+  RowArgs args = rowArgs(request, request.inputs[0]);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  // A row of nothing still has a result.
+  LaunchShape shape = rowGrid(args.rows, args.columns);
+  shape.blocks = static_cast<std::uint64_t>(args.rows);
+  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("logSumExp", {&request.inputs[0]}), shape, args));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+Bound layerNormOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("layer_norm", request));
+  const auto &in = request.inputs;
+  return perRow("layer_norm", "layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]}, in[0],
+                numberAttribute(request, "epsilon", 1e-5));
+}
+Bound rmsNormOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("rms_norm", request));
+  const auto &in = request.inputs;
+  return perRow("rms_norm", "rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, in[0],
+                numberAttribute(request, "epsilon", 1e-6));
+}
+
+/// The vectors first: dx may stand in dy's place.
+Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  const auto &in = request.inputs;
+  RowArgs args = rowArgs(request, in[1]);
+  args.mean = mean;
+  SLUICE_RETURN_IF_ERROR(cpu::Check(name, request).workspace(normGradWorkspace(args.columns)));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  constexpr int threads = 128;
+  const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
+  SLUICE_RETURN_IF_ERROR(
+      addRows(*list, symbol("normVectors", {&in[0], &in[1]}), {tiles * normRuns, threads, reduceBytes}, args));
+  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_normVectorsEnd", {tiles, threads, reduceBytes}, args));
+  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0]}),
+                                 rowGrid(args.rows, args.columns), args));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+void setLoss(const KernelRequest &request, RowArgs &args) {
+  args.ignore = integerAttribute(request, "ignore_index", -100);
+  args.mean = integerAttribute(request, "reduction", 0) == 0;
+  args.smoothing = numberAttribute(request, "label_smoothing", 0);
+}
+
+Bound crossEntropyOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy", request));
+  RowArgs args = rowArgs(request, request.inputs[0]);
+  setLoss(request, args);
+  SLUICE_RETURN_IF_ERROR(cpu::Check("cross_entropy", request).workspace(crossEntropyWorkspace(args.rows)));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(
+      addRows(*list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args));
+  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound crossEntropyGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy_grad", request));
+  RowArgs args = rowArgs(request, request.inputs[1]);
+  setLoss(request, args);
+  SLUICE_RETURN_IF_ERROR(cpu::Check("cross_entropy_grad", request).workspace(crossEntropyGradWorkspace));
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args));
+  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),
+                                 rowGrid(args.rows, args.columns), args));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {
+    {"softmax", softmaxOf},
+    {"softmax_grad", softmaxGradOf},
+    {"logsumexp", logSumExpOf},
+    {"layer_norm", layerNormOf},
+    {"layer_norm_grad", [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
+    {"rms_norm", rmsNormOf},
+    {"rms_norm_grad", [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
+    {"cross_entropy", crossEntropyOf},
+    {"cross_entropy_grad", crossEntropyGradOf},
+};
+
+} // namespace
+
+CudaKernels rowKernels() { return kernels; }
+
+} // namespace sluice::cuda

@@ -1,0 +1,8 @@
+//===- Rows.cu - device/Rows.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Rows.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_ROWS_KERNELS(SLUICE_GLOBAL)

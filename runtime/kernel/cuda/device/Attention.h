@@ -1,0 +1,269 @@
+//===- Attention.h - attention without a T x T buffer -----------------------------------------===//
+//
+// A block serves eight rows of one head, a warp each. Keys and values (backward for them: queries and output gradients)
+// come in tiles of 32 through shared memory; lane j has the score of row j of the tile, and lane d the elements d, d + 32,
+// ... of the result. Sums run over tiles upwards, within a tile in order: nothing is added by atomics.
+//
+//   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
+//   ds[t, s] = scale p[t, s] (dout[t].v[s] - dout[t].out[t]),   dq[t] = sum_s ds k[s],   dk[s] = sum_t ds q[t]
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H
+
+#include "runtime/base/cuda/Element.h"
+
+namespace sluice::cuda {
+
+/// Rows of a block.
+inline constexpr int attentionWarps = 8;
+
+struct AttentionArgs {
+  /// [B, T, H, D], [B, S, G, D], [B, S, G, D], [B, T, H, D], [B, H, T].
+  View q, k, v, out, lse;
+  View dout, dq, dk, dv;
+  Index batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0;
+  int size = 0;
+  double scale = 1;
+  int causal = 0;
+  Index window = 0;
+  /// dout.out of each query, [B, H, T].
+  void *delta = nullptr;
+
+  /// Keys that query t reads: [firstKey(t), endKey(t)).
+  SLUICE_DEVICE Index endKey(Index t) const { return causal ? t + 1 + keys - queries : keys; }
+  SLUICE_DEVICE Index firstKey(Index t) const {
+    const Index first = endKey(t) - window;
+    return first > 0 ? first : 0;
+  }
+};
+
+/// Bytes of shared memory: two tiles, two rows a warp, a tile's weights twice and row numbers twice.
+constexpr int attentionShared(int size, int bytes) {
+  return (2 * 32 * (size + 1) + 2 * attentionWarps * size + 2 * 32 * attentionWarps + 64) * bytes;
+}
+
+SLUICE_DEVICE Index rowAt(const View &view, Index b, Index t, Index h) {
+  return b * view.strides[0] + t * view.strides[1] + h * view.strides[2];
+}
+SLUICE_DEVICE Index statisticAt(const View &view, Index b, Index h, Index t) {
+  return b * view.strides[0] + h * view.strides[1] + t * view.strides[2];
+}
+
+/// Rows [begin, begin + 32) of a head, as many as there are before `end`, to shared memory with one element of slack a row.
+template <typename E, typename T>
+SLUICE_DEVICE void loadTile(const View &view, Index b, Index h, Index begin, Index end, int size, T *tile, Lane lane) {
+  for (int i = lane.thread(); i < 32 * size; i += lane.threads()) {
+    const int row = i / size, d = i % size;
+    tile[row * (size + 1) + d] = begin + row < end ? E::read(view, rowAt(view, b, begin + row, h) + d * view.strides[3]) : T(0);
+  }
+}
+/// One row by its warp.
+template <typename E, typename T>
+SLUICE_DEVICE void loadRow(const View &view, Index at, int size, T *row, Lane lane) {
+  for (int d = lane.thread() % warpSize; d < size; d += warpSize)
+    row[d] = E::read(view, at + d * view.strides[3]);
+}
+template <typename T> SLUICE_DEVICE T dot(const T *a, const T *b, int size) {
+  T sum = 0;
+  for (int d = 0; d < size; ++d)
+    sum += a[d] * b[d];
+  return sum;
+}
+
+template <typename E, int N> SLUICE_DEVICE void attentionForward(const AttentionArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
+  T *keyTile = lane.shared<T>(), *valueTile = keyTile + 32 * (size + 1), *rows = valueTile + 32 * (size + 1);
+  T *query = rows + warp * size, *weights = rows + 2 * attentionWarps * size + warp * 32;
+  const Index blocksOfHead = (args.queries + attentionWarps - 1) / attentionWarps;
+  const Index head = lane.block() / blocksOfHead, b = head / args.heads, h = head % args.heads;
+  const Index g = h / (args.heads / args.keyHeads), firstQuery = lane.block() % blocksOfHead * attentionWarps;
+  const Index t = firstQuery + warp;
+  const bool real = t < args.queries;
+  const Index lastQuery = firstQuery + attentionWarps - 1 < args.queries ? firstQuery + attentionWarps - 1 : args.queries - 1;
+  const Index begin = real ? args.firstKey(t) : 0, end = real ? args.endKey(t) : 0;
+  if (real)
+    loadRow<E>(args.q, rowAt(args.q, b, t, h), size, query, lane);
+  T largest = -infinityOf(T()), sum = 0, result[N];
+  for (int n = 0; n < N; ++n)
+    result[n] = 0;
+  for (Index tile = args.firstKey(firstQuery) / 32 * 32; tile < args.endKey(lastQuery); tile += 32) {
+    lane.sync();
+    loadTile<E>(args.k, b, g, tile, args.keys, size, keyTile, lane);
+    loadTile<E>(args.v, b, g, tile, args.keys, size, valueTile, lane);
+    lane.sync();
+    if (tile >= end || tile + 32 <= begin)
+      continue;
+    const bool seen = tile + at >= begin && tile + at < end;
+    const T score = seen ? dot(query, keyTile + at * (size + 1), size) * static_cast<T>(args.scale) : -infinityOf(T());
+    const T tileLargest = lane.warpReduce(score, MaxOf());
+    const T next = maxOf(largest, tileLargest);
+    const T weight = seen ? expOf(score - next) : T(0);
+    const T keep = largest == next ? T(1) : expOf(largest - next);
+    sum = sum * keep + lane.warpReduce(weight, Add());
+    largest = next;
+    weights[at] = weight;
+    lane.syncWarp();
+    for (int n = 0; n < N; ++n) {
+      const int d = n * warpSize + at;
+      if (d >= size)
+        break;
+      T more = 0;
+      for (int j = 0; j < 32; ++j)
+        more += weights[j] * valueTile[j * (size + 1) + d];
+      result[n] = result[n] * keep + more;
+    }
+    lane.syncWarp();
+  }
+  if (!real)
+    return;
+  const Index to = rowAt(args.out, b, t, h);
+  for (int n = 0; n < N; ++n)
+    if (const int d = n * warpSize + at; d < size)
+      E::write(args.out, to + d * args.out.strides[3], sum == 0 ? T(0) : result[n] / sum);
+  if (at == 0)
+    writeAny(args.lse, statisticAt(args.lse, b, h, t), largest + logOf(sum));
+}
+
+/// dq, and dout.out for the other kernel.
+template <typename E, int N> SLUICE_DEVICE void attentionQueries(const AttentionArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
+  T *keyTile = lane.shared<T>(), *valueTile = keyTile + 32 * (size + 1), *rows = valueTile + 32 * (size + 1);
+  T *query = rows + warp * size, *gradient = rows + (attentionWarps + warp) * size;
+  T *weights = rows + 2 * attentionWarps * size + warp * 32;
+  const Index blocksOfHead = (args.queries + attentionWarps - 1) / attentionWarps;
+  const Index head = lane.block() / blocksOfHead, b = head / args.heads, h = head % args.heads;
+  const Index g = h / (args.heads / args.keyHeads), firstQuery = lane.block() % blocksOfHead * attentionWarps;
+  const Index t = firstQuery + warp;
+  const bool real = t < args.queries;
+  const Index lastQuery = firstQuery + attentionWarps - 1 < args.queries ? firstQuery + attentionWarps - 1 : args.queries - 1;
+  const Index begin = real ? args.firstKey(t) : 0, end = real ? args.endKey(t) : 0;
+  T delta = 0, lse = 0;
+  if (real) {
+    loadRow<E>(args.q, rowAt(args.q, b, t, h), size, query, lane);
+    loadRow<E>(args.dout, rowAt(args.dout, b, t, h), size, gradient, lane);
+    const Index out = rowAt(args.out, b, t, h);
+    lane.syncWarp();
+    for (int d = at; d < size; d += warpSize)
+      delta += gradient[d] * E::read(args.out, out + d * args.out.strides[3]);
+    delta = lane.warpReduce(delta, Add());
+    lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
+    if (at == 0)
+      static_cast<T *>(args.delta)[(b * args.heads + h) * args.queries + t] = delta;
+  }
+  T result[N];
+  for (int n = 0; n < N; ++n)
+    result[n] = 0;
+  for (Index tile = args.firstKey(firstQuery) / 32 * 32; tile < args.endKey(lastQuery); tile += 32) {
+    lane.sync();
+    loadTile<E>(args.k, b, g, tile, args.keys, size, keyTile, lane);
+    loadTile<E>(args.v, b, g, tile, args.keys, size, valueTile, lane);
+    lane.sync();
+    if (tile >= end || tile + 32 <= begin)
+      continue;
+    T weight = 0;
+    if (tile + at >= begin && tile + at < end) {
+      const T p = expOf(dot(query, keyTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+      weight = static_cast<T>(args.scale) * p * (dot(gradient, valueTile + at * (size + 1), size) - delta);
+    }
+    weights[at] = weight;
+    lane.syncWarp();
+    for (int n = 0; n < N; ++n) {
+      const int d = n * warpSize + at;
+      if (d >= size)
+        break;
+      for (int j = 0; j < 32; ++j)
+        result[n] += weights[j] * keyTile[j * (size + 1) + d];
+    }
+    lane.syncWarp();
+  }
+  if (!real)
+    return;
+  const Index to = rowAt(args.dq, b, t, h);
+  for (int n = 0; n < N; ++n)
+    if (const int d = n * warpSize + at; d < size)
+      E::write(args.dq, to + d * args.dq.strides[3], result[n]);
+}
+
+/// dk and dv: a warp a key, over the queries of all heads of its group in order.
+template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
+  T *queryTile = lane.shared<T>(), *gradientTile = queryTile + 32 * (size + 1), *rows = gradientTile + 32 * (size + 1);
+  T *key = rows + warp * size, *value = rows + (attentionWarps + warp) * size;
+  T *ofKey = rows + 2 * attentionWarps * size + warp * 64, *ofValue = ofKey + 32;
+  const Index blocksOfHead = (args.keys + attentionWarps - 1) / attentionWarps;
+  const Index head = lane.block() / blocksOfHead, b = head / args.keyHeads, g = head % args.keyHeads;
+  const Index group = args.heads / args.keyHeads, firstKey = lane.block() % blocksOfHead * attentionWarps;
+  const Index s = firstKey + warp, shift = args.keys - args.queries;
+  const bool real = s < args.keys;
+  // Queries that read a key of this block.
+  const Index earliest = firstKey - shift, latest = firstKey + attentionWarps - 1 - shift + args.window;
+  const Index from = args.causal ? (earliest > 0 ? earliest : 0) : 0;
+  const Index to = args.causal && latest < args.queries ? latest : args.queries;
+  if (real) {
+    loadRow<E>(args.k, rowAt(args.k, b, s, g), size, key, lane);
+    loadRow<E>(args.v, rowAt(args.v, b, s, g), size, value, lane);
+  }
+  T dk[N], dv[N];
+  for (int n = 0; n < N; ++n)
+    dk[n] = dv[n] = 0;
+  for (Index h = g * group; h < (g + 1) * group; ++h)
+    for (Index tile = from / 32 * 32; tile < to; tile += 32) {
+      lane.sync();
+      loadTile<E>(args.q, b, h, tile, args.queries, size, queryTile, lane);
+      loadTile<E>(args.dout, b, h, tile, args.queries, size, gradientTile, lane);
+      lane.sync();
+      const Index t = tile + at;
+      T p = 0, ds = 0;
+      if (real && t < args.queries && s >= args.firstKey(t) && s < args.endKey(t)) {
+        const T lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
+        const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
+        p = expOf(dot(key, queryTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+        ds = static_cast<T>(args.scale) * p * (dot(value, gradientTile + at * (size + 1), size) - delta);
+      }
+      ofKey[at] = ds;
+      ofValue[at] = p;
+      lane.syncWarp();
+      for (int n = 0; n < N; ++n) {
+        const int d = n * warpSize + at;
+        if (d >= size)
+          break;
+        for (int i = 0; i < 32; ++i) {
+          dk[n] += ofKey[i] * queryTile[i * (size + 1) + d];
+          dv[n] += ofValue[i] * gradientTile[i * (size + 1) + d];
+        }
+      }
+      lane.syncWarp();
+    }
+  if (!real)
+    return;
+  const Index toKey = rowAt(args.dk, b, s, g), toValue = rowAt(args.dv, b, s, g);
+  for (int n = 0; n < N; ++n)
+    if (const int d = n * warpSize + at; d < size) {
+      E::write(args.dk, toKey + d * args.dk.strides[3], dk[n]);
+      E::write(args.dv, toValue + d * args.dv.strides[3], dv[n]);
+    }
+}
+
+// Heads of at most 128, and of at most 512.
+template <typename E> SLUICE_DEVICE void attention128(const AttentionArgs &args, Lane lane) { attentionForward<E, 4>(args, lane); }
+template <typename E> SLUICE_DEVICE void attention512(const AttentionArgs &args, Lane lane) { attentionForward<E, 16>(args, lane); }
+template <typename E> SLUICE_DEVICE void attentionQueries128(const AttentionArgs &args, Lane lane) { attentionQueries<E, 4>(args, lane); }
+template <typename E> SLUICE_DEVICE void attentionQueries512(const AttentionArgs &args, Lane lane) { attentionQueries<E, 16>(args, lane); }
+template <typename E> SLUICE_DEVICE void attentionKeys128(const AttentionArgs &args, Lane lane) { attentionKeys<E, 4>(args, lane); }
+template <typename E> SLUICE_DEVICE void attentionKeys512(const AttentionArgs &args, Lane lane) { attentionKeys<E, 16>(args, lane); }
+
+} // namespace sluice::cuda
+
+#define SLUICE_ATTENTION_KERNELS(X)                                                                                    \
+  SLUICE_POLICIES(X, attention128, AttentionArgs)                                                                      \
+  SLUICE_POLICIES(X, attention512, AttentionArgs)                                                                      \
+  SLUICE_POLICIES(X, attentionQueries128, AttentionArgs)                                                               \
+  SLUICE_POLICIES(X, attentionQueries512, AttentionArgs)                                                               \
+  SLUICE_POLICIES(X, attentionKeys128, AttentionArgs)                                                                  \
+  SLUICE_POLICIES(X, attentionKeys512, AttentionArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H

@@ -1,0 +1,157 @@
+//===- Indexed.h - rows and elements by index --------------------------------------------------===//
+//
+// What an index outside of its table would read is NaN (integers: 0), and what it would add is left out: a kernel never
+// leaves its operands. Rows that fall on one another are added in the order of their indices, by one block.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
+
+#include "runtime/kernel/cuda/device/Pointwise.h"
+
+namespace sluice::cuda {
+
+struct IndexedArgs {
+  /// The table (or the sum), the indices, and the values, whose dims are those of the indices, then those of a row.
+  View table, indices, values;
+  /// A row of the table, and of the values.
+  View row, valueRow;
+  Index count = 0, rowElements = 0;
+  /// Of kernels along a dim.
+  int dim = 0;
+};
+
+SLUICE_DEVICE void writeMissing(const View &view, Index at) {
+  if (isFloatType(view.type))
+    writeAny(view, at, static_cast<double>(floatOfBits(0x7fc00000u)));
+  else
+    writeInteger(view, at, 0);
+}
+
+/// values[i] = table[indices[i]]
+SLUICE_DEVICE void takeRows(const IndexedArgs &args, Lane lane) {
+  const Index total = args.count * args.rowElements, step = lane.blocks() * lane.threads();
+  for (Index n = lane.block() * lane.threads() + lane.thread(); n < total; n += step) {
+    const Index i = n / args.rowElements, c = n % args.rowElements;
+    const Index index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i));
+    const Index to = offsetIn(args.values, args.indices.rank, i) + offsetIn(args.valueRow, args.valueRow.rank, c);
+    if (index < 0 || index >= args.table.extent[0])
+      writeMissing(args.values, to);
+    else
+      moveElement(args.values, to, args.table, index * args.table.strides[0] + offsetIn(args.row, args.row.rank, c));
+  }
+}
+
+/// table = 0
+SLUICE_DEVICE void clearRows(const IndexedArgs &args, Lane lane) {
+  const Index total = countOf(args.table), step = lane.blocks() * lane.threads();
+  for (Index n = lane.block() * lane.threads() + lane.thread(); n < total; n += step)
+    writeAny(args.table, offsetIn(args.table, args.table.rank, n), 0);
+}
+
+/// Adds the rows that have the index of row `block`, where none before it has that index.
+SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
+  const Index own = lane.block(), index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, own));
+  if (index < 0 || index >= args.table.extent[0])
+    return;
+  int earlier = 0;
+  for (Index i = lane.thread(); i < own && !earlier; i += lane.threads())
+    earlier = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
+  if (blockReduce(lane, earlier, Or()))
+    return;
+  unsigned *masks = lane.shared<unsigned>() + reduceBytes / 4;
+  const bool wide = args.values.type == typeF64 || args.table.type == typeF64;
+  for (Index column = 0; column < args.rowElements; column += lane.threads()) {
+    const Index c = column + lane.thread();
+    const bool real = c < args.rowElements;
+    const Index from = real ? offsetIn(args.valueRow, args.valueRow.rank, c) : 0;
+    double wideSum = 0;
+    float sum = 0;
+    for (Index chunk = own / lane.threads() * lane.threads(); chunk < args.count; chunk += lane.threads()) {
+      const Index i = chunk + lane.thread();
+      const bool hit =
+          i >= own && i < args.count && readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
+      const unsigned mask = lane.warpReduce(hit ? 1u << lane.thread() % warpSize : 0u, Or());
+      if (lane.thread() % warpSize == 0)
+        masks[lane.thread() / warpSize] = mask;
+      lane.sync();
+      for (int w = 0; w < lane.threads() / warpSize; ++w)
+        for (unsigned left = masks[w], bit = 0; left; ++bit, left >>= 1)
+          if ((left & 1) && real) {
+            const Index at = offsetIn(args.values, args.indices.rank, chunk + w * warpSize + bit) + from;
+            if (wide)
+              wideSum += readAny(args.values, at);
+            else
+              sum += Mixed::read(args.values, at);
+          }
+      lane.sync();
+    }
+    if (real)
+      writeAny(args.table, index * args.table.strides[0] + offsetIn(args.row, args.row.rank, c), wide ? wideSum : sum);
+  }
+}
+
+/// values[..i..] = table[..indices[..i..]..] along a dim
+SLUICE_DEVICE void takeAlong(const IndexedArgs &args, Lane lane) {
+  const Index total = countOf(args.indices), step = lane.blocks() * lane.threads();
+  for (Index n = lane.block() * lane.threads() + lane.thread(); n < total; n += step) {
+    Index strides[viewRank];
+    for (int d = 0; d < args.table.rank; ++d)
+      strides[d] = d == args.dim ? 0 : args.table.strides[d];
+    const Index index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, n));
+    const Index to = offsetIn(args.values, args.values.rank, n);
+    if (index < 0 || index >= args.table.extent[args.dim])
+      writeMissing(args.values, to);
+    else
+      moveElement(args.values, to, args.table,
+                  offsetOver(strides, args.indices, n) + index * args.table.strides[args.dim]);
+  }
+}
+
+/// table[..indices[..i..]..] += values[..i..]: a thread a line along the dim, in order. `row` has the indices' extents with
+/// that dim as 1.
+SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
+  const Index line = lane.block() * lane.threads() + lane.thread();
+  if (line >= args.count)
+    return;
+  const Index inIndices = offsetOver(args.indices.strides, args.row, line);
+  const Index inValues = offsetOver(args.values.strides, args.row, line);
+  const Index inTable = offsetOver(args.table.strides, args.row, line);
+  for (Index i = 0; i < args.indices.extent[args.dim]; ++i) {
+    const Index index = readInteger(args.indices, inIndices + i * args.indices.strides[args.dim]);
+    if (index < 0 || index >= args.table.extent[args.dim])
+      continue;
+    const Index to = inTable + index * args.table.strides[args.dim];
+    writeAny(args.table, to, readAny(args.table, to) + readAny(args.values, inValues + i * args.values.strides[args.dim]));
+  }
+}
+
+/// The first largest along a dim: a thread a result. `row` has the kept dims with the table's strides.
+SLUICE_DEVICE void argmax(const IndexedArgs &args, Lane lane) {
+  const Index output = lane.block() * lane.threads() + lane.thread();
+  if (output >= args.count)
+    return;
+  const Index at = offsetIn(args.row, args.row.rank, output);
+  Index best = 0;
+  double most = readAny(args.table, at);
+  for (Index i = 1; i < args.table.extent[args.dim]; ++i) {
+    const double value = readAny(args.table, at + i * args.table.strides[args.dim]);
+    if (value > most || (value != value && most == most)) {
+      most = value;
+      best = i;
+    }
+  }
+  static_cast<Index *>(args.values.data)[offsetIn(args.values, args.values.rank, output)] = best;
+}
+
+} // namespace sluice::cuda
+
+#define SLUICE_INDEXED_KERNELS(X)                                                                                      \
+  X(sluice_takeRows, takeRows, IndexedArgs)                                                                            \
+  X(sluice_clearRows, clearRows, IndexedArgs)                                                                          \
+  X(sluice_addRows, addRows, IndexedArgs)                                                                              \
+  X(sluice_takeAlong, takeAlong, IndexedArgs)                                                                          \
+  X(sluice_addAlong, addAlong, IndexedArgs)                                                                            \
+  X(sluice_argmax, argmax, IndexedArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H

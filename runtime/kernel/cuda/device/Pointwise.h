@@ -1,0 +1,288 @@
+//===- Pointwise.h - element by element ---------------------------------------------------===//
+//
+// Inputs are given the strides that broadcast them over the output. Where everything is dense an element's offset is its
+// number, and no division is needed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H
+
+#include "runtime/base/cuda/Element.h"
+
+namespace sluice::cuda {
+
+enum class Unary : int {
+  negate, exp, log, tanh, erf, sin, cos, sqrt, rsqrt, relu, sigmoid, softplus, power, scale, identity, geluErf, geluTanh,
+  silu, root
+};
+enum class Binary : int {
+  add, subtract, multiply, divide, maximum, reluGrad, geluErfGrad, geluTanhGrad, siluGrad, swiglu, runningAverage
+};
+
+struct PointwiseArgs {
+  View y;
+  View x[3];
+  /// Dense, all of one extent.
+  int dense = 0;
+  int operation = 0;
+  double p = 0, q = 0;
+};
+
+template <typename T> SLUICE_DEVICE T sigmoidOf(T x) { return 1 / (1 + expOf(-x)); }
+template <typename T> SLUICE_DEVICE T geluGate(T x) {
+  return 1 / (1 + expOf(T(-2 * 0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+}
+
+template <typename T> SLUICE_DEVICE T siluOf(T x) { return x == -infinityOf(x) ? T(-0.0) : x * sigmoidOf(x); }
+
+template <typename T> SLUICE_DEVICE T unaryOf(Unary operation, T x, T p) {
+  switch (operation) {
+  case Unary::negate:
+    return -x;
+  case Unary::exp:
+    return expOf(x);
+  case Unary::log:
+    return logOf(x);
+  case Unary::tanh:
+    return tanhOf(x);
+  case Unary::erf:
+    return erfOf(x);
+  case Unary::sin:
+    return sinOf(x);
+  case Unary::cos:
+    return cosOf(x);
+  case Unary::sqrt:
+    return rootOf(x);
+  case Unary::rsqrt:
+    return 1 / rootOf(x);
+  case Unary::relu:
+    return x < 0 ? T(0) : x;
+  case Unary::sigmoid:
+    return sigmoidOf(x);
+  case Unary::softplus:
+    return maxOf(x, T(0)) + log1pOf(expOf(-sizeOf(x)));
+  case Unary::power:
+    return p == 2 ? x * x : p == 1 ? x : p == T(0.5) ? rootOf(x) : p == T(-0.5) ? 1 / rootOf(x) : powerOf(x, p);
+  case Unary::scale:
+    return x * p;
+  case Unary::geluErf:
+    return T(0.5) * x * erfcOf(-x * T(0.70710678118654752440));
+  case Unary::geluTanh:
+    return x * geluGate(x);
+  case Unary::silu:
+    return siluOf(x);
+  default:
+    return x;
+  }
+}
+
+/// Slope of silu: s + x s (1 - s), the latter 0 at infinity.
+template <typename T> SLUICE_DEVICE T siluSlope(T x) {
+  const T s = sigmoidOf(x), rest = s * sigmoidOf(-x);
+  return s + (rest == 0 ? T(0) : x * rest);
+}
+
+template <typename T> SLUICE_DEVICE T binaryOf(Binary operation, T a, T b, T p, T q) {
+  switch (operation) {
+  case Binary::add:
+    return a + b;
+  case Binary::subtract:
+    return a - b;
+  case Binary::multiply:
+    return a * b;
+  case Binary::divide:
+    return a / b;
+  case Binary::maximum:
+    return a != a || a > b ? a : b;
+  case Binary::reluGrad:
+    return b > 0 ? a : T(0);
+  case Binary::geluErfGrad:
+    return a * (T(0.5) * erfcOf(-b * T(0.70710678118654752440)) +
+                (isFinite(b) ? b * T(0.39894228040143267794) * expOf(T(-0.5) * b * b) : b - b));
+  case Binary::geluTanhGrad: {
+    const T g = geluGate(b), rest = 2 * g * (1 - g);
+    return a * (g + (rest == 0 ? T(0) : b * rest * T(0.79788456080286535588) * (1 + T(3 * 0.044715) * b * b)));
+  }
+  case Binary::siluGrad:
+    return a * siluSlope(b);
+  case Binary::swiglu:
+    return siluOf(a) * b;
+  case Binary::runningAverage:
+    return p * a + q * b;
+  }
+  return a;
+}
+
+template <typename E> SLUICE_DEVICE void unary(const PointwiseArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const Index from = args.dense ? i : offsetOver(args.x[0].strides, args.y, i);
+    const Index to = args.dense ? i : offsetIn(args.y, args.y.rank, i);
+    E::write(args.y, to, unaryOf<T>(static_cast<Unary>(args.operation), E::read(args.x[0], from), static_cast<T>(args.p)));
+  }
+}
+
+template <typename E> SLUICE_DEVICE void binary(const PointwiseArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const Index left = args.dense ? i : offsetOver(args.x[0].strides, args.y, i);
+    const Index right = args.dense ? i : offsetOver(args.x[1].strides, args.y, i);
+    const Index to = args.dense ? i : offsetIn(args.y, args.y.rank, i);
+    E::write(args.y, to, binaryOf<T>(static_cast<Binary>(args.operation), E::read(args.x[0], left),
+                                     E::read(args.x[1], right), static_cast<T>(args.p),
+                                     static_cast<T>(args.q)));
+  }
+}
+
+struct SwigluGradArgs {
+  View dy, gate, up, dgate, dup;
+};
+template <typename E> SLUICE_DEVICE void swigluGrad(const SwigluGradArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const Index count = countOf(args.dgate), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const T dy = E::read(args.dy, offsetIn(args.dy, args.dy.rank, i));
+    const T gate = E::read(args.gate, offsetIn(args.gate, args.gate.rank, i));
+    const T up = E::read(args.up, offsetIn(args.up, args.up.rank, i));
+    E::write(args.dgate, offsetIn(args.dgate, args.dgate.rank, i), dy * up * siluSlope(gate));
+    E::write(args.dup, offsetIn(args.dup, args.dup.rank, i), dy * siluOf(gate));
+  }
+}
+
+/// Integers wrap; a division by zero gives zero.
+SLUICE_DEVICE Index integerOf(Binary operation, Index a, Index b) {
+  using U = unsigned long long;
+  switch (operation) {
+  case Binary::add:
+    return static_cast<Index>(static_cast<U>(a) + static_cast<U>(b));
+  case Binary::subtract:
+    return static_cast<Index>(static_cast<U>(a) - static_cast<U>(b));
+  case Binary::multiply:
+    return static_cast<Index>(static_cast<U>(a) * static_cast<U>(b));
+  case Binary::divide:
+    return b == 0 ? 0 : b == -1 ? static_cast<Index>(0 - static_cast<U>(a)) : a / b;
+  default:
+    return a > b ? a : b;
+  }
+}
+SLUICE_DEVICE void binaryInteger(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step)
+    writeInteger(args.y, offsetIn(args.y, args.y.rank, i),
+                 integerOf(static_cast<Binary>(args.operation),
+                           readInteger(args.x[0], offsetOver(args.x[0].strides, args.y, i)),
+                           readInteger(args.x[1], offsetOver(args.x[1].strides, args.y, i))));
+}
+
+template <typename T> SLUICE_DEVICE bool holds(int predicate, T a, T b) {
+  switch (predicate) {
+  case 0:
+    return a == b;
+  case 1:
+    return a != b;
+  case 2:
+    return a < b;
+  case 3:
+    return a <= b;
+  case 4:
+    return a > b;
+  default:
+    return a >= b;
+  }
+}
+SLUICE_DEVICE void compare(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const Index left = offsetOver(args.x[0].strides, args.y, i), right = offsetOver(args.x[1].strides, args.y, i);
+    const bool result = isFloatType(args.x[0].type)
+                            ? holds(args.operation, readAny(args.x[0], left), readAny(args.x[1], right))
+                            : holds(args.operation, readInteger(args.x[0], left), readInteger(args.x[1], right));
+    static_cast<unsigned char *>(args.y.data)[offsetIn(args.y, args.y.rank, i)] = result;
+  }
+}
+
+/// An element of any type, bit for bit.
+SLUICE_DEVICE void moveElement(const View &to, Index toAt, const View &from, Index fromAt) {
+  switch (to.type) {
+  case typeF64:
+  case typeI64:
+    static_cast<Index *>(to.data)[toAt] = static_cast<const Index *>(from.data)[fromAt];
+    break;
+  case typeF32:
+  case typeI32:
+    static_cast<int *>(to.data)[toAt] = static_cast<const int *>(from.data)[fromAt];
+    break;
+  case typeBf16:
+  case typeF16:
+    static_cast<short *>(to.data)[toAt] = static_cast<const short *>(from.data)[fromAt];
+    break;
+  default:
+    static_cast<char *>(to.data)[toAt] = static_cast<const char *>(from.data)[fromAt];
+  }
+}
+SLUICE_DEVICE void select(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const bool first = static_cast<const unsigned char *>(args.x[0].data)[offsetOver(args.x[0].strides, args.y, i)] != 0;
+    const View &from = args.x[first ? 1 : 2];
+    moveElement(args.y, offsetIn(args.y, args.y.rank, i), from, offsetOver(from.strides, args.y, i));
+  }
+}
+SLUICE_DEVICE void cast(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const Index from = offsetOver(args.x[0].strides, args.y, i), to = offsetIn(args.y, args.y.rank, i);
+    if (isFloatType(args.x[0].type))
+      writeAny(args.y, to, readAny(args.x[0], from));
+    else
+      writeInteger(args.y, to, readInteger(args.x[0], from));
+  }
+}
+/// Also with an offset of the input and output: pieces, concatenation, padding.
+SLUICE_DEVICE void strided(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step)
+    moveElement(args.y, offsetIn(args.y, args.y.rank, i), args.x[0], offsetOver(args.x[0].strides, args.y, i));
+}
+SLUICE_DEVICE void constant(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step)
+    writeAny(args.y, offsetIn(args.y, args.y.rank, i), args.p);
+}
+/// y += x; `operation` 1: y = x.
+SLUICE_DEVICE void accumulate(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  const bool wide = args.y.type == typeF64 || args.x[0].type == typeF64;
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
+    const Index from = offsetOver(args.x[0].strides, args.y, i), to = offsetIn(args.y, args.y.rank, i);
+    if (wide)
+      writeAny(args.y, to, readAny(args.x[0], from) + (args.operation ? 0 : readAny(args.y, to)));
+    else
+      Mixed::write(args.y, to, Mixed::read(args.x[0], from) + (args.operation ? 0 : Mixed::read(args.y, to)));
+  }
+}
+SLUICE_DEVICE void countUp(const PointwiseArgs &args, Lane lane) {
+  const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step)
+    writeInteger(args.y, offsetIn(args.y, args.y.rank, i),
+                 readInteger(args.x[0], offsetOver(args.x[0].strides, args.y, i)) + 1);
+}
+
+} // namespace sluice::cuda
+
+#define SLUICE_POINTWISE_KERNELS(X)                                                                                    \
+  SLUICE_POLICIES(X, unary, PointwiseArgs)                                                                             \
+  SLUICE_POLICIES(X, binary, PointwiseArgs)                                                                            \
+  SLUICE_POLICIES(X, swigluGrad, SwigluGradArgs)                                                                       \
+  X(sluice_binaryInteger, binaryInteger, PointwiseArgs)                                                                \
+  X(sluice_compare, compare, PointwiseArgs)                                                                            \
+  X(sluice_select, select, PointwiseArgs)                                                                              \
+  X(sluice_cast, cast, PointwiseArgs)                                                                                  \
+  X(sluice_strided, strided, PointwiseArgs)                                                                            \
+  X(sluice_constant, constant, PointwiseArgs)                                                                          \
+  X(sluice_accumulate, accumulate, PointwiseArgs)                                                                      \
+  X(sluice_countUp, countUp, PointwiseArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H

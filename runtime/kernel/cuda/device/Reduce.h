@@ -1,0 +1,118 @@
+//===- Reduce.h - sums and maxima over dims, and over a list of tensors ------------------------===//
+//
+// Sums are in double. With many results each thread adds its own, row-major over the reduced dims; with few a block does,
+// each thread every so many elements in order, then blockReduce.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
+
+#include "runtime/base/cuda/Element.h"
+
+namespace sluice::cuda {
+
+struct ReduceArgs {
+  /// Kept dims with the input's strides; reduced dims with the input's; kept dims with the output's.
+  View outer, inner, y;
+  Index outputs = 0, terms = 0;
+  int largest = 0;
+  double divisor = 1;
+  /// Power sums: exponent, and scratch memory of this tensor.
+  double p = 2;
+  double *partial = nullptr;
+};
+
+template <typename E> SLUICE_DEVICE double reduceTerms(const ReduceArgs &args, Index at, Index first, Index step) {
+  double result = args.largest ? -infinityOf(0.0) : 0;
+  for (Index i = first; i < args.terms; i += step) {
+    const double x = E::read(args.outer, at + offsetIn(args.inner, args.inner.rank, i));
+    result = args.largest ? Largest()(result, x) : result + x;
+  }
+  return result;
+}
+
+template <typename E> SLUICE_DEVICE void reduceByThread(const ReduceArgs &args, Lane lane) {
+  const Index output = lane.block() * lane.threads() + lane.thread();
+  if (output >= args.outputs)
+    return;
+  const double result = reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, output), 0, 1);
+  writeAny(args.y, offsetIn(args.y, args.y.rank, output), result / args.divisor);
+}
+
+template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, Lane lane) {
+  double result = reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, lane.block()), lane.thread(), lane.threads());
+  result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
+  if (lane.thread() == 0)
+    writeAny(args.y, offsetIn(args.y, args.y.rank, lane.block()), result / args.divisor);
+}
+
+/// One number a block of |x|^p, added up, or the largest |x|.
+inline constexpr int powerBlocks = 256;
+
+template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane lane) {
+  double result = 0;
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < args.terms; i += lane.blocks() * lane.threads()) {
+    const double size = fabs(static_cast<double>(E::read(args.inner, offsetIn(args.inner, args.inner.rank, i))));
+    if (args.largest)
+      result = Largest()(result, size);
+    else
+      result += args.p == 2 ? size * size : args.p == 1 ? size : pow(size, args.p);
+  }
+  result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
+  if (lane.thread() == 0)
+    args.partial[lane.block()] = result;
+}
+/// `terms` partial results to y. One block.
+SLUICE_DEVICE void powerSumEnd(const ReduceArgs &args, Lane lane) {
+  double result = 0;
+  for (Index i = lane.thread(); i < args.terms; i += lane.threads())
+    result = args.largest ? Largest()(result, args.partial[i]) : result + args.partial[i];
+  result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
+  if (lane.thread() == 0)
+    writeAny(args.y, 0, result);
+}
+
+/// Scalars of a step.
+enum class Scalar : int { normRoot, clipCoefficient };
+struct ScalarArgs {
+  View x, y;
+  int operation = 0;
+  double p = 0;
+  /// all_finite: what earlier inputs gave counts too.
+  int goesOn = 0;
+};
+SLUICE_DEVICE void scalar(const ScalarArgs &args, Lane lane) {
+  if (lane.thread() != 0)
+    return;
+  const double x = readAny(args.x, 0);
+  if (static_cast<Scalar>(args.operation) == Scalar::clipCoefficient) {
+    const double coefficient = args.p / (x + 1e-6);
+    writeAny(args.y, 0, coefficient > 1 ? 1 : coefficient);
+  } else {
+    writeAny(args.y, 0, !isFinite(args.p) || args.p == 1 ? x : args.p == 2 ? sqrt(x) : pow(x, 1 / args.p));
+  }
+}
+/// One block.
+SLUICE_DEVICE void allFinite(const ScalarArgs &args, Lane lane) {
+  int bad = 0;
+  const Index count = countOf(args.x);
+  for (Index i = lane.thread(); i < count; i += lane.threads())
+    bad |= !isFinite(readAny(args.x, offsetIn(args.x, args.x.rank, i)));
+  bad = blockReduce(lane, bad, Or());
+  if (lane.thread() == 0) {
+    auto *y = static_cast<unsigned char *>(args.y.data);
+    *y = !bad && (!args.goesOn || *y);
+  }
+}
+
+} // namespace sluice::cuda
+
+#define SLUICE_REDUCE_KERNELS(X)                                                                                       \
+  SLUICE_POLICIES(X, reduceByThread, ReduceArgs)                                                                       \
+  SLUICE_POLICIES(X, reduceByBlock, ReduceArgs)                                                                        \
+  SLUICE_POLICIES(X, powerSum, ReduceArgs)                                                                             \
+  X(sluice_powerSumEnd, powerSumEnd, ReduceArgs)                                                                       \
+  X(sluice_scalar, scalar, ScalarArgs)                                                                                 \
+  X(sluice_allFinite, allFinite, ScalarArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H

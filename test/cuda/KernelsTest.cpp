@@ -1,0 +1,422 @@
+//===- KernelsTest.cpp - the CUDA kernels' source, run on the host, against the references ----------------------===//
+//
+// Every kernel that findCudaKernel has, over types, layouts and odd sizes. Each case runs twice, the threads of a block and
+// the blocks once from first to last and once from last to first: a barrier that is missing shows as a difference.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/kernel/cuda/KernelContext.h"
+#include "test/cuda/Emulator.h"
+#include "test/cuda/Fake.h"
+#include "test/unit/kernel/Harness.h"
+
+#include <set>
+
+namespace sluice::test {
+namespace {
+
+/// testing::Test has a Run of its own.
+using KernelRun = Run;
+
+/// Kernels that some case has compared.
+std::set<std::string> compared;
+
+class CudaKernels : public testing::Test {
+protected:
+  void SetUp() override {
+    auto made = CudaDevice::create({});
+    ASSERT_TRUE(made.isOk()) << made.status().message();
+    device = std::move(*made);
+    ASSERT_TRUE(device->createStream("compute", 0).isOk());
+    auto context = cuda::KernelContext::create(device->functions(), 0, false);
+    ASSERT_TRUE(context.isOk()) << context.status().message();
+    kernels = std::move(*context);
+  }
+  void TearDown() override {
+    setReversed(false);
+    EXPECT_EQ(fake.complaint(), "");
+    kernels.reset();
+    device.reset();
+    EXPECT_EQ(fake.liveObjects(), 0);
+  }
+
+  Status runOnDevice(const KernelRun &run, std::vector<Tensor> &inputs, std::vector<Tensor> &outputs) {
+    PrepareFunction prepare = findCudaKernel(run.kernel);
+    if (!prepare)
+      return internalError("no cuda kernel " + run.kernel);
+    std::vector<Operand> in, out;
+    std::vector<void *> inData, outData;
+    for (Tensor &tensor : inputs) {
+      in.push_back(tensor.bound());
+      inData.push_back(in.back().data);
+    }
+    for (Tensor &tensor : outputs) {
+      out.push_back(tensor.bound());
+      outData.push_back(out.back().data);
+    }
+    Attributes attributes(run.attributes);
+    KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
+    request.workspace = cudaWorkspaceCap(run.kernel, in, out, attributes);
+    // The library may have 32 MiB; the fake is given less, so that the test is quick.
+    if (run.kernel == "matmul")
+      request.workspace = 4096;
+    auto kernel = prepare(request);
+    if (!kernel.isOk())
+      return kernel.takeStatus();
+    std::vector<char> memory(request.workspace + 128, Tensor::pattern);
+    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, memory.data() + shift));
+    SLUICE_RETURN_IF_ERROR(device->synchronize());
+    for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
+      if (memory[i] != Tensor::pattern)
+        return internalError("kernel " + run.kernel + " wrote beyond its workspace");
+    for (const Tensor &tensor : outputs)
+      if (!tensor.isUntouchedOutside())
+        return internalError("kernel " + run.kernel + " wrote outside its output");
+    return {};
+  }
+
+  void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
+               const std::string &what) {
+    compared.insert(run.kernel);
+    std::vector<Tensor> in = inputs, want = outputs;
+    std::vector<Tensor *> inAt, outAt;
+    for (Tensor &tensor : in)
+      inAt.push_back(&tensor);
+    for (Tensor &tensor : want)
+      outAt.push_back(&tensor);
+    run.flavour = KernelFlavour::reference;
+    mustRun(run, inAt, outAt);
+    std::vector<Tensor> got = outputs, back = outputs, again = inputs;
+    setReversed(false);
+    Status status = runOnDevice(run, in, got);
+    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
+    setReversed(true);
+    status = runOnDevice(run, again, back);
+    setReversed(false);
+    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const std::vector<double> values = want[i].values();
+      const DType stored = outputs[i].operand.dtype;
+      const bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
+      const double unit = stored == DType::bf16 ? 0x1p-8 : stored == DType::f16 ? 0x1p-11 : stored == DType::f32 || lesser ? 0x1p-23 : 0x1p-50;
+      const double inside = stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
+      expectNear(got[i], values, 4 * unit, inside * (size == 0 ? 1 : size) * (4 + std::sqrt(depth)),
+                 run.kernel + " " + what + " output " + std::to_string(i));
+      EXPECT_EQ(got[i].memory, back[i].memory) << run.kernel << " " << what << " depends on the order of threads";
+    }
+  }
+
+  /// Types, layouts and shapes.
+  template <typename Body> void forCases(const std::vector<Shape> &shapes, Body body) {
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+        for (const Shape &shape : shapes)
+          body(dtype, shape, layout,
+               std::string(dtypeName(dtype)) + (layout == Layout::dense ? " dense " : layout == Layout::padded ? " padded " : " permuted ") +
+                   std::to_string(shape.size()) + "-d of " + std::to_string(shape.back()));
+  }
+  static DType statisticsOf(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+  FakeCuda fake;
+  std::unique_ptr<CudaDevice> device;
+  std::unique_ptr<cuda::KernelContext> kernels;
+};
+
+const std::vector<Shape> shapes = {{1}, {3, 5, 17}, {5, 1}, {2, 3, 129}, {1, 1300}, {0, 4}};
+
+TEST_F(CudaKernels, Pointwise) {
+  forCases(shapes, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    const auto x = [&](unsigned seed, double spread = 1) { return Tensor(dtype, shape, layout).normal(seed, spread); };
+    const Tensor y(dtype, shape, layout);
+    for (const char *kernel : {"negate", "exp", "tanh", "erf", "sin", "cos", "relu", "sigmoid", "softplus", "silu"})
+      compare({kernel}, {x(1, 2)}, {y}, 4, what);
+    compare({"scale", {}, 1, {number("factor", 0.37)}}, {x(1)}, {y}, 1, what);
+    Tensor positive = x(2);
+    for (std::int64_t i = 0; i < positive.size(); ++i)
+      positive.set(i, std::fabs(positive.at(i)) + 0.01);
+    for (const char *kernel : {"sqrt", "rsqrt", "log"})
+      compare({kernel}, {positive}, {y}, 4, what);
+    for (double exponent : {2.0, 0.5, -0.5, 1.0, 1.7})
+      compare({"power", {}, 1, {number("exponent", exponent)}}, {positive}, {y}, 16, what);
+    for (const char *kernel : {"add", "subtract", "multiply", "divide", "maximum"})
+      compare({kernel}, {x(3), positive}, {y}, 4, what);
+    for (const char *kernel : {"relu_grad", "silu_grad", "swiglu"})
+      compare({kernel}, {x(3), x(4, 3)}, {y}, 4, what);
+    compare({"swiglu_grad"}, {x(3), x(4, 3), x(5)}, {y, y}, 8, what);
+    for (std::int64_t form : {0, 1}) {
+      compare({"gelu", {}, 1, {integer("approximate", form)}}, {x(6, 3)}, {y}, 4, what);
+      compare({"gelu_grad", {}, 1, {integer("approximate", form)}}, {x(7), x(6, 3)}, {y}, 16, what);
+    }
+    compare({"running_average", {}, 1, {number("momentum", 0.3), number("factor", 1.2)}}, {x(8), x(9)}, {y}, 4, what);
+    for (Layout to : {Layout::dense, Layout::permuted})
+      compare({"copy"}, {x(10)}, {Tensor(dtype, shape, to)}, 1, what);
+    compare({"constant", {}, 1, {number("value", 3)}}, {}, {y}, 1, what);
+    for (std::int64_t first : {0, 1})
+      compare({"accumulate", {}, 1, {integer("first", first)}}, {Tensor(DType::bf16, shape, layout).normal(11)}, {x(12)}, 4, what);
+  });
+}
+
+TEST_F(CudaKernels, Broadcasting) {
+  const std::vector<std::pair<Shape, Shape>> pairs = {{{3, 5, 17}, {17}}, {{3, 5, 17}, {5, 1}}, {{3, 5, 17}, {}}, {{5, 17}, {3, 5, 17}}};
+  for (DType dtype : {DType::f32, DType::i64, DType::i32})
+    for (const auto &[left, right] : pairs) {
+      const Shape &out = left.size() >= right.size() ? left : right;
+      Tensor a(dtype, left), b(dtype, right);
+      isFloat(dtype) ? a.normal(1) : a.below(1, 9);
+      isFloat(dtype) ? b.normal(2) : b.below(2, 9);
+      for (const char *kernel : {"add", "subtract", "multiply", "divide", "maximum"})
+        compare({kernel}, {a, b}, {Tensor(dtype, out)}, 1, "broadcast");
+      for (std::int64_t predicate = 0; predicate < 6; ++predicate)
+        compare({"compare", {}, 1, {integer("predicate", predicate)}}, {a, b}, {Tensor(DType::u8, out)}, 1, "broadcast");
+      compare({"select"}, {Tensor(DType::u8, out).below(3, 2), a, b}, {Tensor(dtype, out)}, 1, "broadcast");
+    }
+  compare({"count_up"}, {Tensor(DType::i64, {3}).below(4, 99)}, {Tensor(DType::i64, {3})}, 1, "");
+  for (DType from : {DType::f32, DType::bf16, DType::f64, DType::f16, DType::i32})
+    for (DType to : {DType::f32, DType::bf16, DType::f64, DType::f16, DType::i64, DType::u8})
+      compare({"cast"}, {Tensor(from, {3, 37}).normal(5, 30)}, {Tensor(to, {3, 37})}, 1, "");
+}
+
+TEST_F(CudaKernels, Movement) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::u8}) {
+    const Tensor a = Tensor(dtype, {3, 2, 5}, Layout::padded).below(1, 90), b = Tensor(dtype, {3, 4, 5}).below(2, 90);
+    compare({"concat", {}, 1, {integer("dim", 1)}}, {a, b}, {Tensor(dtype, {3, 6, 5})}, 1, "");
+    Tensor part(dtype, {3, 2, 5});
+    part.operand.origin[1] = 1;
+    compare({"piece", {}, 1, {integer("dim", 1)}}, {b}, {part}, 1, "");
+    compare({"pad", {}, 1, {list("low", {1, 0, 2}), list("high", {0, 3, 1}), list("step", {1, 2, 1}), number("value", 7)}}, {a},
+            {Tensor(dtype, {4, 6, 8})}, 1, "");
+  }
+}
+
+TEST_F(CudaKernels, Reductions) {
+  forCases({{3, 5, 17}, {200, 3}, {4, 2, 1}, {70, 130}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    const Tensor x = Tensor(dtype, shape, layout).normal(9);
+    const Shape kept(shape.begin() + 1, shape.end());
+    for (const char *kernel : {"reduce_sum", "reduce_max"}) {
+      compare({kernel, {}, 1, {list("dims", {0})}}, {x}, {Tensor(statisticsOf(dtype), kept)}, 16, what);
+      Shape ones = shape;
+      ones.back() = 1;
+      const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+      compare({kernel, {}, 1, {list("dims", {last}), integer("mean", std::string(kernel) == "reduce_sum")}}, {x}, {Tensor(dtype, ones)}, 16, what);
+    }
+    Shape rows(shape.begin(), shape.end() - 1);
+    compare({"logsumexp"}, {x}, {Tensor(statisticsOf(dtype), rows)}, 16, what);
+  });
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
+      compare({"power_sum", {}, 1, {number("p", p)}},
+              {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {0}), Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
+              {Tensor(DType::f32, {})}, 1, "");
+  for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
+    compare({"norm_root", {}, 1, {number("p", p)}}, {scalar(DType::f32, 7.3)}, {Tensor(DType::f32, {})}, 1, "");
+  for (double norm : {0.2, 7.3, std::nan("")})
+    compare({"clip_coefficient", {}, 1, {number("max_norm", 2)}}, {scalar(DType::f32, norm)}, {Tensor(DType::f32, {})}, 1, "");
+  for (double bad : {1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    compare({"all_finite"}, {scalar(DType::f32, bad), scalar(DType::f32, 2), scalar(DType::f32, 3)}, {Tensor(DType::u8, {})}, 1, "");
+}
+
+TEST_F(CudaKernels, Softmax) {
+  forCases({{1}, {3, 5, 17}, {5, 1}, {2, 1300}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    const Tensor x = Tensor(dtype, shape, layout).normal(10, 20), y(dtype, shape, layout);
+    compare({"softmax"}, {x}, {y}, 64, what);
+    compare({"softmax_grad"}, {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)}, {y}, 400, what);
+  });
+}
+
+TEST_F(CudaKernels, Norms) {
+  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+    const DType statistics = statisticsOf(dtype);
+    Tensor x = Tensor(dtype, shape, layout).normal(17, 1, 3), weight = Tensor(dtype, columns).normal(18), bias = Tensor(dtype, columns).normal(19);
+    Tensor means(statistics, rows), rstds(statistics, rows), y(dtype, shape, layout);
+    const Tensor dy = Tensor(dtype, shape, layout).normal(20);
+    compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, bias}, {y, means, rstds}, 64, what);
+    mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
+    compare({"layer_norm_grad"}, {dy, x, weight, means, rstds},
+            {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000, what);
+    compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 64, what);
+    mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
+    compare({"rms_norm_grad"}, {dy, x, weight, rstds}, {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what);
+  });
+}
+
+TEST_F(CudaKernels, CrossEntropy) {
+  for (std::int64_t reduction : {0, 1})
+    for (double smoothing : {0.0, 0.1})
+      forCases({{9, 13}, {2, 5, 37}, {3, 1201}, {6, 1}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+        const Shape rows(shape.begin(), shape.end() - 1);
+        Tensor logits = Tensor(dtype, shape, layout).normal(21, 4), targets = Tensor(DType::i32, rows).below(22, shape.back());
+        Tensor lse(statisticsOf(dtype), rows), loss(statisticsOf(dtype), {});
+        targets.set(1, -100);
+        const std::vector<Attributes::Item> attributes = {integer("reduction", reduction), number("label_smoothing", smoothing)};
+        compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 64, what);
+        mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
+        compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse}, {Tensor(dtype, shape, layout)}, 64, what);
+      });
+}
+
+// Tests that a target that is no class gives NaN, and an index outside of the table too, and that nothing is read there.
+TEST_F(CudaKernels, IndicesOutsideAreNaN) {
+  std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}).normal(1), Tensor(DType::i32, {2}).fill({1, 7})};
+  std::vector<Tensor> out = {Tensor(DType::f32, {}), Tensor(DType::f32, {2})};
+  ASSERT_TRUE(runOnDevice({"cross_entropy"}, in, out).isOk());
+  EXPECT_TRUE(std::isnan(out[0].at(0)));
+  std::vector<Tensor> table = {Tensor(DType::f32, {4, 3}).normal(1), Tensor(DType::i32, {2}).fill({3, -1})}, rows = {Tensor(DType::f32, {2, 3})};
+  ASSERT_TRUE(runOnDevice({"embedding"}, table, rows).isOk());
+  EXPECT_EQ(rows[0].at(0), table[0].at(9));
+  EXPECT_TRUE(std::isnan(rows[0].at(3)));
+}
+
+TEST_F(CudaKernels, Indexed) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted}) {
+      for (const char *kernel : {"embedding", "gather"})
+        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), Tensor(DType::i32, {3, 5}).below(29, 11)}, {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
+      for (const char *kernel : {"embedding_grad", "scatter_add"})
+        compare({kernel}, {Tensor(dtype, {3, 110, 300}, layout).normal(32), Tensor(DType::i64, {3, 110}).below(31, 11)},
+                {Tensor(statisticsOf(dtype), {13, 300}, layout)}, 100, "");
+      const Tensor indices = Tensor(DType::i64, {4, 3, 5}).below(33, 6);
+      compare({"take_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 3, 5}, layout)}, 1, "");
+      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 6, 5}, layout)}, 4, "");
+      compare({"argmax", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(35)}, {Tensor(DType::i64, {4, 5})}, 1, "");
+    }
+}
+
+TEST_F(CudaKernels, Attention) {
+  struct Case {
+    std::int64_t batch, queries, keys, heads, keyHeads, size;
+  };
+  for (const Case &c : {Case{2, 7, 7, 3, 3, 5}, Case{1, 50, 50, 4, 2, 33}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{1, 40, 40, 1, 1, 130}})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+      for (Layout layout : {Layout::dense, Layout::permuted})
+        for (std::int64_t causal : {0, 1, 2, 19}) {
+          if ((causal != 0 && c.keys < c.queries) || (layout != Layout::dense && (c.queries > 20 || causal > 1)))
+            continue;
+          const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+          const std::vector<Attributes::Item> attributes = {integer("causal", causal != 0), number("scale", 0.3), integer("window", causal > 1 ? causal : 0)};
+          Tensor query = Tensor(dtype, q, layout).normal(25), key = Tensor(dtype, k, layout).normal(26), value = Tensor(dtype, k, layout).normal(27);
+          Tensor out(dtype, q, layout), lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
+          const std::string what = std::to_string(c.queries) + " by " + std::to_string(c.keys) + " causal " + std::to_string(causal);
+          compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, 400, what);
+          mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
+          compare({"attention_grad", {}, 1, attributes}, {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
+                  {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, 1600, what);
+        }
+}
+
+TEST_F(CudaKernels, Matmul) {
+  struct Case {
+    Shape a, b, c;
+    bool transposeA, transposeB;
+  };
+  const std::vector<Case> cases = {{{7, 13}, {13, 5}, {7, 5}, false, false},
+                                   {{7, 13}, {5, 13}, {7, 5}, false, true},
+                                   {{13, 7}, {13, 5}, {7, 5}, true, false},
+                                   {{13, 7}, {5, 13}, {7, 5}, true, true},
+                                   {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+                                   {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
+                                   {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
+                                   {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+                                   {{7, 1}, {1, 5}, {7, 5}, false, false},
+                                   {{1, 13}, {13, 1}, {1, 1}, false, false},
+                                   {{7, 0}, {0, 5}, {7, 5}, false, false},
+                                   {{0, 3}, {3, 5}, {0, 5}, false, false},
+                                   {{90, 33}, {90, 17}, {33, 17}, true, false}};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const Case &c : cases)
+        for (int extras = 0; extras < 4; ++extras)
+          for (DType to : {dtype, DType::f32}) {
+            if (dtype == DType::f64 && to != dtype)
+              continue;
+            const bool bias = extras & 1, residual = extras & 2;
+            std::vector<Tensor> inputs = {Tensor(dtype, c.a, layout).normal(33), Tensor(dtype, c.b, layout).normal(34)};
+            if (bias)
+              inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
+            if (residual)
+              inputs.push_back(Tensor(dtype, c.c, layout).normal(36));
+            compare({"matmul", {}, 1,
+                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias), integer("residual", residual)}},
+                    inputs, {Tensor(to, c.c, layout)}, 100, std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
+          }
+}
+
+TEST_F(CudaKernels, RandomNumbersAndDropout) {
+  const Tensor seed = scalar(DType::i64, 42);
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    Tensor y(dtype, {5, 7});
+    // The middle shard of three.
+    y.operand.origin[0] = 5;
+    y.operand.global[0] = 13;
+    compare({"random_normal", {}, 1, {integer("key", 77), number("mean", 0.5), number("stddev", 0.02)}}, {seed}, {y}, 1, "");
+    compare({"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3)}}, {seed}, {y}, 1, "");
+    compare({"dropout", {}, 1, {number("rate", 0.3), integer("key", 5)}},
+            {Tensor(dtype, {5, 7}).normal(1), seed, scalar(DType::i64, 3), scalar(DType::i64, 12)}, {Tensor(dtype, {5, 7})}, 1, "");
+  }
+  for (DType dtype : {DType::i64, DType::f32})
+    compare({"iota", {}, 1, {integer("dim", 1)}}, {}, {Tensor(dtype, {3, 8})}, 1, "");
+}
+
+TEST_F(CudaKernels, Rope) {
+  for (const auto &attributes : std::vector<std::vector<Attributes::Item>>{
+           {number("theta", 1e4)}, {number("theta", 1e4), number("factor", 8), number("low", 1), number("high", 4), number("original", 32), integer("inverse", 1)}})
+    forCases({{2, 7, 3, 8}, {2, 5, 1, 40}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+      compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)}, {Tensor(dtype, shape, layout)}, 4, what);
+    });
+}
+
+TEST_F(CudaKernels, Optimizers) {
+  for (const char *kernel : {"sgd", "adam", "adamw"})
+    for (DType gradient : {DType::f32, DType::bf16, DType::f64})
+      for (std::int64_t step : {1, 5})
+        for (double momentum : {0.0, 0.9})
+          for (double guard : {0.0, 1.0}) {
+            const bool sgd = std::string(kernel) == "sgd";
+            const int states = !sgd ? 2 : momentum != 0 ? 1 : 0;
+            Tensor square = Tensor(DType::f32, {5, 37}).normal(46);
+            for (std::int64_t i = 0; i < square.size(); ++i)
+              square.set(i, square.at(i) * square.at(i));
+            std::vector<Tensor> inputs = {Tensor(DType::f32, {5, 37}).normal(45), Tensor(gradient, {5, 37}, Layout::padded).normal(48)};
+            std::vector<Tensor> outputs = {inputs[0]};
+            for (int s = 0; s < states; ++s) {
+              inputs.push_back(s == 0 ? Tensor(DType::f32, {5, 37}).normal(47) : square);
+              outputs.push_back(inputs.back());
+            }
+            inputs.push_back(scalar(DType::f32, 0.01));
+            inputs.push_back(scalar(DType::i64, static_cast<double>(step)));
+            inputs.push_back(scalar(DType::f32, 0.5));
+            inputs.push_back(scalar(DType::u8, guard));
+            compare({kernel, {}, 1, {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", step == 5)}}, inputs, outputs, 100,
+                    std::string(dtypeName(gradient)) + " step " + std::to_string(step));
+          }
+}
+
+// Tests that the list of kernels that CUDA lacks is the one below: it may only shrink. docs/cuda.md has the same.
+TEST_F(CudaKernels, MissingOnes) {
+  const std::set<std::string> known = {"conv2d", "conv2d_input_grad", "conv2d_weight_grad", "max_pool2d", "max_pool2d_grad",
+                                       "avg_pool2d", "avg_pool2d_grad", "batch_norm", "batch_norm_grad", "linear_cross_entropy",
+                                       "linear_cross_entropy_grad"};
+  std::set<std::string> missing, untested;
+  for (const CatalogueEntry &entry : catalogue()) {
+    if (!findCudaKernel(entry.name))
+      missing.insert(std::string(entry.name));
+    else if (!compared.count(std::string(entry.name)))
+      untested.insert(std::string(entry.name));
+  }
+  EXPECT_EQ(missing, known);
+  if (testing::UnitTest::GetInstance()->test_to_run_count() == testing::UnitTest::GetInstance()->total_test_count()) {
+    EXPECT_EQ(untested, std::set<std::string>());
+  }
+}
+
+// Tests that what the reference refuses is refused in its words, and a kernel without its workspace too.
+TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
+  std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}), Tensor(DType::f32, {4})}, out = {Tensor(DType::f32, {2, 3})};
+  const Status status = runOnDevice({"add"}, in, out);
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_EQ(status.message(), "kernel 'add' input 1 extents, expected what broadcasts to [2, 3] but got [4]");
+}
+
+} // namespace
+} // namespace sluice::test
