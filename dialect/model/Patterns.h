@@ -6,6 +6,8 @@
 #ifndef SLUICE_DIALECT_MODEL_PATTERNS_H
 #define SLUICE_DIALECT_MODEL_PATTERNS_H
 
+#include <cstdint>
+
 namespace mlir {
 class RewritePatternSet;
 } // namespace mlir
@@ -18,7 +20,10 @@ void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
 /// silu and the product with it, into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 
-/// The fusions of all families. Each keeps the attributes of the op that it replaces.
+/// A loss and the product that gives its logits, into one op that makes `rows` rows of them at a time. `made` counts them.
+void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows, unsigned &made);
+
+/// The fusions of all families that always pay. Each keeps the attributes of the op that it replaces.
 void populateFusionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace sluice::model

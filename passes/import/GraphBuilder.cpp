@@ -2,6 +2,8 @@
 
 #include "passes/import/GraphBuilder.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace sluice;
 
@@ -53,6 +55,65 @@ Value GraphBuilder::add(llvm::StringRef name, Value a, Value b) {
   return model::AddOp::create(builder, location, a, b).getResult();
 }
 
+Value GraphBuilder::drop(Value x, double rate) {
+  if (!row || rate == 0)
+    return x;
+  return model::DropoutOp::create(builder, location, x, seed, step, row, builder.getF64FloatAttr(rate),
+                                  builder.getI64IntegerAttr(nextKey++))
+      .getY();
+}
+
+Value GraphBuilder::attend(Value q, Value k, Value v, double scale, std::int64_t window, double dropout) {
+  // A window that reaches every token before is none.
+  if (window >= sequence)
+    window = 0;
+  if (row && dropout != 0)
+    return attendByParts(q, k, v, scale, window, dropout);
+  return model::AttentionOp::create(builder, location, q, k, v, builder.getF64FloatAttr(scale), builder.getUnitAttr(),
+                                    window > 0 ? builder.getI64IntegerAttr(window) : IntegerAttr())
+      .getOut();
+}
+
+Value GraphBuilder::attendByParts(Value q, Value k, Value v, double scale, std::int64_t window, double dropout) {
+  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+  auto swapped = [&](Value value) -> Value {
+    auto shape = shapeOf(value);
+    return model::TransposeOp::create(builder, location, tensor({shape[0], shape[2], shape[1], shape[3]}), value,
+                                      builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+  };
+  std::int64_t heads = shapeOf(q)[2], groups = shapeOf(k)[2], size = shapeOf(q)[3];
+  q = swapped(q), k = swapped(k), v = swapped(v);
+  // The heads of a group share its keys and values: one more dim, along which those repeat.
+  if (heads != groups) {
+    q = reshape(q, {batch, groups, heads / groups, sequence, size});
+    k = reshape(k, {batch, groups, 1, sequence, size});
+    v = reshape(v, {batch, groups, 1, sequence, size});
+  }
+  Value scores = model::MatmulOp::create(builder, location, q, k, false, true).getResult();
+  scores = model::ScaleOp::create(builder, location, scores.getType(), scores, builder.getF64FloatAttr(scale));
+  auto index = [&](std::int64_t dim) -> Value {
+    Type type = RankedTensorType::get({sequence, sequence}, builder.getI32Type());
+    return model::IotaOp::create(builder, location, type, builder.getI64IntegerAttr(dim));
+  };
+  Value nothing = model::ConstantOp::create(builder, location, tensor({}),
+                                            builder.getF64FloatAttr(-std::numeric_limits<double>::infinity()));
+  Value column = index(1), reach = index(0);
+  auto keep = [&](llvm::StringRef predicate) {
+    Value seen = model::CompareOp::create(builder, location, reach, column, builder.getStringAttr(predicate));
+    scores = model::SelectOp::create(builder, location, seen, scores, nothing);
+  };
+  keep("ge");
+  if (window > 0) {
+    Value width = model::ConstantOp::create(builder, location, RankedTensorType::get({}, builder.getI32Type()),
+                                            builder.getF64FloatAttr(static_cast<double>(window)));
+    reach = model::SubtractOp::create(builder, location, reach, width);
+    keep("lt");
+  }
+  Value weights = drop(model::SoftmaxOp::create(builder, location, scores).getY(), dropout);
+  Value out = model::MatmulOp::create(builder, location, weights, v).getResult();
+  return swapped(heads == groups ? out : reshape(out, {batch, heads, sequence, size}));
+}
+
 Value GraphBuilder::block(llvm::StringRef name, Type result, llvm::function_ref<Value()> body) {
   OpBuilder::InsertionGuard guard(builder);
   auto region = model::BlockOp::create(builder, at(name), TypeRange{result}, builder.getStringAttr(name));
@@ -77,9 +138,22 @@ func::FuncOp GraphBuilder::function(llvm::StringRef name, llvm::StringRef kind,
   return made;
 }
 
+void GraphBuilder::addStepInputs(func::FuncOp function) {
+  Type scalar = RankedTensorType::get({}, builder.getI64Type());
+  for (auto [name, value] : {std::pair("seed", &seed), {"step", &step}, {"row", &row}}) {
+    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr("model.input", builder.getStringAttr(name)));
+    unsigned index = function.getNumArguments();
+    (void)function.insertArgument(index, scalar, attributes, location);
+    *value = function.getArgument(index);
+  }
+}
+
 void GraphBuilder::buildTrainStep() {
   func::FuncOp made = function("train_step", "train", {"tokens", "targets"}, tensor({}), "loss");
+  if (drops())
+    addStepInputs(made);
   Value logits = forward(made.getArgument(0));
+  seed = step = row = Value();
   location = at("loss");
   Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
                                              builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100), FloatAttr())

@@ -23,7 +23,7 @@ struct RopeConfig {
 
 struct LlamaConfig {
   std::int64_t vocabulary = 0, width = 0, layers = 0, heads = 0, keyHeads = 0, headSize = 0, inner = 0;
-  double epsilon = 1e-6, initializerRange = 0.02;
+  double epsilon = 1e-6, initializerRange = 0.02, attentionDropout = 0;
   /// `silu`, `tanh` or `none` (forms of gelu), or `relu`.
   std::string activation = "silu";
   RopeConfig rope;

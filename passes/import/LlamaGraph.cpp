@@ -20,6 +20,8 @@ public:
 private:
   const LlamaConfig &config;
 
+  bool drops() const override { return config.attentionDropout != 0; }
+
   void declareNorm(const llvm::Twine &name, std::int64_t size) { declare(name + ".weight", {size}, "ones"); }
 
   /// The checkpoint keeps weights as [out, in].
@@ -88,12 +90,8 @@ private:
           v = heads("v", config.keyHeads, false);
     location = at(name);
     double scale = 1.0 / std::sqrt(static_cast<double>(config.headSize));
-    // A window that reaches every token before is none.
-    IntegerAttr width = window > 0 && window < sequence ? builder.getI64IntegerAttr(window) : IntegerAttr();
     Value rotatedQ = rotated(q), rotatedK = rotated(k);
-    Value out = model::AttentionOp::create(builder, location, rotatedQ, rotatedK, v, builder.getF64FloatAttr(scale),
-                                           builder.getUnitAttr(), width)
-                    .getOut();
+    Value out = attend(rotatedQ, rotatedK, v, scale, window, config.attentionDropout);
     return projection(name + ".o_proj", reshape(out, {batch, sequence, config.heads * config.headSize}),
                       config.outputBias);
   }

@@ -18,7 +18,9 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
     llvm::SmallVector<DecomposeOpInterface> composites;
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](DecomposeOpInterface op) { composites.push_back(op); });
-    for (DecomposeOpInterface composite : composites) {
+    // A decomposition may hold composites itself.
+    for (std::size_t next = 0; next < composites.size(); ++next) {
+      DecomposeOpInterface composite = composites[next];
       InsertionRecorder recorder;
       OpBuilder builder(composite, &recorder);
       FailureOr<llvm::SmallVector<Value>> values = composite.decompose(builder);
@@ -29,6 +31,9 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
         for (llvm::StringRef name : {names::block, names::checkpoint, names::phase})
           if (Attribute attribute = composite->getAttr(name))
             op->setAttr(name, attribute);
+      for (Operation *op : recorder.made)
+        if (auto inner = dyn_cast<DecomposeOpInterface>(op))
+          composites.push_back(inner);
       composite->replaceAllUsesWith(*values);
       composite->erase();
       ++decomposed;

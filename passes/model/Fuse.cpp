@@ -3,6 +3,7 @@
 #include "dialect/model/Patterns.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
+#include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -19,14 +20,35 @@ namespace {
 
 struct FusePass : sluice::impl::FuseBase<FusePass> {
   void runOnOperation() override {
+    RecipeView recipe(getOperation());
+    // First, while the product is as it was written.
+    if (recipe.has("loss.chunk_rows")) {
+      unsigned made = 0;
+      if (failed(run([&](RewritePatternSet &set) {
+            model::populateChunkPatterns(set, recipe.integer("loss.chunk_rows"), made);
+          })))
+        return signalPassFailure();
+      if (made == 0) {
+        getOperation().emitError() << recipe.origin("loss.chunk_rows") << ": 'loss.chunk_rows' = "
+                                   << recipe.integer("loss.chunk_rows")
+                                   << ", expected the cross entropy of a product that nothing else reads but got none";
+        return signalPassFailure();
+      }
+    }
+    if (failed(run([](RewritePatternSet &set) { model::populateFusionPatterns(set); })))
+      signalPassFailure();
+  }
+
+  LogicalResult run(llvm::function_ref<void(RewritePatternSet &)> populate) {
     RewritePatternSet set(&getContext());
-    model::populateFusionPatterns(set);
+    populate(set);
     FrozenRewritePatternSet patterns(std::move(set));
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(applyPatternsGreedily(function, patterns, config)))
-        return signalPassFailure();
+        return failure();
+    return success();
   }
 };
 

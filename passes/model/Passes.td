@@ -89,7 +89,7 @@ def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
   let summary = "runs the fusions that op families contribute";
   let description = [{
     Bias and residual go into a matrix product whose result has no other use. It does not depend on recompute, so that a
-    recomputed value has the same bits.
+    recomputed value has the same bits. With `loss.chunk_rows` a loss and its output projection become one op.
     ```mlir
     %p = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %s = model.add %p, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>

@@ -49,6 +49,25 @@ std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Oper
   return cap;
 }
 
+/// A chunk of logits, a number beside it, and what the largest of the products takes, or cross entropy.
+std::uint64_t linearLossCap(const Operand &x, const Operand &weight, const Operand &targets, const Attributes &attributes,
+                            int threads, std::string_view isa) {
+  if (x.rank < 1 || weight.rank != 2)
+    return 0;
+  std::int64_t columns = weight.shape[1], classes = weight.shape[0], rows = std::max<std::int64_t>(elementsOf(targets), 1);
+  std::int64_t chunk = std::clamp<std::int64_t>(attributes.integer("rows", 1), 1, rows);
+  std::uint64_t plain = cpu::plainLinearLossWorkspace(columns, classes);
+  if (x.dtype == DType::f16)
+    return plain;
+  std::uint64_t inner = cpu::crossEntropyWorkspace(chunk);
+  if (x.dtype != DType::f64)
+    inner = std::max(inner, cpu::libraryWorkspace(threads, isa == "avx512"));
+  if (x.dtype == DType::bf16)
+    for (auto [m, n, k] : {std::array{chunk, classes, columns}, {chunk, columns, classes}, {classes, columns, chunk}})
+      inner = std::max(inner, cpu::libraryWorkspace(threads, isa == "avx512") + cpu::widenWorkspace(m, n, k));
+  return std::max(plain, cpu::linearLossLogits(chunk, classes, dtypeBytes(x.dtype)) + 64 + inner);
+}
+
 } // namespace
 
 std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
@@ -70,6 +89,10 @@ std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> in
     return static_cast<std::uint64_t>(elementsOf(inputs[1])) * 8;
   if (name == "cross_entropy" && inputs.size() == 2)
     return cpu::crossEntropyWorkspace(elementsOf(inputs[1]));
+  if (name == "linear_cross_entropy" && inputs.size() == 3)
+    return linearLossCap(inputs[0], inputs[1], inputs[2], attributes, threads, isa);
+  if (name == "linear_cross_entropy_grad" && inputs.size() == 5)
+    return linearLossCap(inputs[1], inputs[2], inputs[3], attributes, threads, isa);
   if (name == "layer_norm_grad" && inputs.size() == 5 && inputs[1].rank > 0)
     return cpu::layerNormGradWorkspace(inputs[1].shape[inputs[1].rank - 1]);
   if (name == "rms_norm_grad" && inputs.size() == 4 && inputs[1].rank > 0)

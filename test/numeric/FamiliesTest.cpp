@@ -1,7 +1,7 @@
 //===- FamiliesTest.cpp - one batch through each model family, against transformers ------===//
 //
 // test/reference/families: tiny Llama 3.1, Llama with linear scaling and biases, Mistral with a sliding window, Qwen2,
-// Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Loss and every gradient
+// Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Logits, loss, every gradient
 // on 1 and 2 ranks. A gradient is the way of a weight in one step of plain descent, divided by the rate.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +9,7 @@
 #include "test/numeric/Training.h"
 
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/Weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -89,6 +90,70 @@ TEST_P(Families, LossAndEveryGradient) {
     ++compared;
   }
   EXPECT_EQ(compared, training.weights.size());
+}
+
+/// The logits that the plan's entry point gives on every rank's rows, with the weights of a checkpoint.
+std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens) {
+  std::vector<double> all;
+  auto ranks = openRanks(plan, {});
+  EXPECT_TRUE(ranks.isOk()) << ranks.status().message();
+  if (!ranks.isOk())
+    return all;
+  Status loaded = loadWeights(**ranks, weights);
+  EXPECT_TRUE(loaded.isOk()) << loaded.message();
+  for (const auto &entry : (*ranks)->plan().entries) {
+    if (entry->name != "logits")
+      continue;
+    const plan::PortT *in = findInput(*entry, "tokens"), *out = findOutput(*entry, "logits");
+    std::size_t share = tokens.size() / static_cast<std::size_t>((*ranks)->size());
+    for (int rank = 0; rank < (*ranks)->size(); ++rank)
+      EXPECT_TRUE((*ranks)
+                      ->write(rank, in->view->buffer, in->view->offset,
+                              std::as_bytes(std::span(tokens).subspan(static_cast<std::size_t>(rank) * share, share)))
+                      .isOk());
+    Status ran = (*ranks)->run("logits");
+    EXPECT_TRUE(ran.isOk()) << ran.message();
+    std::size_t size = 1;
+    for (auto extent : out->view->shape)
+      size *= static_cast<std::size_t>(extent);
+    std::vector<float> values(size);
+    for (int rank = 0; rank < (*ranks)->size(); ++rank) {
+      EXPECT_TRUE((*ranks)->read(rank, out->view->buffer, out->view->offset, std::as_writable_bytes(std::span(values))).isOk());
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  return all;
+}
+
+// Of the checkpoint as it is, and of the checkpoint as Sluice writes it again.
+TEST_P(Families, Logits) {
+  const Family &family = GetParam();
+  std::string folder = referenceFolder() + "/families/" + family.name;
+  TensorMap reference = readSafetensors(folder + "/expected.safetensors");
+  const Tensor &ids = reference.at("input_ids"), &logits = reference.at("logits");
+  TrainingRun run;
+  run.label = family.name + "-logits-" + std::to_string(family.ranks);
+  run.config = folder + "/config.json";
+  run.batch = static_cast<int>(ids.shape[0]) / family.ranks;
+  run.sequence = static_cast<int>(ids.shape[1]);
+  run.steps = 1;
+  // The step is taken at a rate of 0.
+  run.recipe = "mesh.shard = " + std::to_string(family.ranks) + "\noptimizer.name = \"sgd\"\noptimizer.lr = 0.0\n";
+  run.options = "--data " + folder + "/tokens.bin --init " + folder;
+  Training training = train(run, /*save=*/true);
+  ASSERT_EQ(training.loss.size(), 1u);
+  std::vector<std::int32_t> tokens(ids.values.begin(), ids.values.end());
+  for (const std::string &weights : {folder, scratchFolder() + "/" + run.label + ".out"}) {
+    SCOPED_TRACE(weights);
+    std::vector<double> ours = logitsOf(training.planPath, weights, tokens);
+    ASSERT_EQ(ours.size(), logits.size());
+    double largest = 0, error = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      largest = std::max(largest, std::abs(logits.values[i]));
+      error = std::max(error, std::isnan(ours[i]) ? INFINITY : std::abs(ours[i] - logits.values[i]));
+    }
+    EXPECT_LE(error, 2e-5 * largest);
+  }
 }
 
 std::vector<Family> families() {

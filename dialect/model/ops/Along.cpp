@@ -104,7 +104,8 @@ ShardingRule ArgmaxOp::getShardingRule() {
   return rule;
 }
 
-/// Dims of equal extents are parallel, but for the one that is indexed; the others are whole.
+/// Dims of equal extents are parallel, but for the one that is indexed; the others are whole. Of a part of the dim that
+/// is read by index the kernel gives what it has, zeros for the rest.
 static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices, int64_t dim, bool takes) {
   ShardingRule rule;
   TensorFactors whole, part;
@@ -114,11 +115,14 @@ static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices
       whole.push_back({rule.addFactor(many)});
       part.push_back(whole.back());
     } else {
-      whole.push_back({rule.addFactor(many, /*whole=*/true)});
+      bool isRead = takes && static_cast<int64_t>(d) == dim;
+      whole.push_back({rule.addFactor(many, /*whole=*/!isRead, /*positioned=*/isRead)});
       part.push_back({rule.addFactor(few, /*whole=*/true)});
     }
   }
   rule.operands.append({takes ? whole : part, part});
+  if (takes)
+    rule.reduction = PartialReduction::sum;
   rule.results.push_back(takes ? part : whole);
   return rule;
 }

@@ -21,9 +21,9 @@ LogicalResult IotaOp::verify() {
 
 // Every dim may be split: a kernel writes by global element index.
 ShardingRule ConstantOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule IotaOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule RandomNormalOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule RandomUniformOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule IotaOp::getShardingRule() { return positionedRule(*this); }
+ShardingRule RandomNormalOp::getShardingRule() { return positionedRule(*this); }
+ShardingRule RandomUniformOp::getShardingRule() { return positionedRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // Cost

@@ -64,21 +64,22 @@ FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// Tokens and columns are parallel; the rows of the table are whole.
+// Tokens and columns are parallel. Of a part of the table's rows the kernel gives those that it has, zeros for others.
 ShardingRule EmbeddingOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*whole=*/true);
+  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*whole=*/false, /*positioned=*/true);
   rule.operands.append({TensorFactors{{rows}, result.back()}, TensorFactors(result.begin(), result.end() - 1)});
   rule.results.push_back(result);
+  rule.reduction = PartialReduction::sum;
   return rule;
 }
 
-// Tokens are summed over.
+// Tokens are summed over; any part of the table's rows can be made by itself.
 ShardingRule EmbeddingGradOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dy = addFactors(rule, shapeOf(getDy()), typeOf(getDy()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*whole=*/true);
+  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*whole=*/false, /*positioned=*/true);
   rule.operands.append({dy, TensorFactors(dy.begin(), dy.end() - 1)});
   rule.results.push_back({{rows}, dy.back()});
   rule.reduction = PartialReduction::sum;

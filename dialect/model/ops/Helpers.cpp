@@ -179,6 +179,19 @@ ShardingRule pointwiseRule(Operation *op) {
   return elementwiseRule(operands, results);
 }
 
+ShardingRule linearRule(Operation *op) {
+  ShardingRule rule = pointwiseRule(op);
+  rule.linear = true;
+  return rule;
+}
+
+ShardingRule positionedRule(Operation *op) {
+  ShardingRule rule = pointwiseRule(op);
+  for (ShardingFactor &factor : rule.factors)
+    factor.positioned = true;
+  return rule;
+}
+
 TensorFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, size_t wholeFrom) {
   TensorFactors tensor;
   for (size_t d = 0; d < shape.size(); ++d)

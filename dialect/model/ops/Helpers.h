@@ -69,6 +69,10 @@ mlir::Value makeExpand(mlir::OpBuilder &builder, mlir::Location location, mlir::
 
 /// Elementwise with broadcasting over all operands and results.
 ShardingRule pointwiseRule(mlir::Operation *op);
+/// The same, where the op is linear in all operands together.
+ShardingRule linearRule(mlir::Operation *op);
+/// The same, where the kernel asks where a part lies.
+ShardingRule positionedRule(mlir::Operation *op);
 /// A rule with one factor per dim of `value` for its leading `parallel` dims, and whole factors for the others.
 /// `factorsOf` of the rest is up to the caller.
 TensorFactors addFactors(ShardingRule &rule, llvm::ArrayRef<std::int64_t> shape, std::size_t wholeFrom);

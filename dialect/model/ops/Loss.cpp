@@ -1,6 +1,6 @@
 //===- Loss.cpp - losses ------------------------------------------------------------===//
 
-#include "dialect/model/ops/Helpers.h"
+#include "dialect/model/ops/LossRules.h"
 
 using namespace mlir;
 
@@ -10,15 +10,15 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyReduction(Operation *op, StringRef reduction) {
+LogicalResult verifyReduction(Operation *op, StringRef reduction) {
   if (reduction == "mean" || reduction == "sum")
     return success();
   return op->emitOpError() << "unknown reduction, expected 'mean' or 'sum' but got '" << reduction << "'";
 }
 
-static double smoothingOf(std::optional<APFloat> smoothing) { return smoothing ? smoothing->convertToDouble() : 0; }
+double smoothingOf(std::optional<APFloat> smoothing) { return smoothing ? smoothing->convertToDouble() : 0; }
 
-static LogicalResult verifySmoothing(Operation *op, double smoothing) {
+LogicalResult verifySmoothing(Operation *op, double smoothing) {
   if (smoothing >= 0 && smoothing <= 1)
     return success();
   return op->emitOpError() << "label_smoothing is out of range, expected 0 to 1 but got " << smoothing;
@@ -89,18 +89,15 @@ LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotan
 // Mean
 //===----------------------------------------------------------------------===//
 
-/// 1 for each target that counts, else 0.
-static Value countTargets(OpBuilder &builder, CrossEntropyOp op, Type element) {
-  Location location = op.getLoc();
-  Value ignored = makeConstant(builder, location, static_cast<int64_t>(op.getIgnoreIndex()),
-                               tensorOf({}, elementOf(op.getTargets())));
-  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, builder.getStringAttr("ne"));
+Value countTargets(OpBuilder &builder, Location location, Value targets, int64_t ignore, Type element) {
+  Value ignored = makeConstant(builder, location, static_cast<double>(ignore), tensorOf({}, elementOf(targets)));
+  Value counts = CompareOp::create(builder, location, targets, ignored, builder.getStringAttr("ne"));
   Value one = makeConstant(builder, location, 1, tensorOf({}, element));
   Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
-  return SelectOp::create(builder, location, counts, one, zero);
+  return sumAll(builder, location, SelectOp::create(builder, location, counts, one, zero));
 }
 
-static Value sumAll(OpBuilder &builder, Location location, Value value) {
+Value sumAll(OpBuilder &builder, Location location, Value value) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(shapeOf(value).size()));
   return dims.empty() ? value
                       : ReduceSumOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims), UnitAttr());
@@ -114,13 +111,28 @@ FailureOr<std::pair<Value, Value>> CrossEntropyOp::countApart(OpBuilder &builder
   double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
   auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(), builder.getStringAttr("sum"),
                                     getIgnoreIndexAttr(), getLabelSmoothingAttr());
-  Value count = sumAll(builder, location, countTargets(builder, *this, elementOf(getLoss())));
+  Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
   return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
+
+/// The mean or sum of lse - picked over targets that count.
+static Value lossOfRows(OpBuilder &builder, CrossEntropyOp op, Value lse, Value picked) {
+  Location location = op.getLoc();
+  Type element = elementOf(lse), index = elementOf(op.getTargets());
+  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
+  Value losses = SubtractOp::create(builder, location, lse, picked);
+  Value ignored = makeConstant(builder, location, static_cast<int64_t>(op.getIgnoreIndex()), tensorOf({}, index));
+  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, builder.getStringAttr("ne"));
+  Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
+  if (op.getReduction() == "mean")
+    loss = DivideOp::create(builder, location, loss,
+                            countTargets(builder, location, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
+  return loss;
+}
 
 // lse = m + log sum exp(x - m); the loss is the mean or sum of lse - x[target] over targets that count.
 FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
@@ -154,22 +166,14 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
     Value mean = makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
     picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing), mean);
   }
-  Value losses = SubtractOp::create(builder, location, lse, picked);
-
-  Value ignored = makeConstant(builder, location, static_cast<int64_t>(getIgnoreIndex()), tensorOf({}, index));
-  Value counts = compare(getTargets(), ignored, "ne");
-  Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
-  if (getReduction() == "mean")
-    loss = DivideOp::create(builder, location, loss,
-                            sumAll(builder, location, countTargets(builder, *this, element)));
-  return SmallVector<Value>{loss, lse};
+  return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
 }
 
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// The columns are whole. Rows of a mean are whole too: only the whole knows how many targets count.
+// The columns are whole, but in the split form. Rows of a mean are whole too: only the whole knows how many targets count.
 ShardingRule CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
@@ -181,10 +185,34 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   return rule;
 }
 
+// The logarithm of the sum of exponentials, and each row's logit at its target: both can be made in parts of the columns.
+FailureOr<SmallVector<Value>> CrossEntropyOp::buildSplitForm(OpBuilder &builder) {
+  Location location = getLoc();
+  ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
+  auto last = static_cast<int64_t>(rows.size());
+  Type element = elementOf(getLse());
+  Value x = makeCast(builder, location, getLogits(), element);
+  Value lse = LogSumExpOp::create(builder, location, x);
+  SmallVector<int64_t> kept(rows);
+  kept.push_back(1);
+  Value targets = makeReshape(builder, location, getTargets(), kept);
+  Value taken = TakeAlongOp::create(builder, location, x, targets, builder.getI64IntegerAttr(last));
+  Value picked = makeReshape(builder, location, taken, rows);
+  if (double smoothing = smoothingOf(getLabelSmoothing())) {
+    Value sum = ReduceSumOp::create(builder, location, x, builder.getDenseI64ArrayAttr({last}), UnitAttr());
+    picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing),
+                           makeScale(builder, location, sum, smoothing / static_cast<double>(shape.back())));
+  }
+  return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
+}
+
+// Columns are parallel: a part of them knows by its place whether it holds the target.
 ShardingRule CrossEntropyGradOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
   TensorFactors logits = addFactors(rule, shape, getReduction() == "mean" ? 0 : shape.size() - 1);
+  rule.factors[logits.back().front()].whole = false;
+  rule.factors[logits.back().front()].positioned = true;
   TensorFactors rows(logits.begin(), logits.end() - 1);
   rule.operands.append({TensorFactors(), logits, rows, rows});
   rule.results.push_back(logits);

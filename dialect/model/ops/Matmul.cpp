@@ -178,6 +178,18 @@ ShardingRule MatmulOp::getShardingRule() {
   return rule;
 }
 
+// The product alone; bias and residual are added to it.
+FailureOr<SmallVector<Value>> MatmulOp::buildSplitForm(OpBuilder &builder) {
+  if (!getBias() && !getResidual())
+    return failure();
+  Value value = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), Value(), Value(), getTransposeLhs(),
+                                 getTransposeRhs(), getOutputAttr());
+  for (Value term : {getBias(), getResidual()})
+    if (term)
+      value = AddOp::create(builder, getLoc(), value, makeCast(builder, getLoc(), term, elementOf(value)));
+  return SmallVector<Value>{value};
+}
+
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//

@@ -19,6 +19,9 @@ def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTy
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = [{
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+  }];
   let hasVerifier = 1;
 }
 

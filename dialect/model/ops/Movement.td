@@ -28,6 +28,7 @@ def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMetho
   let summary = "elements [start, limit) with a step, per dim";
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
   let results = (outs Model_Tensor:$result);
+  let extraClassDeclaration = "void adjustToTypes();";
   let hasVerifier = 1;
 }
 def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface>]> {

@@ -108,7 +108,7 @@ StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &
 // Sharding
 //===----------------------------------------------------------------------===//
 
-ShardingRule BroadcastOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule BroadcastOp::getShardingRule() { return linearRule(*this); }
 
 // Dims are cut into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. Where extents have no
 // common cut, the dims up to the next place where they meet are whole.
@@ -159,6 +159,7 @@ ShardingRule ReshapeOp::getShardingRule() {
   }
   rule.operands.push_back(source);
   rule.results.push_back(target);
+  rule.linear = true;
   return rule;
 }
 
@@ -169,6 +170,7 @@ ShardingRule TransposeOp::getShardingRule() {
     target.push_back(source[dim]);
   rule.operands.push_back(source);
   rule.results.push_back(target);
+  rule.linear = true;
   return rule;
 }
 
@@ -198,9 +200,33 @@ static ShardingRule windowRule(ValueRange operands, ValueRange results) {
   return rule;
 }
 
+/// Pieces of one extent along `dim`, side by side in the whole: so many times that extent, which all of them share.
+static ShardingRule piecesRule(Value whole, ValueRange pieces, int64_t dim, bool joins) {
+  bool equal = pieces.size() > 1 &&
+               llvm::all_of(pieces, [&](Value piece) { return shapeOf(piece) == shapeOf(pieces.front()); });
+  if (!equal)
+    return joins ? windowRule(pieces, whole) : windowRule(whole, pieces);
+  ShardingRule rule;
+  TensorFactors part = addFactors(rule, shapeOf(pieces.front()), typeOf(whole).getRank()), all = part;
+  all[dim].insert(all[dim].begin(), rule.addFactor(static_cast<int64_t>(pieces.size()), /*whole=*/true));
+  SmallVector<TensorFactors> parts(pieces.size(), part);
+  (joins ? rule.results : rule.operands).push_back(all);
+  (joins ? rule.operands : rule.results) = parts;
+  return rule;
+}
+
 ShardingRule SliceOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
-ShardingRule SplitOp::getShardingRule() { return windowRule(getOperand(), getResults()); }
-ShardingRule ConcatOp::getShardingRule() { return windowRule(getOperands(), getResult()); }
+ShardingRule SplitOp::getShardingRule() { return piecesRule(getOperand(), getResults(), getDim(), /*joins=*/false); }
+ShardingRule ConcatOp::getShardingRule() { return piecesRule(getResult(), getOperands(), getDim(), /*joins=*/true); }
+
+// A dim that is taken as it is ends where the operand does.
+void SliceOp::adjustToTypes() {
+  SmallVector<int64_t> limit(getLimit());
+  for (size_t d = 0; d < limit.size(); ++d)
+    if (getStart()[d] == 0 && getStep()[d] == 1 && limit[d] > shapeOf(getOperand())[d])
+      limit[d] = shapeOf(getOperand())[d];
+  setLimit(limit);
+}
 ShardingRule PadOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
 
 // Indices and the rest of a row are parallel; the rows of the table are whole.

@@ -315,7 +315,7 @@ LogicalResult CastOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, A
 
 ShardingRule PowerOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule ReluGradOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule ScaleOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule ScaleOp::getShardingRule() { return linearRule(*this); }
 ShardingRule CompareOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule SelectOp::getShardingRule() { return pointwiseRule(*this); }
 ShardingRule CastOp::getShardingRule() { return pointwiseRule(*this); }

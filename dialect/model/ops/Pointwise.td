@@ -5,12 +5,12 @@
 include "dialect/model/ModelDialect.td"
 
 /// Operands broadcast as in numpy (trailing dims align, extent 1 repeats); one float element type.
-class Model_BinaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_InferTypes]> {
+class Model_BinaryOp<string mnemonic, string text, string rule = "pointwiseRule"> : Model_Op<mnemonic, [Model_InferTypes]> {
   let summary = text;
   let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs);
   let results = (outs Model_Tensor:$result);
   let extraClassDefinition = [{
-    ::sluice::ShardingRule $cppClass::getShardingRule() { return pointwiseRule(*this); }
+    ::sluice::ShardingRule $cppClass::getShardingRule() { return }] # rule # [{(*this); }
     ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
     ::sluice::KernelCall $cppClass::getKernelCall() { return makePointwiseCall(*this, "}] # mnemonic # [{"); }
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
@@ -19,8 +19,8 @@ class Model_BinaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_I
     }
   }];
 }
-def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting">;
-def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting">;
+def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting", "linearRule">;
+def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting", "linearRule">;
 def Model_MultiplyOp : Model_BinaryOp<"multiply", "lhs * rhs, broadcasting">;
 def Model_DivideOp : Model_BinaryOp<"divide", "lhs / rhs, broadcasting">;
 def Model_MaximumOp : Model_BinaryOp<"maximum", "the larger of lhs and rhs, broadcasting; ties share the cotangent">;

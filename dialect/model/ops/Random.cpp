@@ -56,7 +56,7 @@ LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents
 //===----------------------------------------------------------------------===//
 
 // Every dim may be split: a kernel draws by global element index.
-ShardingRule DropoutOp::getShardingRule() { return pointwiseRule(*this); }
+ShardingRule DropoutOp::getShardingRule() { return positionedRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // Cost

@@ -152,7 +152,9 @@ static ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool ke
 }
 
 ShardingRule ReduceSumOp::getShardingRule() {
-  return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::sum, false);
+  ShardingRule rule = reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::sum, false);
+  rule.linear = true;
+  return rule;
 }
 // The mean of parts of different sizes is not the mean: its dims are whole.
 ShardingRule ReduceMeanOp::getShardingRule() {
@@ -161,10 +163,10 @@ ShardingRule ReduceMeanOp::getShardingRule() {
 ShardingRule ReduceMaxOp::getShardingRule() {
   return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::max, false);
 }
-// Rows are parallel, the last dim is whole.
+// Rows are parallel, the last dim is reduced.
 ShardingRule LogSumExpOp::getShardingRule() {
   int64_t last = typeOf(getX()).getRank() - 1;
-  return reductionRule(getX(), {last}, /*keep=*/false, PartialReduction::none, true);
+  return reductionRule(getX(), {last}, /*keep=*/false, PartialReduction::logsumexp, false);
 }
 
 //===----------------------------------------------------------------------===//

@@ -69,6 +69,7 @@ ShardingRule PowerSumOp::getShardingRule() {
   for (Value gradient : getGradients())
     rule.operands.push_back(addFactors(rule, shapeOf(gradient), shapeOf(gradient).size()));
   rule.results.emplace_back();
+  rule.additive = true;
   rule.reduction = std::isinf(getP().convertToDouble()) ? PartialReduction::max : PartialReduction::sum;
   return rule;
 }

@@ -154,8 +154,15 @@ LogicalResult YieldOp::verify() {
   Operation *parent = (*this)->getParentOp();
   if (typesAgree(getOperandTypes(), parent->getResultTypes()))
     return success();
+  auto textOf = [](TypeRange types) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::interleaveComma(types, os, [&](Type type) { os << "'" << type << "'"; });
+    return text.empty() ? std::string("nothing") : text;
+  };
   InFlightDiagnostic error = emitOpError() << "values do not fit the region's results, expected "
-                                           << parent->getResultTypes() << " but got " << getOperandTypes();
+                                           << textOf(parent->getResultTypes()) << " but got "
+                                           << textOf(getOperandTypes());
   error.attachNote(parent->getLoc()) << "region of this op";
   return error;
 }

@@ -264,4 +264,12 @@ module attributes {model.name = "all"} {
     %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
     return
   }
+
+  func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
+    // CHECK: model.linear_cross_entropy {{.*}}model.cost = "flops=648, bytes=292"
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.linear_cross_entropy_grad {{.*}}model.cost = "flops=1458, bytes=532"
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
+    return
+  }
 }

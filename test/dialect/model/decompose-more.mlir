@@ -172,3 +172,14 @@ func.func @attention_window(%q: tensor<1x3x2x4xf32>, %k: tensor<1x3x1x4xf32>, %v
   %0:2 = model.attention %q, %k, %v {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<1x3x2x4xf32>, tensor<1x3x1x4xf32>, tensor<1x3x1x4xf32>) -> (tensor<1x3x2x4xf32>, tensor<1x2x3xf32>)
   return %0#0, %0#1 : tensor<1x3x2x4xf32>, tensor<1x2x3xf32>
 }
+
+// The product and the primitives of cross entropy: a decomposition's composites are decomposed as well.
+// CHECK-LABEL: func.func @linear_cross_entropy
+// CHECK-NEXT: %[[LOGITS:.*]] = model.matmul %{{.*}}, %{{.*}} {transpose_rhs}
+// CHECK-NEXT: model.reduce_max %[[LOGITS]]
+// CHECK-NOT: cross_entropy
+// CHECK: return
+func.func @linear_cross_entropy(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>) {
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  return %0#0, %0#1 : tensor<f32>, tensor<6xf32>
+}

@@ -281,3 +281,15 @@ func.func @f(%x: tensor<2x7x9x4xf32> {model.input = "x"}) -> (tensor<2x2x3x4xf32
   %y = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
   return %y : tensor<2x2x3x4xf32>
 }
+
+// -----
+
+// linear_cross_entropy
+// CHECK-LABEL: func.func @f_vjp
+// CHECK: %[[LOSS:.*]], %[[LSE:.*]] = model.linear_cross_entropy %arg0, %arg1, %{{.*}} {
+// CHECK: %[[DX:.*]], %[[DW:.*]] = model.linear_cross_entropy_grad %{{.*}}, %arg0, %arg1, %{{.*}}, %[[LSE]] {{{.*}}reduction = "mean", rows = 4 : i64}
+// CHECK: return %[[DX]], %[[DW]]
+func.func @f(%x: tensor<6x4xf32> {model.input = "x"}, %w: tensor<5x4xf32> {model.input = "w"}, %t: tensor<6xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "forward"} {
+  %loss, %lse = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  return %loss : tensor<f32>
+}

@@ -283,4 +283,13 @@ module attributes {model.name = "all"} {
     %3:3 = model.adamw %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     return
   }
+
+  // CHECK-LABEL: func.func @linear_loss
+  func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
+    // CHECK: model.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.linear_cross_entropy_grad
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
+    return
+  }
 }

@@ -75,11 +75,11 @@ module attributes {model.name = "all"} {
   func.func @creation(%seed: tensor<i64>) {
     // CHECK: model.constant {{.*}}model.sharding_rule = "() -> ([i]) {i=2}"
     %0 = model.constant 1.5 : tensor<2xbf16>
-    // CHECK: model.iota {{.*}}model.sharding_rule = "() -> ([i, j]) {i=2, j=3}"
+    // CHECK: model.iota {{.*}}model.sharding_rule = "() -> ([i, j]) {i=2 positioned, j=3 positioned}"
     %1 = model.iota 1 : tensor<2x3xi64>
-    // CHECK: model.random_normal {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4}"
+    // CHECK: model.random_normal {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4 positioned}"
     %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
-    // CHECK: model.random_uniform {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4}"
+    // CHECK: model.random_uniform {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4 positioned}"
     %3 = model.random_uniform %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
     return
   }
@@ -166,13 +166,13 @@ module attributes {model.name = "all"} {
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2 whole, m=8 whole, n=5 whole}"
     %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
-    // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 whole}"
+    // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
-    // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 whole} reduce=sum"
+    // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 whole, j=3 whole, k=4 whole} reduce=sum"
     %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
-    // CHECK: model.cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [i, j], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [i, j], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4 positioned}"
     %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
     return
   }
@@ -226,7 +226,7 @@ module attributes {model.name = "all"} {
   // Tests that a mask may be drawn in parts.
   // CHECK-LABEL: func.func @random
   func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>) {
-    // CHECK: model.dropout {{.*}}model.sharding_rule = "([i, j], [], [], []) -> ([i, j]) {i=4, j=5}"
+    // CHECK: model.dropout {{.*}}model.sharding_rule = "([i, j], [], [], []) -> ([i, j]) {i=4 positioned, j=5 positioned}"
     %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     return
   }
@@ -280,14 +280,22 @@ module attributes {model.name = "all"} {
     %2 = model.power %x {exponent = 3.0 : f64} : (tensor<3x5xf32>) -> tensor<3x5xf32>
     // CHECK: model.relu_grad {{.*}}model.sharding_rule = "([i, j], [i, j]) -> ([i, j]) {i=3, j=5}"
     %3 = model.relu_grad %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-    // CHECK: model.logsumexp {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 whole}"
+    // CHECK: model.logsumexp {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5} reduce=logsumexp"
     %4 = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
     // CHECK: model.argmax {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 whole}"
     %5 = model.argmax %x {dim = 1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
-    // CHECK: model.take_along {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, k]) {i=3, j=5 whole, k=2 whole}"
+    // CHECK: model.take_along {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, k]) {i=3, j=5 positioned, k=2 whole} reduce=sum"
     %6 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
     // CHECK: model.add_along {{.*}}model.sharding_rule = "([i, k], [i, k]) -> ([i, j]) {i=3, j=5 whole, k=2 whole}"
     %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
+    return
+  }
+
+  func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
+    // CHECK: model.linear_cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [l, k], [i, j]) -> ([], [i, j]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.linear_cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [l, k], [i, j], [i, j]) -> ([i, j, k], [l, k]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
     return
   }
 }

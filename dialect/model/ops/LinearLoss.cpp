@@ -1,0 +1,218 @@
+//===- LinearLoss.cpp - the output projection and its loss, in chunks of rows -------===//
+
+#include "dialect/model/Patterns.h"
+#include "dialect/model/ops/LossRules.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+template <typename OpT> static LogicalResult verifyLinear(OpT op) {
+  // linear_cross_entropy_c1
+  ArrayRef<int64_t> x = shapeOf(op.getX()), weight = shapeOf(op.getWeight());
+  if (x.empty() || weight.size() != 2)
+    return op.emitOpError() << "x or weight have the wrong rank, expected at least 1 and 2 but got " << x.size()
+                            << " and " << weight.size();
+  if (weight.back() != x.back())
+    return op.emitOpError() << "weight has the wrong number of columns, expected " << x.back() << " (of x) but got "
+                            << weight.back();
+  if (failed(expectElement(op, "weight", op.getWeight(), elementOf(op.getX()))))
+    return failure();
+  // linear_cross_entropy_c2
+  if (failed(expectShape(op, "targets", op.getTargets(), x.drop_back())))
+    return failure();
+  // linear_cross_entropy_c3
+  if (failed(verifyReduction(op, op.getReduction())) ||
+      failed(verifySmoothing(op, smoothingOf(op.getLabelSmoothing()))))
+    return failure();
+  // linear_cross_entropy_c4
+  if (static_cast<int64_t>(op.getRows()) < 1)
+    return op.emitOpError() << "rows is out of range, expected at least 1 but got "
+                            << static_cast<int64_t>(op.getRows());
+  return success();
+}
+
+LogicalResult LinearCrossEntropyOp::verify() { return verifyLinear(*this); }
+
+LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                                     SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  if (x.getRank() < 1)
+    return emitOptionalError(location, "linear_cross_entropy: x has too few dims, expected rank 1 or more but got 0");
+  Type element = statisticsElement(x.getElementType());
+  types.append({tensorOf({}, element), tensorOf(x.getShape().drop_back(), element)});
+  return success();
+}
+
+LogicalResult LinearCrossEntropyGradOp::verify() {
+  // linear_cross_entropy_grad_c1
+  if (failed(verifyLinear(*this)))
+    return failure();
+  // linear_cross_entropy_grad_c2
+  Type element = statisticsElement(elementOf(getX()));
+  if (failed(expectShape(*this, "dloss", getDloss(), {})) || failed(expectElement(*this, "dloss", getDloss(), element)))
+    return failure();
+  // linear_cross_entropy_grad_c3
+  if (failed(expectShape(*this, "lse", getLse(), shapeOf(getTargets()))))
+    return failure();
+  return expectElement(*this, "lse", getLse(), element);
+}
+
+LogicalResult LinearCrossEntropyGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                         SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getWeight().getType()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearCrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                             SmallVectorImpl<Value> &gradients) {
+  if (cotangents[1])
+    return emitOpError("has no derivative through its lse, expected a use of the loss only");
+  auto grad = LinearCrossEntropyGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getTargets(),
+                                               getLse(), getRowsAttr(), getReductionAttr(), getIgnoreIndexAttr(),
+                                               getLabelSmoothingAttr());
+  gradients.append({grad.getDx(), grad.getDweight(), Value()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Mean
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::countApart(OpBuilder &builder) {
+  if (getReduction() != "mean")
+    return failure();
+  Location location = getLoc();
+  double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
+  auto sum = LinearCrossEntropyOp::create(builder, location, getX(), getWeight(), getTargets(), getRowsAttr(),
+                                          builder.getStringAttr("sum"), getIgnoreIndexAttr(), getLabelSmoothingAttr());
+  Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()),
+                             elementOf(getLoss()));
+  return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>> LinearCrossEntropyOp::decompose(OpBuilder &builder) {
+  Value logits = MatmulOp::create(builder, getLoc(), getX(), getWeight(), /*transpose_lhs=*/false,
+                                  /*transpose_rhs=*/true);
+  auto loss = CrossEntropyOp::create(builder, getLoc(), logits, getTargets(), getReductionAttr(), getIgnoreIndexAttr(),
+                                     getLabelSmoothingAttr());
+  return SmallVector<Value>{loss.getLoss(), loss.getLse()};
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The weight is whole. Rows of a mean are whole too: only the whole knows how many targets count.
+struct LinearFactors {
+  ShardingRule rule;
+  TensorFactors x, rows, weight;
+
+  template <typename OpT> explicit LinearFactors(OpT op) {
+    ArrayRef<int64_t> shape = shapeOf(op.getX());
+    x = addFactors(rule, shape, op.getReduction() == "mean" ? 0 : shape.size() - 1);
+    rows.assign(x.begin(), x.end() - 1);
+    weight = {{rule.addFactor(shapeOf(op.getWeight()).front(), /*whole=*/true)}, x.back()};
+    rule.reduction = PartialReduction::sum;
+  }
+};
+} // namespace
+
+ShardingRule LinearCrossEntropyOp::getShardingRule() {
+  LinearFactors f(*this);
+  f.rule.operands.append({f.x, f.weight, f.rows});
+  f.rule.results.append({TensorFactors(), f.rows});
+  return f.rule;
+}
+
+// The weight's gradient is a sum over rows.
+ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
+  LinearFactors f(*this);
+  f.rule.operands.append({TensorFactors(), f.x, f.weight, f.rows, f.rows});
+  f.rule.results.append({f.x, f.weight});
+  return f.rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// Operations of `products` products of all rows with the weight, and of `each` more for each logit.
+template <typename OpT> static OpCost linearCost(OpT op, uint64_t products, uint64_t each) {
+  uint64_t logits = elementsOf(op.getTargets()) * static_cast<uint64_t>(shapeOf(op.getWeight()).front());
+  return streamingCost(op, logits * (2 * products * static_cast<uint64_t>(shapeOf(op.getX()).back()) + each));
+}
+
+OpCost LinearCrossEntropyOp::getCost() { return linearCost(*this, 1, 4); }
+// The logits again, and the two products of their gradient.
+OpCost LinearCrossEntropyGradOp::getCost() { return linearCost(*this, 3, 3); }
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+template <typename OpT> static KernelCall linearCall(OpT op, StringRef kernel) {
+  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "rows", op.getRows()),
+                                            integerAttribute(op, "reduction", op.getReduction() == "sum"),
+                                            integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
+  if (double smoothing = smoothingOf(op.getLabelSmoothing()))
+    attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));
+  return makeCall(op, kernel, attributes);
+}
+
+KernelCall LinearCrossEntropyOp::getKernelCall() { return linearCall(*this, "linear_cross_entropy"); }
+KernelCall LinearCrossEntropyGradOp::getKernelCall() { return linearCall(*this, "linear_cross_entropy_grad"); }
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// cross_entropy(matmul(x, weight^T), targets) ==> linear_cross_entropy(x, weight, targets), where nothing else reads the
+/// logits or the row statistics.
+struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
+  ChunkLoss(MLIRContext *context, int64_t rows, unsigned &made) : OpRewritePattern(context), rows(rows), made(made) {}
+  int64_t rows;
+  unsigned &made;
+
+  LogicalResult matchAndRewrite(CrossEntropyOp loss, PatternRewriter &rewriter) const override {
+    auto product = loss.getLogits().getDefiningOp<MatmulOp>();
+    if (!product || !product->hasOneUse() || !loss.getLse().use_empty() || !sharesScope(product, loss) ||
+        product.getTransposeLhs() || !product.getTransposeRhs() || product.getBias() || product.getResidual() ||
+        typeOf(product.getRhs()).getRank() != 2 || elementOf(product.getResult()) != elementOf(product.getLhs()))
+      return failure();
+    auto fused = LinearCrossEntropyOp::create(
+        rewriter, rewriter.getFusedLoc({product.getLoc(), loss.getLoc()}), product.getLhs(), product.getRhs(),
+        loss.getTargets(), rewriter.getI64IntegerAttr(rows), loss.getReductionAttr(), loss.getIgnoreIndexAttr(),
+        loss.getLabelSmoothingAttr());
+    fused->setDiscardableAttrs(llvm::to_vector(loss->getDiscardableAttrs()));
+    rewriter.replaceOp(loss, fused);
+    rewriter.eraseOp(product);
+    ++made;
+    return success();
+  }
+};
+
+} // namespace
+
+void populateChunkPatterns(RewritePatternSet &patterns, int64_t rows, unsigned &made) {
+  patterns.add<ChunkLoss>(patterns.getContext(), rows, made);
+}
+
+} // namespace sluice::model

@@ -1,0 +1,22 @@
+//===- LossRules.h - what the losses share ------------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_OPS_LOSSRULES_H
+#define SLUICE_DIALECT_MODEL_OPS_LOSSRULES_H
+
+#include "dialect/model/ops/Helpers.h"
+
+namespace sluice::model {
+
+mlir::LogicalResult verifyReduction(mlir::Operation *op, llvm::StringRef reduction);
+/// The smoothing that an attribute gives, 0 without one.
+double smoothingOf(std::optional<llvm::APFloat> smoothing);
+mlir::LogicalResult verifySmoothing(mlir::Operation *op, double smoothing);
+
+/// The sum of all elements, a scalar.
+mlir::Value sumAll(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);
+/// The number of targets other than `ignore`, as a scalar of `element`.
+mlir::Value countTargets(mlir::OpBuilder &builder, mlir::Location location, mlir::Value targets, std::int64_t ignore,
+                         mlir::Type element);
+
+} // namespace sluice::model
+
+#endif // SLUICE_DIALECT_MODEL_OPS_LOSSRULES_H

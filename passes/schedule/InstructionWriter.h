@@ -1,0 +1,116 @@
+//===- InstructionWriter.h - one instruction after another -----------------------===//
+//
+// Writes the instructions of an entry point where the builder stands: an op of the spmd phase becomes launches, copies,
+// fills, collectives, their waits and releases, with views of the buffers that BufferAssignment chose. What it is told in
+// one call is written before the next: the order is the order of issue.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SCHEDULE_INSTRUCTIONWRITER_H
+#define SLUICE_PASSES_SCHEDULE_INSTRUCTIONWRITER_H
+
+#include "passes/schedule/BufferAssignment.h"
+
+#include "dialect/spmd/Names.h"
+#include "dialect/spmd/Units.h"
+
+namespace sluice {
+
+class InstructionWriter {
+public:
+  InstructionWriter(mlir::func::FuncOp function, const BufferAssignment &assignment, PlanBuffers &buffers,
+                    mlir::OpBuilder &builder);
+
+  /// What an op of a section does.
+  void write(mlir::Operation &op);
+  plan_ir::CopyOp writeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
+    return finish(make<plan_ir::CopyOp>(location, {{"source", source}, {"destination", destination}}), nullptr);
+  }
+  /// An entry point that makes the weights is in one phase of its own.
+  bool makesWeights() const { return isInit; }
+
+  plan_ir::ViewAttr view(const Place &place, mlir::RankedTensorType type, int64_t step = 0) const;
+  plan_ir::ViewAttr view(mlir::Value value) const { return view(assignment.placeOf(value), typeOf(value)); }
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+
+private:
+  plan_ir::ValidAttr validFor(const Place &place, mlir::RankedTensorType type) const;
+  static plan_ir::ViewAttr withValid(plan_ir::ViewAttr view, plan_ir::ValidAttr valid) {
+    return plan_ir::ViewAttr::get(view.getContext(), view.getBuffer(), view.getElementType(), view.getShape(),
+                                  view.getOffset(), view.getStrides(), view.getStep(), valid);
+  }
+  /// The view, with where its part lies if the op asks: `index` counts its operands, then its results.
+  static plan_ir::ViewAttr placed(plan_ir::ViewAttr view, mlir::Operation *op, std::size_t index) {
+    auto places = op->getAttrOfType<mlir::ArrayAttr>(spmd::placesName);
+    auto place = places ? llvm::dyn_cast<spmd::ValidAttr>(places[index]) : spmd::ValidAttr();
+    return place ? withValid(view, plan_ir::ValidAttr::get(view.getContext(), place.getDim(),
+                                                           view.getShape()[place.getDim()], place.getTotal(),
+                                                           place.getAxes()))
+                 : view;
+  }
+  mlir::FlatSymbolRefAttr symbol(int buffer) const {
+    return mlir::FlatSymbolRefAttr::get(builder.getContext(), buffers[buffer].name);
+  }
+  template <typename Op>
+  Op make(mlir::Location location, std::initializer_list<std::pair<llvm::StringRef, mlir::Attribute>> attributes) {
+    mlir::OperationState state(location, Op::getOperationName());
+    for (auto [name, value] : attributes)
+      state.addAttribute(name, value);
+    state.addAttribute("phase", builder.getStringAttr(phase));
+    return mlir::cast<Op>(builder.create(state));
+  }
+  plan_ir::LaunchOp makeLaunch(mlir::Location location, llvm::StringRef kernel, llvm::ArrayRef<mlir::Attribute> inputs,
+                               llvm::ArrayRef<mlir::Attribute> outputs, mlir::DictionaryAttr settings) {
+    return make<plan_ir::LaunchOp>(location, {{"kernel", builder.getStringAttr(kernel)},
+                                              {"inputs", builder.getArrayAttr(inputs)},
+                                              {"outputs", builder.getArrayAttr(outputs)},
+                                              {"settings", settings}});
+  }
+  /// Adds what every instruction carries.
+  template <typename Op> Op finish(Op instruction, mlir::Operation *from);
+  void writeKernel(KernelOpInterface op);
+  void writeCopyLaunch(const OperandCopy &copy, mlir::Operation *op);
+  void writeAccumulate(spmd::AccumulateOp op);
+  /// Copies between a tensor and the chunks of it that are one type's, either way.
+  void writeChunkCopies(const Place &whole, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
+                        mlir::Operation *op, bool gathers);
+  void writeStart(mlir::Operation &op);
+  void writePadding(mlir::Operation &op, mlir::Value value, plan_ir::ViewAttr whole);
+
+  mutable mlir::func::FuncOp function;
+  const BufferAssignment &assignment;
+  PlanBuffers &buffers;
+  mlir::OpBuilder &builder;
+  bool isInit = false;
+  std::string phase;
+  spmd::UnitBlocks units;
+  bool hasRoot;
+  llvm::DenseMap<mlir::Value, int64_t> tokens;
+};
+
+template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operation *from) {
+  if (from) {
+    if (auto attribute = from->getAttrOfType<mlir::StringAttr>(spmd::phaseName); attribute && !isInit)
+      phase = attribute.str();
+    if (auto when = from->getAttrOfType<mlir::StringAttr>(spmd::whenName))
+      instruction.setWhenAttr(when);
+    if (auto pass = from->getAttrOfType<mlir::IntegerAttr>(spmd::passName))
+      instruction.setPass(pass.getInt());
+    if (from->hasAttr(spmd::recomputeName))
+      instruction.setRecompute(true);
+    llvm::StringRef unit = spmd::unitOf(from);
+    // A collective is a unit's where it says so.
+    if (unit.empty() && from->hasAttr(spmd::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
+      if (llvm::StringRef block = units.innermost(spmd::blockOf(from)); block != spmd::rootUnit || hasRoot)
+        unit = block;
+    if (!unit.empty())
+      instruction.setUnit(unit);
+  }
+  instruction.setPhase(phase);
+  return instruction;
+}
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_SCHEDULE_INSTRUCTIONWRITER_H

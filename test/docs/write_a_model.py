@@ -1,0 +1,74 @@
+"""write_a_model.py PAGE: the page's model compiles and trains by the page's commands, and its mistakes give its messages.
+
+Runs in the current folder, with the tools on the PATH.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# For each row of the page's table, what is changed in the model.
+MISTAKES = {
+    "a weight the wrong way round": ("%x, %w {transpose_rhs}", "%x, %w"),
+    "a result type that is not": ("-> tensor<4x5x32xf32>\n      %sum", "-> tensor<4x5x33xf32>\n      %sum"),
+    "a value in another element type": ("@hidden.weight : tensor<32x16xf32>\n      %b", "@hidden.weight : tensor<32x16xbf16>\n      %b"),
+    "a value that is not there": ("%wide, %b", "%wyde, %b"),
+    "a parameter that is not declared": ("model.read @hidden.weight", "model.read @hiden.weight"),
+    "a parameter read in another shape": ("@hidden.weight : tensor<32x16xf32> normal", "@hidden.weight : tensor<16x32xf32> normal"),
+    "one parameter twice": ("  model.parameter @head.weight", "  model.parameter @head.weight : tensor<3x16xf32> zeros\n  model.parameter @head.weight"),
+    "an initializer that": ("normal(0.0, 0.5)", "gaussian(0.0, 0.5)"),
+    "a yield that does not fit": ("model.yield %kept : tensor<4x5x16xf32>", "model.yield %wide : tensor<4x5x32xf32>"),
+    "a block without its yield": ("      model.yield %kept : tensor<4x5x16xf32>\n", ""),
+    "an input without a name": (' {model.input = "words", model.limit = 50 : i64}', ""),
+    "a result without a name": (' {model.output = "loss"}', ""),
+    "a train function whose": ("(tensor<f32> {", "(tensor<4xf32> {"),
+    "a function without": (' attributes {model.entry = "train"}', ""),
+    "an op that does not exist": ("model.gelu", "model.linear"),
+    "an op without an attribute": (' {approximate = "tanh"}', ""),
+    "classes in floats": ("tensor<4xi32>", "tensor<4xf32>"),
+}
+
+
+def run(*words):
+    return subprocess.run(words, text=True, capture_output=True)
+
+
+def main():
+    page = Path(sys.argv[1]).read_text()
+    model = re.search(r"^```mlir\n(module.*?)^```", page, re.S | re.M)[1]
+    Path("tagger.mlir").write_text(model)
+    commands = re.search(r"^```console\n(.*?)^```", page, re.S | re.M)[1].splitlines()
+    for command in commands:
+        words = command.removeprefix("$ ").split()
+        if words[0] == "sluice-train":
+            words += ["--log", "run.jsonl"]
+        done = run(*words)
+        if done.returncode:
+            sys.exit(f"{command}: exit {done.returncode}\n{done.stderr}")
+    losses = [json.loads(line).get("loss") for line in Path("run.jsonl").read_text().splitlines()]
+    losses = [loss for loss in losses if loss is not None]
+    if not losses[-1] < losses[0] / 10:
+        sys.exit(f"expected the loss to fall below a tenth of {losses[0]} but got {losses[-1]}")
+    rows = dict(re.findall(r"^\| (.+?) \| `(.+)` \|$", page, re.M))
+    seen = set()
+    for start, (old, new) in MISTAKES.items():
+        row = next((row for row in rows if row.startswith(start)), None)
+        if row is None or old not in model:
+            sys.exit(f"'{start}': expected a row of the table and its place in the model but got none")
+        seen.add(row)
+        changed = model.replace(old, new) if start == "classes in floats" else model.replace(old, new, 1)
+        if start == "a train function whose":
+            changed = changed.replace("return %loss : tensor<f32>", "return %lse : tensor<4xf32>")
+        Path("wrong.mlir").write_text(changed)
+        done = run("sluice-compile", "wrong.mlir", "-o", "wrong.plan")
+        if done.returncode != 1 or rows[row] not in done.stderr or "wrong.mlir:" not in done.stderr:
+            sys.exit(f"{row}: expected '{rows[row]}' with its place but got exit {done.returncode}\n{done.stderr}")
+    if missing := set(rows) - seen:
+        sys.exit(f"rows without a mistake: {missing}")
+    print(f"loss from {losses[0]} to {losses[-1]}, {len(seen)} mistakes answered")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""config_fields.py CONFIGS...: what the importers do with every field of the families' configuration classes.
+
+Each family's table names every field of its class in transformers (5.x, and the names that older classes had), another
+value for it, and what must follow: "changes" (the imported program is another), "refused" (an error that names the
+field) or "neutral" (the program is the same: the field stores, names, generates, or describes a head that is not
+built). A field that changes the mathematics and is not supported is refused, never ignored; so is one that is unknown.
+Where Python has transformers, the tables are compared with its classes: a field that the table does not name fails.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CHANGES, REFUSED, NEUTRAL = "changes", "refused", "neutral"
+
+# What every class has from PreTrainedConfig.
+COMMON = {
+    "transformers_version": ("4.0", NEUTRAL), "architectures": (["X"], NEUTRAL), "output_hidden_states": (True, NEUTRAL), "output_attentions": (True, NEUTRAL),
+    "return_dict": (False, NEUTRAL), "dtype": ("bfloat16", NEUTRAL), "torch_dtype": ("bfloat16", NEUTRAL),
+    "chunk_size_feed_forward": (0, NEUTRAL), "is_encoder_decoder": (True, REFUSED), "problem_type": ("regression", NEUTRAL),
+    "id2label": ({"0": "a"}, NEUTRAL), "label2id": ({"a": 0}, NEUTRAL), "use_cache": (False, NEUTRAL),
+    "bos_token_id": (1, NEUTRAL), "eos_token_id": (2, NEUTRAL), "pruned_heads": ({"0": [1]}, REFUSED),
+    "quantization_config": ({"bits": 4}, REFUSED), "a_field_of_tomorrow": (3, REFUSED),
+}
+
+GPT2 = COMMON | {
+    "vocab_size": (32, CHANGES), "n_positions": (16, CHANGES), "n_embd": (16, CHANGES), "n_layer": (1, CHANGES),
+    "n_head": (4, CHANGES), "n_inner": (24, CHANGES), "activation_function": ("relu", CHANGES),
+    "resid_pdrop": (0.5, CHANGES), "embd_pdrop": (0.5, CHANGES), "attn_pdrop": (0.5, CHANGES),
+    "layer_norm_epsilon": (1e-3, CHANGES), "initializer_range": (0.5, CHANGES), "summary_type": ("last", NEUTRAL),
+    "summary_use_proj": (False, NEUTRAL), "summary_activation": ("tanh", NEUTRAL), "summary_proj_to_labels": (False, NEUTRAL),
+    "summary_first_dropout": (0.5, NEUTRAL), "scale_attn_weights": (False, CHANGES), "pad_token_id": (0, NEUTRAL),
+    "scale_attn_by_inverse_layer_idx": (True, CHANGES), "reorder_and_upcast_attn": (True, REFUSED),
+    "add_cross_attention": (True, REFUSED), "tie_word_embeddings": (False, CHANGES),
+}
+
+LLAMA_LIKE = COMMON | {
+    "vocab_size": (32, CHANGES), "hidden_size": (24, CHANGES), "intermediate_size": (24, CHANGES),
+    "num_hidden_layers": (1, CHANGES), "num_attention_heads": (2, CHANGES), "num_key_value_heads": (1, CHANGES),
+    "hidden_act": ("relu", CHANGES), "max_position_embeddings": (4096, NEUTRAL), "initializer_range": (0.5, CHANGES),
+    "rms_norm_eps": (1e-3, CHANGES), "tie_word_embeddings": (True, CHANGES),
+    "rope_parameters": ({"rope_type": "default", "rope_theta": 77.0}, CHANGES), "rope_theta": (77.0, CHANGES),
+    "rope_scaling": ({"type": "linear", "factor": 2.0}, CHANGES), "partial_rotary_factor": (0.5, REFUSED),
+    # The padding token's row of the embedding would have no gradient.
+    "pad_token_id": (0, REFUSED),
+}
+LLAMA = LLAMA_LIKE | {
+    "pretraining_tp": (2, NEUTRAL), "attention_bias": (True, CHANGES), "attention_dropout": (0.5, ATTENTION := CHANGES),
+    "mlp_bias": (True, CHANGES), "head_dim": (6, CHANGES), "sliding_window": (2, REFUSED),
+}
+MISTRAL = LLAMA_LIKE | {
+    "head_dim": (6, CHANGES), "sliding_window": (2, CHANGES), "attention_dropout": (0.5, ATTENTION),
+    "attention_bias": (True, REFUSED), "mlp_bias": (True, REFUSED),
+}
+QWEN = LLAMA_LIKE | {
+    "use_sliding_window": (True, CHANGES), "sliding_window": (4096, NEUTRAL), "max_window_layers": (1, NEUTRAL),
+    "layer_types": (["full_attention", "chunked_attention"], REFUSED), "attention_dropout": (0.5, ATTENTION),
+}
+QWEN2 = QWEN | {"mlp_bias": (True, REFUSED)}
+QWEN3 = QWEN | {"head_dim": (6, CHANGES), "attention_bias": (True, CHANGES)}
+
+BASE = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 64}
+FAMILIES = {
+    "gpt2": (GPT2, {"vocab_size": 40, "n_positions": 64, "n_embd": 8, "n_layer": 2, "n_head": 2, "resid_pdrop": 0.0,
+                    "embd_pdrop": 0.0, "attn_pdrop": 0.0}),
+    "llama": (LLAMA, BASE), "mistral": (MISTRAL, BASE),
+    # A window that bites, so that its switch is seen.
+    "qwen2": (QWEN2, BASE | {"sliding_window": 2, "max_window_layers": 0}),
+    "qwen3": (QWEN3, BASE | {"sliding_window": 2, "max_window_layers": 0, "head_dim": 4}),
+}
+
+
+def imported(folder, config):
+    """The program without the config's own text, or None and the error."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(config))
+    done = subprocess.run(["sluice-import", "hf", path, "--batch", "1", "--sequence", "8", "-o", "-"],
+                          capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if "model.config" not in line]
+    return ("\n".join(lines), "") if done.returncode == 0 else (None, done.stderr)
+
+
+def check(folder, family, table, base):
+    failures = []
+    config = {"model_type": family, **base}
+    plain, error = imported(folder, config)
+    if plain is None:
+        return [f"{family}: {error}"]
+    for field, (value, expected) in sorted(table.items()):
+        changed, error = imported(folder, config | {field: value})
+        got = REFUSED if changed is None else NEUTRAL if changed == plain else CHANGES
+        if got != expected:
+            failures.append(f"{family}: {field} = {value!r}, expected it {expected} but it is {got} {error}")
+        if got == REFUSED and (field not in error or not error.startswith("error: ") or "expected" not in error):
+            failures.append(f"{family}: {field} = {value!r}, expected an error that names it but got {error}")
+    return failures
+
+
+def fields_of_class(family):
+    """The fields of the class in transformers, or None."""
+    try:
+        from transformers import AutoConfig
+    except ImportError:
+        return None
+    hidden = {"model_type"}
+    return {name for name in AutoConfig.for_model(family).to_dict() if not name.startswith("_")} - hidden
+
+
+def main():
+    if sys.argv[1:] == ["--classes"]:
+        for family, (table, _) in FAMILIES.items():
+            for field in sorted(fields_of_class(family) - set(table)):
+                print(f"{family}: {field} of the class is in no table")
+        return
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for family, (table, base) in FAMILIES.items():
+            failures += check(Path(folder), family, table, base)
+    print("\n".join(failures))
+    print(f"{sum(len(table) for table, _ in FAMILIES.values())} fields, {len(failures)} failed")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

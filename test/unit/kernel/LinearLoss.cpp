@@ -1,0 +1,98 @@
+//===- LinearLoss.cpp - the chunked loss against the plain one and against its parts ---===//
+#include "Harness.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Case {
+  std::int64_t rows, columns, classes, chunk, reduction;
+  double smoothing;
+};
+
+const Case cases[] = {{6, 5, 7, 4, 0, 0},  {6, 5, 7, 3, 1, 0},   {9, 33, 65, 2, 0, 0.2}, {5, 8, 40, 100, 0, 0},
+                      {1, 3, 2, 1, 1, 0.1}, {40, 24, 300, 16, 0, 0}};
+
+std::vector<Attributes::Item> attributesOf(const Case &c) {
+  return {integer("rows", c.chunk), integer("reduction", c.reduction), number("label_smoothing", c.smoothing)};
+}
+
+struct Operands {
+  Tensor x, weight, targets, loss, lse, dx, dweight;
+  Operands(DType dtype, const Case &c, Layout layout) {
+    DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+    x = Tensor(dtype, {c.rows, c.columns}, layout).normal(80);
+    weight = Tensor(dtype, {c.classes, c.columns}, layout).normal(81);
+    targets = Tensor(DType::i32, {c.rows}).below(82, static_cast<std::int64_t>(c.classes));
+    if (c.rows > 1)
+      targets.set(1, -100);
+    loss = Tensor(statistics, {}), lse = Tensor(statistics, {c.rows});
+    dx = Tensor(dtype, {c.rows, c.columns}, layout), dweight = Tensor(dtype, {c.classes, c.columns});
+  }
+  void run(KernelFlavour flavour, const Case &c, int threads = 1) {
+    Tensor dloss = scalar(loss.operand.dtype, 0.7);
+    mustRun({"linear_cross_entropy", flavour, threads, attributesOf(c)}, {&x, &weight, &targets}, {&loss, &lse});
+    mustRun({"linear_cross_entropy_grad", flavour, threads, attributesOf(c)}, {&dloss, &x, &weight, &targets, &lse},
+            {&dx, &dweight});
+  }
+};
+
+TEST(LinearLoss, ChunksGiveThePlainNumbers) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const Case &c : cases) {
+        std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.rows) + " by " + std::to_string(c.chunk);
+        Operands fast(dtype, c, layout), plain(dtype, c, layout);
+        fast.run(KernelFlavour::fast, c);
+        plain.run(KernelFlavour::reference, c);
+        // Logits, and in bf16 their gradients, are rounded to the type; sums of rows are as large as a row's terms.
+        double unit = dtype == DType::f64 ? 0x1p-48 : dtype == DType::f32 ? 0x1p-19 : dtype == DType::bf16 ? 0x1p-4 : 0x1p-9;
+        double size = std::sqrt(static_cast<double>(c.columns));
+        expectNear(fast.loss, plain.loss.values(), unit, unit * size, "loss " + what);
+        expectNear(fast.lse, plain.lse.values(), unit, unit * size, "lse " + what);
+        double share = c.reduction ? 1 : 1.0 / static_cast<double>(c.rows);
+        expectNear(fast.dx, plain.dx.values(), unit, unit * size * share, "dx " + what);
+        expectNear(fast.dweight, plain.dweight.values(), unit, unit * size * share, "dweight " + what);
+      }
+}
+
+// In f32 the chunks' numbers are those of the product and the loss apart, but for the sum of the chunks.
+TEST(LinearLoss, IsTheProductAndTheLossApart) {
+  for (const Case &c : cases) {
+    Operands whole(DType::f32, c, Layout::dense);
+    whole.run(KernelFlavour::fast, c);
+    Tensor logits(DType::f32, {c.rows, c.classes}), loss(DType::f32, {}), lse(DType::f32, {c.rows});
+    mustRun({"matmul", KernelFlavour::fast, 1, {integer("transpose_b", 1)}}, {&whole.x, &whole.weight}, {&logits});
+    mustRun({"cross_entropy", KernelFlavour::fast, 1, attributesOf(c)}, {&logits, &whole.targets}, {&loss, &lse});
+    expectNear(whole.loss, loss.values(), 0x1p-21, 0x1p-21, "loss");
+    expectNear(whole.lse, lse.values(), 0x1p-21, 0x1p-21, "lse");
+  }
+}
+
+TEST(LinearLoss, ThreadsLeaveTheValues) {
+  Case c = cases[5];
+  Operands one(DType::f32, c, Layout::dense), two(DType::f32, c, Layout::dense);
+  one.run(KernelFlavour::fast, c, 1);
+  two.run(KernelFlavour::fast, c, 2);
+  expectNear(two.dweight, one.dweight.values(), 0x1p-19, 0x1p-19, "dweight");
+  expectNear(two.dx, one.dx.values(), 0x1p-19, 0x1p-19, "dx");
+}
+
+TEST(LinearLoss, RefusesWhatDoesNotFit) {
+  Case c = cases[0];
+  for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
+    Operands o(DType::f32, c, Layout::dense);
+    EXPECT_EQ(tryRun({"linear_cross_entropy", flavour, 1, {integer("rows", 0)}}, {&o.x, &o.weight, &o.targets},
+                     {&o.loss, &o.lse})
+                  .message(),
+              "kernel 'linear_cross_entropy' rows, expected at least 1 but got 0");
+    o.targets.set(4, 7);
+    EXPECT_EQ(tryRun({"linear_cross_entropy", flavour, 1, attributesOf(c)}, {&o.x, &o.weight, &o.targets},
+                     {&o.loss, &o.lse})
+                  .message(),
+              "target of row 4, expected 0 to 6 but got 7");
+  }
+}
+
+} // namespace
