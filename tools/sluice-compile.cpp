@@ -136,6 +136,8 @@ int compile(const Options &options) {
   mlir::DialectRegistry registry;
   registerSluiceDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  // The line of the source says it; a whole function printed behind it hides it.
+  context.printOpOnDiagnostic(false);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   Diagnostics diagnostics(*sources, &context);

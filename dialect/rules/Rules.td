@@ -32,6 +32,13 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let description = [{How the op's dims relate, as factors.}];
   let methods = [
     InterfaceMethod<"The op's sharding rule.", "::sluice::ShardingRule", "getShardingRule">,
+    InterfaceMethod<[{
+      Builds, before the op, ops that give its results and leave fewer of its factors whole, and returns one value per
+      result; failure where there are none.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildSplitForm",
+      (ins "::mlir::OpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,
+    InterfaceMethod<"Brings attributes that repeat extents in line with types that have become those of a part.", "void",
+      "adjustToTypes", (ins), "", "return;">,
   ];
 }
 

@@ -40,10 +40,12 @@ std::string ShardingRule::str() const {
   printTensors(os, results);
   os << " {";
   for (std::size_t f = 0; f < factors.size(); ++f)
-    os << (f ? ", " : "") << factorName(f) << '=' << factors[f].size << (factors[f].whole ? " whole" : "");
+    os << (f ? ", " : "") << factorName(f) << '=' << factors[f].size << (factors[f].whole ? " whole" : "")
+       << (factors[f].positioned ? " positioned" : "");
   os << '}';
   if (reduction != PartialReduction::none)
-    os << " reduce=" << (reduction == PartialReduction::sum ? "sum" : "max");
+    os << " reduce="
+       << (reduction == PartialReduction::sum ? "sum" : reduction == PartialReduction::max ? "max" : "logsumexp");
   return text;
 }
 

@@ -2,7 +2,8 @@
 //
 // Each dim of each operand and result is a list of factors, outermost first (after Shardy's sharding rules). A factor
 // that stands in operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced:
-// splitting it leaves partial results, to be combined by `reduction`. A factor marked `whole` must not be split.
+// splitting it leaves partial results, to be combined by `reduction`. A factor of results alone is made: any part of it
+// can be computed by itself. A factor marked `whole` must not be split.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
@@ -17,13 +18,15 @@
 
 namespace sluice {
 
-/// How partial results of a split reduced factor are combined.
-enum class PartialReduction : std::uint8_t { none, sum, max };
+/// How partial results of a split reduced factor are combined; `logsumexp` is log(sum(exp(partial))).
+enum class PartialReduction : std::uint8_t { none, sum, max, logsumexp };
 
 struct ShardingFactor {
   std::int64_t size = 1;
   /// Must not be split: the op needs all of it in one place.
   bool whole = false;
+  /// The kernel asks where its part lies in all of the factor: views along it tell.
+  bool positioned = false;
 };
 
 /// Factors of one tensor: per dim the list of factor numbers, outermost first; empty for an extent-1 dim of no factor.
@@ -35,9 +38,13 @@ struct ShardingRule {
   llvm::SmallVector<TensorFactors> results;
   /// For factors that no result has.
   PartialReduction reduction = PartialReduction::none;
+  /// Linear in all operands together: of partial sums the results are partial sums.
+  bool linear = false;
+  /// The result combines one term of each operand: terms of whole operands count once, whatever is split of others.
+  bool additive = false;
 
-  unsigned addFactor(std::int64_t size, bool whole = false) {
-    factors.push_back({size, whole});
+  unsigned addFactor(std::int64_t size, bool whole = false, bool positioned = false) {
+    factors.push_back({size, whole, positioned});
     return factors.size() - 1;
   }
   /// One line for people and tests: `([i, j], [j, k]) -> ([i, k]) {i=2, j=4, k=8} reduce=sum`.

@@ -30,6 +30,8 @@ inline constexpr llvm::StringLiteral phaseName = "model.phase";
 inline constexpr llvm::StringLiteral blockName = "model.block";
 inline constexpr llvm::StringLiteral idsName = "model.ids";
 inline constexpr llvm::StringLiteral recomputeName = "model.recompute";
+/// On ops whose kernels ask where their part lies: the valid extent of each operand and result, or unit.
+inline constexpr llvm::StringLiteral placesName = "spmd.places";
 /// Which time the model runs the op's outermost block, from 0; absent: the first.
 inline constexpr llvm::StringLiteral passName = "model.pass";
 

@@ -122,6 +122,15 @@ void emitParameters(EmitContext &context) {
         parameter->aliases.push_back(alias.str());
     parameter->dtype = dtypeOf(type.getElementType());
     parameter->shape.assign(type.getShape().begin(), type.getShape().end());
+    if (auto split = op->getAttrOfType<DictionaryAttr>("spmd.tensor")) {
+      const auto whole = cast<DenseI64ArrayAttr>(split.get("shape")).asArrayRef();
+      parameter->split = std::make_unique<plan::TensorSplitT>();
+      parameter->split->dim = cast<IntegerAttr>(split.get("dim")).getInt();
+      parameter->split->axes = {context.axes.lookup("tensor")};
+      parameter->split->segments = cast<IntegerAttr>(split.get("segments")).getInt();
+      parameter->split->extent = parameter->shape[parameter->split->dim];
+      parameter->shape.assign(whole.begin(), whole.end());
+    }
     parameter->frozen = op.getFrozen();
     parameter->key = ownKey;
     parameter->initializer = initializerOf(op);

@@ -50,12 +50,15 @@ std::vector<RecipeKey> makeKeys() {
 
   add(size("mesh.shard", "ranks that parameters are sharded over"));
   add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"));
-  add(onlyOne("mesh.tensor", "ranks that split single operations (innermost in rank order)"));
+  add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"));
   add(onlyOne("mesh.context", "ranks that split the sequence"));
   add(onlyOne("mesh.pipeline", "ranks that split the layers"));
   add(onlyOne("mesh.expert", "ranks that split experts"));
 
-  add(later("sharding.tensor", "tensor-parallel split by parameter glob"));
+  add({.name = "sharding.tensor", .kinds = recipeStrings | recipeChoice | recipeTable, .defaultValue = Texts(),
+       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; or "
+              "`megatron`, the usual plan of a Hugging Face family",
+       .choices = {"replicated", "megatron", "column", "row"}, .tableKinds = recipeChoice, .tableOf = "parameter globs"});
   add({.name = "sharding.units", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("block"),
        .doc = "what is gathered together: each outermost block and the rest as `root`; all as one unit; parameters in "
               "order of use up to N bytes; or lists of globs over blocks or parameters (what none names is `root`)",
@@ -105,6 +108,14 @@ std::vector<RecipeKey> makeKeys() {
   add(size("gradient.microbatches", "micro-batches a step"));
   add(choice("loss.mean", {"rank", "tokens"},
              "the mean of the ranks' and micro-batches' means, or over all targets that count in the step"));
+  {
+    RecipeKey key = size("loss.chunk_rows", "make the logits of so many rows at a time in forward and again in backward: "
+                                            "one op in place of the output projection and its cross entropy");
+    key.kinds |= recipeChoice;
+    key.defaultValue = {};
+    key.choices = {"off"};
+    add(std::move(key));
+  }
   add({.name = "gradient.sync", .kinds = recipeChoice | recipeBooleans | recipeTable,
        .defaultValue = std::string("last"),
        .doc = "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "

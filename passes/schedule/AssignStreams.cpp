@@ -82,7 +82,10 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
         StringRef stream = "compute";
         if (auto collective = dyn_cast<CollectiveOp>(op))
-          stream = collective.getKind() == "all_gather" ? "gather" : "reduce";
+          // Compute waits for what crosses tensor ranks: it does not queue behind gathers and reductions of units.
+          stream = isOverTensor(collective)                ? "tensor"
+                   : collective.getKind() == "all_gather" ? "gather"
+                                                           : "reduce";
         used.insert(stream);
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stream));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -92,6 +95,11 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         }
       });
     addStreams(module, used, workspace);
+  }
+
+  static bool isOverTensor(CollectiveOp collective) {
+    return llvm::all_of(collective.getAxes(),
+                        [](Attribute axis) { return cast<StringAttr>(axis).getValue() == "tensor"; });
   }
 
   static void addStreams(ModuleOp module, const llvm::StringSet<> &used, const llvm::StringMap<uint64_t> &workspace) {
@@ -105,7 +113,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     if (!buffers.empty())
       builder.setInsertionPoint(*buffers.begin());
     // Collectives first where a processor must choose: others wait for them.
-    for (auto [name, priority] : {std::pair("compute", 0), std::pair("gather", 1), std::pair("reduce", 1)})
+    for (auto [name, priority] : {std::pair("compute", 0), std::pair("gather", 1), std::pair("reduce", 1), std::pair("tensor", 1)})
       if (used.contains(name)) {
         auto stream = StreamOp::create(builder, module.getLoc(), name, "device");
         stream.setPriority(priority);

@@ -73,7 +73,8 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
       }
     }
     auto wait = dyn_cast<spmd::WaitOp>(op);
-    if (wait && gatherOf(wait)) {
+    // A gather of no unit stands where its op wants it.
+    if (wait && gatherOf(wait) && !spmd::unitOf(gatherOf(wait)).empty()) {
       Entry &gathered = entry(spmd::unitOf(gatherOf(wait)), wait);
       gathered.wait = wait;
       gathered.position = at;

@@ -3,6 +3,7 @@
 #include "passes/sharding/InitEntry.h"
 
 #include "dialect/spmd/Names.h"
+#include "passes/sharding/tensor/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,6 +24,47 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
   if (init == "constant")
     return constant(parameter.getA());
   return constant(APFloat(init == "ones" ? 1.0 : 0.0));
+}
+
+/// A rank's part of a parameter that is split over the axis tensor, by the elements' places in all of it.
+Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
+                  std::int64_t key) {
+  auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+  auto number = [&](StringRef name) { return cast<IntegerAttr>(split.get(name)).getInt(); };
+  auto local = cast<RankedTensorType>(parameter.getType());
+  std::int64_t dim = number("dim"), segments = number("segments");
+  std::int64_t total = cast<DenseI64ArrayAttr>(split.get("shape"))[dim] / segments;
+  // Segments in a dim of their own: then each rank has a part of one dim.
+  SmallVector<std::int64_t> shape(local.getShape());
+  if (segments > 1) {
+    shape[dim] /= segments;
+    shape.insert(shape.begin() + dim, segments);
+    ++dim;
+  }
+  auto apart = RankedTensorType::get(shape, local.getElementType());
+  Value value = initialValue(builder, parameter, apart, seed, key);
+  Operation *maker = value.getDefiningOp();
+  SmallVector<Attribute> places(maker->getNumOperands(), builder.getUnitAttr());
+  places.push_back(spmd::ValidAttr::get(builder.getContext(), dim, total, {builder.getStringAttr(tensor::axisName)}));
+  if (maker->getNumOperands() > 0)
+    maker->setAttr(spmd::placesName, builder.getArrayAttr(places));
+  SmallVector<Operation *> made = {maker};
+  auto shaped = [&](RankedTensorType type) {
+    if (value.getType() == type)
+      return;
+    value = model::ReshapeOp::create(builder, parameter.getLoc(), type, value).getResult();
+    made.push_back(value.getDefiningOp());
+  };
+  StringRef name = parameter.getSymName();
+  shaped(local);
+  if (RankedTensorType shard = placement.local(name, local); shard != local) {
+    shaped(placement.cutType(name, local));
+    value = spmd::PieceOp::create(builder, parameter.getLoc(), shard, value).getResult();
+    made.push_back(value.getDefiningOp());
+  }
+  for (Operation *op : made)
+    op->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+  return value;
 }
 
 } // namespace
@@ -59,6 +101,11 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   Value seed = entry->getArgument(persistent.size());
   for (const Persistent &piece : persistent) {
     model::ParameterOp parameter = piece.parameter;
+    if (bool isDrawn = parameter.getInit() == "normal" || parameter.getInit() == "uniform";
+        isDrawn && piece.state.empty() && parameter->hasAttr(tensor::splitName)) {
+      values.push_back(initialPart(builder, parameter, placement, seed, keys[parameter.getSymName()]));
+      continue;
+    }
     // States start at zero.
     values.push_back(piece.state.empty()
                          ? initialValue(builder, parameter, piece.type, seed, keys[parameter.getSymName()])

@@ -12,7 +12,9 @@
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/InitEntry.h"
+#include "passes/sharding/Inline.h"
 #include "passes/sharding/LocalTypes.h"
+#include "passes/sharding/tensor/Collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -65,19 +67,19 @@ public:
     // The mean over a step is known when its last micro-batch is through.
     for (auto mean : block.getOps<model::StepMeanOp>())
       mean->setAttr(spmd::phaseName, StringAttr::get(mean.getContext(), "update"));
-    inlineRecompute();
+    inlineRecompute(block);
     tightenGradients();
     addArguments();
     readStates();
     if (failed(shardUpdate()))
       return failure();
+    tensor::joinReductions(block);
     takeWrites();
     cutSections();
     return success();
   }
 
 private:
-  void inlineRecompute();
   void tightenGradients();
   void addArguments();
   void readStates();
@@ -97,8 +99,7 @@ private:
 
 } // namespace
 
-/// The ops of recompute regions join the backward.
-void Entry::inlineRecompute() {
+void sluice::inlineRecompute(Block &block) {
   for (auto region : llvm::make_early_inc_range(block.getOps<model::RecomputeOp>())) {
     Block &body = region.getBody().front();
     auto yield = cast<model::YieldOp>(body.getTerminator());

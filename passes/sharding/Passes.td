@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PartitionTensor : Pass<"spmd-partition-tensor", "::mlir::ModuleOp"> {
+  let summary = "the model as one rank of the axis tensor computes it";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    Parameters are split as `sharding.tensor` says; `spmd.tensor` on one tells what it is a part of. Splits flow through
+    each entry by the ops' sharding rules: types become those of one rank's part, and collectives over `tensor` stand where
+    a rule asks for them and nowhere else; a remark says which. Does nothing where `mesh.tensor` is 1.
+    ```mlir
+    model.parameter @w : tensor<8x4xf32> zeros
+    ==>
+    model.parameter @w : tensor<4x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8, 4>}}
+    ```
+  }];
+}
+
 def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
   let summary = "makes the mesh, the units and each parameter's placement";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];

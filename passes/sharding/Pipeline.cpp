@@ -3,7 +3,9 @@
 #include "passes/sharding/Passes.h"
 
 void sluice::buildPartition(mlir::OpPassManager &manager) {
-  // Placement first: all that follows reads units and dims off the IR.
+  // One rank's part of each op first: all that follows sees a smaller model.
+  manager.addPass(createPartitionTensor());
+  // Placement next: all that follows reads units and dims off the IR.
   manager.addPass(createAssignUnits());
   // Local types, arguments and sections. Whole values are still read and gradients still named.
   manager.addPass(createPartition());

@@ -140,7 +140,7 @@ void Verifier::verifyReleases(spmd::SectionOp section) {
         viewed[result] = op.getOperand(0);
   }
   for (auto wait : section.getBody().front().getOps<spmd::WaitOp>())
-    if (wait.getToken().getDefiningOp<spmd::AllGatherStartOp>())
+    if (auto gather = wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); gather && gather.getUnit())
       for (Value value : wait.getValues())
         if (!released.contains(value)) {
           error(wait) << "gathered value, expected a release before the section ends but got none";

@@ -156,7 +156,8 @@ private:
       SLUICE_ASSIGN_OR_RETURN(memory.tensor.value, binder.bindParameter(parameter, parameter.buffer));
       const std::vector<std::uint32_t> coordinates = coordinatesOf(plan(), static_cast<std::uint32_t>(rank()));
       for (std::uint32_t axis = 0; axis < coordinates.size(); ++axis)
-        if (std::ranges::find(parameter.axes, axis) == parameter.axes.end())
+        if (std::ranges::find(parameter.axes, axis) == parameter.axes.end() &&
+            !(parameter.split && std::ranges::find(parameter.split->axes, axis) != parameter.split->axes.end()))
           memory.primary = memory.primary && coordinates[axis] == 0;
       for (const auto &state : parameter.states) {
         SLUICE_ASSIGN_OR_RETURN(Operand value, binder.bindParameter(parameter, state->buffer));

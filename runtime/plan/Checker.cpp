@@ -67,6 +67,7 @@ const std::vector<Stage> &stages() {
       {check::wellFormedTables, {}},  {check::wellFormedCode, {1}},   {check::sameEverywhere, {17}},
       {check::collectivesAgree, {5}}, {check::noDeadlock, {6}},       {check::shardsPartition, {}},
       {check::lifespansDisjoint, {}}, {check::updatedOnce, {10}},     {check::simulate, {2, 3, 4, 8, 11, 12}},
+      {check::replicasAgree, {}},
   };
   return all;
 }

@@ -29,7 +29,7 @@ std::uint64_t paddingElements(const plan::PlanT &plan, const plan::ParameterT &p
   if (parameter.dim < 0)
     return 0;
   const std::vector<std::int64_t> local = shardShape(parameter);
-  return *elementCount(local) * groupSize(plan, parameter.axes) - *elementCount(parameter.shape);
+  return *elementCount(local) * groupSize(plan, parameter.axes) - *elementCount(partShape(parameter));
 }
 
 Json describeUnits(const plan::PlanT &plan) {
@@ -41,16 +41,21 @@ Json describeUnits(const plan::PlanT &plan) {
       const plan::ParameterT &parameter = *plan.parameters[p];
       const std::uint64_t element = dtypeBytes(baseType(parameter.dtype));
       const std::uint64_t padding = paddingElements(plan, parameter);
-      bytes += *elementCount(parameter.shape) * element;
+      bytes += *elementCount(partShape(parameter)) * element;
       shard += plan.buffers[parameter.buffer]->bytes;
       parameters.push_back({{"name", parameter.name},
                             {"shape", parameter.shape},
-                            {"dim", cutShape(parameter) == parameter.shape ? Json(parameter.dim) : Json("flat")},
+                            {"dim", isFlat(parameter) ? Json("flat") : Json(parameter.dim)},
                             {"local", shardShape(parameter)},
                             {"padding", padding},
                             {"dtype", plan::EnumNameDType(parameter.dtype)},
                             {"axis", axesName(plan, parameter.axes)},
                             {"padding_bytes", padding * element}});
+      if (const plan::TensorSplitT *split = parameter.split.get())
+        parameters.back()["part"] = {{"dim", split->dim},
+                                     {"axis", axesName(plan, split->axes)},
+                                     {"segments", split->segments},
+                                     {"shape", partShape(parameter)}};
     }
     units.push_back({{"name", unit->name},
                      {"bytes", bytes},

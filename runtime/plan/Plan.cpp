@@ -106,10 +106,20 @@ std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape) {
   return count;
 }
 
+std::vector<std::int64_t> partShape(const plan::ParameterT &parameter) {
+  std::vector<std::int64_t> shape = parameter.shape;
+  if (parameter.split && parameter.split->dim < shape.size())
+    shape[parameter.split->dim] = parameter.split->extent;
+  return shape;
+}
+
+bool isFlat(const plan::ParameterT &parameter) {
+  return parameter.dim >= 0 && static_cast<std::size_t>(parameter.dim) == parameter.shape.size();
+}
+
 std::vector<std::int64_t> cutShape(const plan::ParameterT &parameter) {
-  if (parameter.dim >= 0 && static_cast<std::size_t>(parameter.dim) == parameter.shape.size())
-    return {static_cast<std::int64_t>(elementCount(parameter.shape).value_or(0))};
-  return parameter.shape;
+  std::vector<std::int64_t> part = partShape(parameter);
+  return isFlat(parameter) ? std::vector{static_cast<std::int64_t>(elementCount(part).value_or(0))} : part;
 }
 
 int cutDim(const plan::ParameterT &parameter) {

@@ -54,7 +54,13 @@ std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate);
 /// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);
 
-/// What a parameter's shards are chunks of: its shape, or all its elements in one dim where it is cut by elements.
+/// The extents of the part that a rank computes with: the parameter's own where ranks do not share operations.
+std::vector<std::int64_t> partShape(const plan::ParameterT &parameter);
+
+/// True where the shards are cut by elements.
+bool isFlat(const plan::ParameterT &parameter);
+
+/// What a parameter's shards are chunks of: the shape of its part, or all its elements in one dim where it is cut by elements.
 std::vector<std::int64_t> cutShape(const plan::ParameterT &parameter);
 
 /// The dim of cutShape that the chunks are along; -1: whole on every rank.

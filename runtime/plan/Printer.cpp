@@ -113,8 +113,15 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
       for (const std::string &alias : parameter.aliases)
         out += " also " + alias;
       if (parameter.dim >= 0)
-        out += (cutShape(parameter) == parameter.shape ? " dim " + std::to_string(parameter.dim) : " flat") + " over " + axesName(plan, parameter.axes) + " chunk " +
+        out += (isFlat(parameter) ? " flat" : " dim " + std::to_string(parameter.dim)) + " over " +
+               axesName(plan, parameter.axes) + " chunk " +
                std::to_string(parameter.chunk);
+      if (const plan::TensorSplitT *split = parameter.split.get()) {
+        out += " part dim " + std::to_string(split->dim) + " over " + axesName(plan, split->axes) + " extent " +
+               std::to_string(split->extent);
+        if (split->segments != 1)
+          out += " segments " + std::to_string(split->segments);
+      }
       out += " in %" + plan.buffers[parameter.buffer]->name;
       for (const auto &state : parameter.states)
         out += " " + state->name + " %" + plan.buffers[state->buffer]->name;

@@ -1,6 +1,7 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/Parts.h"
 #include "runtime/train/Variables.h"
 
 #include <algorithm>
@@ -40,11 +41,16 @@ static std::string_view dtypeOf(const plan::ParameterT &parameter) {
 }
 
 /// What checkpoints may hold beside the weights in a numbered block, computed and never trained: the causal masks of an
-/// attention and the frequencies of rotary positions, which older library versions saved.
-static bool isBuffer(std::string_view name) {
-  bool known = false, numbered = false;
-  for (std::string_view tail : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
-    known = known || name.ends_with(tail);
+/// attention and the frequencies of rotary positions, which older library versions saved. The shape tells a mask from a
+/// bias that another model has trained under that name.
+static bool isBuffer(const CheckpointTensor &tensor) {
+  const std::string_view name = tensor.name();
+  const std::vector<std::int64_t> &shape = tensor.entry->shape;
+  const bool isMask = shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+  const bool known = (name.ends_with(".attn.bias") && isMask) ||
+                     (name.ends_with(".attn.masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1})) ||
+                     (name.ends_with(".rotary_emb.inv_freq") && shape.size() == 1);
+  bool numbered = false;
   for (std::size_t begin = 0, dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
     numbered = numbered || (dot > begin && name.substr(begin, dot - begin).find_first_not_of("0123456789") ==
                                                std::string_view::npos);
@@ -140,16 +146,44 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
     found.push_back(first);
   }
   for (const CheckpointTensor &tensor : file.tensors())
-    if (!known.count(tensor.name()) && !isBuffer(tensor.name()) && !isVariable(plan, tensor.name()))
+    if (!known.count(tensor.name()) && !isBuffer(tensor) && !isVariable(plan, tensor.name()))
       return refusedError(fmt::format("'{}': tensor '{}' is extra, expected only the plan's parameters",
                                       tensor.file->path(), tensor.name()));
   return found;
+}
+
+/// As loadShard, where the rank computes with a part of the parameter.
+template <typename T>
+static Status loadPart(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
+  const plan::PlanT &plan = ranks.plan();
+  std::vector<T> piece(pieceElements);
+  std::vector<std::byte> room;
+  std::uint64_t elements = elementCount(shardShape(parameter)).value_or(0);
+  for (std::uint64_t at = 0; at < elements; at += pieceElements)
+    SLUICE_RETURN_IF_ERROR(ranks.write(
+        rank, parameter.buffer, at * sizeof(T),
+        std::as_bytes(std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, elements - at))))));
+  std::uint32_t part = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.split->axes);
+  std::uint32_t shard = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
+  return forEachRun(plan, parameter, [&](const Run &run) -> Status {
+    if (run.part != part || run.shard != shard)
+      return Status::ok();
+    for (std::uint64_t at = 0; at < run.count; at += pieceElements) {
+      std::span<T> values = std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, run.count - at)));
+      SLUICE_RETURN_IF_ERROR(tensor.readAs(run.begin + at, values, room));
+      SLUICE_RETURN_IF_ERROR(
+          ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
+    }
+    return Status::ok();
+  });
 }
 
 /// Copies one parameter's part of the file into a rank's buffer, and zeros into the rest of it.
 template <typename T>
 static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
   const plan::PlanT &plan = ranks.plan();
+  if (parameter.split)
+    return loadPart<T>(ranks, rank, tensor, parameter);
   Layout layout(parameter);
   std::uint64_t coordinate = parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
   std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
@@ -187,10 +221,33 @@ Status loadWeights(Ranks &ranks, const std::string &path) {
   return loadVariables(ranks, file);
 }
 
+/// As emitParameter, where ranks compute with parts of the parameter.
+static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, const SafetensorsTensor::Sink &sink) {
+  const plan::PlanT &plan = ranks.plan();
+  std::vector<std::uint32_t> axes = parameter.split->axes;
+  axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
+  std::vector<int> holders = groupMembers(plan, 0, axes);
+  std::uint64_t shards = groupSize(plan, parameter.axes), element = dtypeBytes(baseType(parameter.dtype));
+  std::vector<std::byte> piece(pieceBytes);
+  return forEachRun(plan, parameter, [&](const Run &run) -> Status {
+    for (std::uint64_t at = 0; at < run.count * element;) {
+      std::span<std::byte> part =
+          std::span(piece).first(static_cast<std::size_t>(std::min(pieceBytes, run.count * element - at)));
+      SLUICE_RETURN_IF_ERROR(
+          ranks.read(holders[run.part * shards + run.shard], parameter.buffer, run.offset * element + at, part));
+      SLUICE_RETURN_IF_ERROR(sink(part));
+      at += part.size();
+    }
+    return Status::ok();
+  });
+}
+
 /// Hands a whole parameter to `sink`, in the file's order, out of the shards of its ranks.
 static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter,
                             const SafetensorsTensor::Sink &sink) {
   const plan::PlanT &plan = ranks.plan();
+  if (parameter.split)
+    return emitParts(ranks, parameter, sink);
   Layout layout(parameter);
   // The ranks at the origin of every other axis hold the shards in order; a whole parameter is rank 0's.
   std::vector<int> holders{0};

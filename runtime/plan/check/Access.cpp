@@ -110,7 +110,7 @@ private:
   std::uint64_t wholeBytes(const plan::ParameterT &parameter, plan::DType dtype, std::uint64_t otherwise) const {
     if (cutDim(parameter) != 0)
       return otherwise;
-    return std::min(otherwise, *elementCount(parameter.shape) * dtypeBytes(baseType(dtype)));
+    return std::min(otherwise, *elementCount(partShape(parameter)) * dtypeBytes(baseType(dtype)));
   }
 
   const plan::PlanT &plan;

@@ -48,6 +48,8 @@ Verdict shardsPartition(const plan::PlanT &plan);
 Verdict lifespansDisjoint(const plan::PlanT &plan);
 /// P10: each parameter and state is updated once a step.
 Verdict updatedOnce(const plan::PlanT &plan);
+/// P7, in part: ranks that hold the same shard of a parameter write the same to it, and no value counts twice.
+Verdict replicasAgree(const plan::PlanT &plan);
 /// P2, P3, P4, P8, P11, P12 by running each entry point twice with vector clocks in place of time.
 Verdict simulate(const plan::PlanT &plan);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
 #include <bit>
 #include <set>
 
@@ -162,6 +163,21 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     return bad(name + ", dim " + std::to_string(parameter.dim) + " does not exist");
   if (!axesAreSound(plan, parameter.axes))
     return bad(name + ", its axes are not distinct axes of the mesh");
+  if (const plan::TensorSplitT *split = parameter.split.get()) {
+    if (split->dim >= parameter.shape.size() || !axesAreSound(plan, split->axes))
+      return bad(name + ", its split is not of a dim of its own along distinct axes of the mesh");
+    for (std::uint32_t axis : split->axes)
+      if (std::find(parameter.axes.begin(), parameter.axes.end(), axis) != parameter.axes.end())
+        return bad(name + ", axis '" + plan.mesh[axis]->name + "' both splits it and shards its parts");
+    const std::uint64_t parts = groupSize(plan, split->axes);
+    const auto extent = static_cast<std::uint64_t>(parameter.shape[split->dim]);
+    if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
+        std::uint64_t(split->extent) % split->segments != 0 || extent / parts != std::uint64_t(split->extent) ||
+        extent % parts != 0)
+      return bad(name + ", expected parts of " + std::to_string(parts) + " ranks that partition dim " +
+                 std::to_string(split->dim) + " of " + std::to_string(extent) + " in " +
+                 std::to_string(split->segments) + " segments but got parts of " + std::to_string(split->extent));
+  }
   if (parameter.buffer >= plan.buffers.size())
     return bad(name + ", buffer " + std::to_string(parameter.buffer) + " does not exist");
   if (parameter.initializer && parameter.initializer->kind > plan::InitializerKind::MAX)

@@ -185,13 +185,12 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
 }
 
 TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
-  EXPECT_EQ(errorOf("mesh.tensor = 2"),
-            "r.toml:1: value of 'mesh.tensor' that this version does not support, expected 1 but got 2");
+  EXPECT_EQ(errorOf("mesh.context = 2"),
+            "r.toml:1: value of 'mesh.context' that this version does not support, expected 1 but got 2");
   for (const char *recipe :
        {"sharding.units = \"auto\"", "memory.offload = [\"optimizer\"]",
         "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"auto\"",
         "target.device = \"cuda\"", "target.arch = \"sm_90\"", 
-        "[sharding.tensor]\n\"h.*\" = \"column\"", "sharding.tensor = \"megatron\"",
         "recompute.save = [\"matmul\"]"})
     EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
         << recipe << ": " << errorOf(recipe);

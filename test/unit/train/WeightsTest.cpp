@@ -153,6 +153,18 @@ TEST_F(Weights, Refusals) {
   given = whole();
   given.push_back({"x.attn.bias", {1}, {0}});
   refuses(given, "tensor 'x.attn.bias' is extra");
+  // Buffers by name, but of no mask's and no frequencies' shape: another model has trained them.
+  for (auto [name, shape] : {std::pair<const char *, std::vector<std::int64_t>>("h.0.attn.bias", {4}),
+                             {"h.0.attn.bias", {1, 1, 2, 3}},
+                             {"h.0.attn.masked_bias", {2}},
+                             {"h.0.rotary_emb.inv_freq", {2, 2}}}) {
+    given = whole();
+    std::size_t elements = 1;
+    for (std::int64_t extent : shape)
+      elements *= static_cast<std::size_t>(extent);
+    given.push_back({name, shape, std::vector<float>(elements)});
+    refuses(given, std::string("tensor '") + name + "' is extra, expected only the plan's parameters");
+  }
   given = whole();
   given[0].shape = {2, 3};
   refuses(given, "tensor 'h.0.w', expected shape [3, 2] but got [2, 3]");

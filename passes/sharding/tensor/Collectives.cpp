@@ -1,0 +1,141 @@
+//===- Collectives.cpp - what crosses the ranks of the tensor axis ------------------------===//
+
+#include "passes/sharding/tensor/Collectives.h"
+
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
+
+using namespace mlir;
+
+namespace sluice::tensor {
+
+void copyTags(Operation *from, Operation *to) {
+  for (StringRef name : {StringRef(spmd::phaseName), StringRef(spmd::blockName), StringRef(spmd::passName),
+                         StringRef(spmd::recomputeName)})
+    if (Attribute value = from->getAttr(name))
+      to->setAttr(name, value);
+}
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+ArrayAttr axes(OpBuilder &builder) { return builder.getStrArrayAttr({axisName}); }
+
+/// Notes what it makes.
+template <typename Op, typename... Args>
+Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Args &&...args) {
+  auto op = Op::create(builder, loc, std::forward<Args>(args)...);
+  made.push_back(op);
+  return op;
+}
+
+Value allReduced(OpBuilder &builder, Value value, StringRef op, SmallVectorImpl<Operation *> &made) {
+  Location loc = value.getLoc();
+  auto start = make<spmd::AllReduceStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), value,
+                                            axes(builder), op, APFloat(1.0), StringAttr());
+  return make<spmd::WaitOp>(builder, loc, made, value.getType(), start.getToken()).getValues()[0];
+}
+
+/// Dims with the split one as segments, ranks and what is left of it: [outer, segments, ranks, chunk, inner].
+struct Apart {
+  std::int64_t outer = 1, segments, ranks, chunk, inner = 1;
+  Apart(ArrayRef<std::int64_t> shape, const Layout &layout, std::int64_t ranks)
+      : segments(layout.segments), ranks(ranks), chunk(shape[layout.dim] / layout.segments / ranks) {
+    for (auto [dim, extent] : llvm::enumerate(shape))
+      if (static_cast<std::int64_t>(dim) != layout.dim)
+        (static_cast<std::int64_t>(dim) < layout.dim ? outer : inner) *= extent;
+  }
+};
+
+} // namespace
+
+Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, SmallVectorImpl<Operation *> &made) {
+  if (reduction != PartialReduction::logsumexp)
+    return allReduced(builder, partial, reduction == PartialReduction::max ? "max" : "sum", made);
+  // log(sum(exp(p))) over ranks, from the largest: nothing overflows.
+  Location loc = partial.getLoc();
+  Type type = partial.getType();
+  // The maximum is taken in place of a copy: the partial values are read again.
+  Value largest = allReduced(builder, partial, "max", made);
+  Value shifted = make<model::SubtractOp>(builder, loc, made, type, partial, largest).getResult();
+  Value terms = make<model::ExpOp>(builder, loc, made, type, shifted).getResult();
+  Value sum = allReduced(builder, terms, "sum", made);
+  Value log = make<model::LogOp>(builder, loc, made, type, sum).getResult();
+  return make<model::AddOp>(builder, loc, made, type, log, largest).getResult();
+}
+
+Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::int64_t ranks,
+                    SmallVectorImpl<Operation *> &made) {
+  Location loc = value.getLoc();
+  RankedTensorType whole = typeOf(value);
+  Type element = whole.getElementType();
+  Apart apart(whole.getShape(), layout, ranks);
+  auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, element); };
+  // Ranks one after another in a dim of their own, which then goes to its place.
+  RankedTensorType all = tensor({ranks, apart.outer, apart.segments, apart.chunk, apart.inner});
+  RankedTensorType one = spmd::shardType(all, 0, axes(builder), ranks);
+  Value mine = make<model::ReshapeOp>(builder, loc, made, one, value).getResult();
+  auto start = make<spmd::AllGatherStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), mine,
+                                            axes(builder), StringAttr());
+  Value everyones = make<spmd::WaitOp>(builder, loc, made, all, start.getToken()).getValues()[0];
+  Value placed = make<model::TransposeOp>(builder, loc, made,
+                                          tensor({apart.outer, apart.segments, ranks, apart.chunk, apart.inner}),
+                                          everyones, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
+                     .getResult();
+  return make<model::ReshapeOp>(builder, loc, made, tensor(whole.getShape()), placed).getResult();
+}
+
+Value cutOut(OpBuilder &builder, Value value, const Layout &layout, std::int64_t ranks,
+             SmallVectorImpl<Operation *> &made) {
+  Location loc = value.getLoc();
+  RankedTensorType whole = typeOf(value);
+  Apart apart(whole.getShape(), layout, ranks);
+  auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
+  RankedTensorType segmented = tensor({apart.outer, apart.segments, ranks * apart.chunk, apart.inner});
+  Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
+  RankedTensorType part = spmd::shardType(segmented, 2, axes(builder), ranks);
+  Value piece = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();
+  return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout, ranks), piece)
+      .getResult();
+}
+
+/// The all_reduce that a value comes from, if nothing else reads either.
+static spmd::AllReduceStartOp soleReduction(Value value) {
+  auto wait = value.getDefiningOp<spmd::WaitOp>();
+  auto start = wait && value.hasOneUse() ? wait.getToken().getDefiningOp<spmd::AllReduceStartOp>()
+                                         : spmd::AllReduceStartOp();
+  return start && start.getOperands().size() == 1 ? start : spmd::AllReduceStartOp();
+}
+
+void joinReductions(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<model::AddOp, model::MaximumOp>(op))
+      continue;
+    OpBuilder builder(&op);
+    spmd::AllReduceStartOp over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
+    if (!over || !other || over.getAxes() != axes(builder))
+      continue;
+    spmd::AllReduceStartOp first = soleReduction(over.getOperands()[0]);
+    if (!first || first.getAxes() != other.getAxes() || first.getOp() != other.getOp() || first.getOp() != over.getOp())
+      continue;
+    SmallVector<Operation *> gone = {over.getOperands()[0].getDefiningOp(), first, op.getOperand(1).getDefiningOp(), other};
+    over->setOperand(0, first.getOperands()[0]);
+    op.setOperand(1, other.getOperands()[0]);
+    builder.setInsertionPointAfter(&op);
+    Value terms = op.getResult(0);
+    auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
+                                                first.getAxes(), first.getOp(), APFloat(1.0), StringAttr());
+    auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
+    copyTags(&op, start);
+    copyTags(&op, wait);
+    if (Attribute ids = op.removeAttr(spmd::idsName))
+      wait->setAttr(spmd::idsName, ids);
+    terms.replaceAllUsesExcept(wait.getValues()[0], start);
+    for (Operation *old : gone)
+      old->erase();
+  }
+}
+
+} // namespace sluice::tensor

@@ -1,0 +1,60 @@
+//===- Layout.h - how a value lies over the ranks of the tensor axis ----------------------===//
+//
+// A split dim is so many equal segments (one, but in fused weights), each cut in equal chunks: a rank holds its chunk of
+// every segment. Through an op a split follows a factor of the op's sharding rule.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SHARDING_TENSOR_LAYOUT_H
+#define SLUICE_PASSES_SHARDING_TENSOR_LAYOUT_H
+
+#include "dialect/rules/ShardingRule.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <optional>
+
+namespace sluice::tensor {
+
+/// The axis of the mesh, and the attribute of a model.parameter of which ranks hold parts.
+inline constexpr llvm::StringLiteral axisName = "tensor";
+inline constexpr llvm::StringLiteral splitName = "spmd.tensor";
+
+struct Layout {
+  enum class Kind : std::uint8_t { whole, split, partial };
+  Kind kind = Kind::whole;
+  /// Of a split.
+  std::int64_t dim = 0, segments = 1;
+  /// How partial values are combined.
+  PartialReduction reduction = PartialReduction::none;
+  /// The parameter that the split began with.
+  llvm::StringRef parameter;
+
+  bool isSplit() const { return kind == Kind::split; }
+  bool isPartial() const { return kind == Kind::partial; }
+  bool isSameSplit(const Layout &other) const {
+    return kind == other.kind && dim == other.dim && segments == other.segments;
+  }
+};
+
+/// A factor of a rule that is split, in so many segments.
+struct FactorSplit {
+  unsigned factor = 0;
+  std::int64_t segments = 1;
+  bool operator==(const FactorSplit &other) const { return factor == other.factor && segments == other.segments; }
+};
+
+/// The factor that the split of a tensor splits; nothing where it would cut across factors.
+std::optional<FactorSplit> factorOf(const ShardingRule &rule, const TensorFactors &tensor, const Layout &layout);
+/// The layout of a tensor that has the factor; nothing where it has not.
+std::optional<Layout> layoutOf(const ShardingRule &rule, const TensorFactors &tensor, const FactorSplit &split);
+/// True where the factor has equal chunks for all ranks.
+bool divides(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks);
+/// True where a tensor has the factor.
+bool hasFactor(const TensorFactors &tensor, unsigned factor);
+
+/// The type that one rank holds; the type itself where nothing is split.
+mlir::RankedTensorType localType(mlir::RankedTensorType type, const Layout &layout, std::int64_t ranks);
+
+} // namespace sluice::tensor
+
+#endif // SLUICE_PASSES_SHARDING_TENSOR_LAYOUT_H

@@ -1,0 +1,188 @@
+//===- ParameterPlan.cpp - which parameters are split, and how ----------------------------===//
+
+#include "passes/sharding/tensor/ParameterPlan.h"
+
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Names.h"
+
+using namespace mlir;
+
+namespace sluice::tensor {
+
+namespace {
+
+/// The reads of a parameter in what runs forward.
+SmallVector<Value> readsOf(ModuleOp module, model::ParameterOp parameter) {
+  SmallVector<Value> reads;
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](model::ReadOp read) {
+      if (read.getParameter() == parameter.getSymName() && !read.getState() && spmd::phaseOf(read) != "update")
+        reads.push_back(read.getValue());
+    });
+  return reads;
+}
+
+/// The dims of a parameter that an op sums over, and those that become dims of its result.
+struct Dims {
+  SmallVector<std::int64_t> inputs, outputs;
+};
+
+/// Follows a value through ops that leave its dims as they are, to the first that contracts some of them. `dims`: where
+/// the parameter's dims are in the value.
+std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsigned depth = 0) {
+  for (OpOperand &use : value.getUses()) {
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+    if (!ruled || spmd::phaseOf(use.getOwner()) == "backward" || spmd::phaseOf(use.getOwner()) == "update")
+      continue;
+    ShardingRule rule = ruled.getShardingRule();
+    const TensorFactors &operand = rule.operands[use.getOperandNumber()];
+    Dims found;
+    SmallVector<std::int64_t> next;
+    bool isPlain = true;
+    for (auto [dim, at] : llvm::enumerate(dims)) {
+      isPlain &= operand[at].size() == 1;
+      if (operand[at].size() != 1)
+        continue;
+      FactorSplit split{operand[at].front(), 1};
+      std::optional<Layout> inResult = layoutOf(rule, rule.results[0], split);
+      (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
+      next.push_back(inResult ? inResult->dim : 0);
+    }
+    if (!isPlain)
+      continue;
+    if (!found.inputs.empty())
+      return found;
+    Value result = use.getOwner()->getResult(0);
+    if (depth < 8 && cast<ShapedType>(result.getType()).getRank() == static_cast<std::int64_t>(dims.size()))
+      if (auto further = contracted(result, next, depth + 1))
+        return further;
+  }
+  return std::nullopt;
+}
+
+/// How many more segments a split needs for the first op that takes the dim apart: the product of what it has whole
+/// outside of a factor that can be split; 1 where there is none.
+std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0) {
+  for (OpOperand &use : value.getUses()) {
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+    if (!ruled || spmd::phaseOf(use.getOwner()) == "backward" || spmd::phaseOf(use.getOwner()) == "update")
+      continue;
+    ShardingRule rule = ruled.getShardingRule();
+    const TensorFactors &operand = rule.operands[use.getOperandNumber()];
+    std::optional<FactorSplit> split = factorOf(rule, operand, layout);
+    if (!split)
+      continue;
+    if (rule.factors[split->factor].whole) {
+      const auto &dim = operand[layout.dim];
+      bool isOutside = false, hasInside = false;
+      for (unsigned factor : dim) {
+        hasInside |= isOutside && !rule.factors[factor].whole;
+        isOutside |= factor == split->factor;
+      }
+      if (hasInside)
+        return rule.factors[split->factor].size;
+      continue;
+    }
+    for (auto [index, result] : llvm::enumerate(use.getOwner()->getResults()))
+      if (auto further = layoutOf(rule, rule.results[index], *split); further && depth < 16)
+        if (std::int64_t more = moreSegments(result, *further, depth + 1); more != 1)
+          return more;
+  }
+  return 1;
+}
+
+/// One parameter's split, where it is split at all.
+Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp parameter, StringRef word,
+                                            const RecipeView &recipe, std::int64_t ranks) {
+  auto wrong = [&](const std::string &rest) {
+    return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
+                      parameter.getSymName().str() + "', " + rest);
+  };
+  ArrayRef<std::int64_t> shape = parameter.getType().getShape();
+  if (shape.empty())
+    return wrong("expected a parameter with dims but got a scalar");
+  Layout layout;
+  layout.kind = Layout::Kind::split;
+  layout.parameter = parameter.getSymName();
+  SmallVector<Value> reads = readsOf(module, parameter);
+  if (shape.size() == 1) {
+    // What is added to an output: in parts where that is made in parts.
+    if (word == "row")
+      return std::optional<Layout>();
+  } else {
+    std::optional<Dims> dims;
+    for (Value read : reads)
+      if (!dims)
+        dims = contracted(read, llvm::to_vector(llvm::seq<std::int64_t>(0, shape.size())));
+    if (!dims)
+      return wrong("expected one that a product or a table reads but got one that none does");
+    const SmallVector<std::int64_t> &candidates = word == "row" ? dims->inputs : dims->outputs;
+    if (candidates.size() != 1)
+      return wrong("expected one dim of " + std::string(word == "row" ? "input" : "output") + " features but got " +
+                   std::to_string(candidates.size()));
+    layout.dim = candidates.front();
+  }
+  for (bool grows = true; grows;) {
+    std::int64_t more = 1;
+    for (Value read : reads)
+      more = std::max(more, moreSegments(read, layout));
+    layout.segments *= more;
+    grows = more != 1;
+  }
+  if (shape[layout.dim] % (layout.segments * ranks) != 0)
+    return wrong("expected a dim that " + std::to_string(ranks) + " tensor ranks divide but got dim " +
+                 std::to_string(layout.dim) + " of " +
+                 (layout.segments == 1 ? "" : std::to_string(layout.segments) + " segments of ") + "extent " +
+                 std::to_string(shape[layout.dim] / layout.segments));
+  return std::optional<Layout>(layout);
+}
+
+} // namespace
+
+bool asksForSplits(const RecipeView &recipe) {
+  Attribute value = recipe.raw("sharding.tensor");
+  if (auto list = dyn_cast_or_null<ArrayAttr>(value))
+    return !list.empty();
+  auto word = dyn_cast_or_null<StringAttr>(value);
+  return value && !(word && word.getValue() == "replicated");
+}
+
+Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe, std::int64_t ranks) {
+  ParameterSplits splits;
+  if (!asksForSplits(recipe))
+    return splits;
+  Attribute value = recipe.raw("sharding.tensor");
+  bool isTable = isa<DictionaryAttr>(value);
+  if (auto word = dyn_cast<StringAttr>(value); !isTable && !(word && word.getValue() == "megatron"))
+    return inputError(recipe.origin("sharding.tensor") +
+                      ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
+                      (word ? "'" + word.getValue().str() + "'" : "a list"));
+  std::vector<std::string> names;
+  auto parameters = llvm::to_vector(llvm::make_filter_range(
+      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
+  for (model::ParameterOp parameter : parameters)
+    names.push_back(parameter.getSymName().str());
+  if (Status status = recipe.checkNames("sharding.tensor", "parameter", names); !status.isOk())
+    return status;
+  for (model::ParameterOp parameter : parameters) {
+    std::string split = megatronSplit(parameter.getSymName()).str();
+    if (isTable) {
+      auto value = dyn_cast_or_null<StringAttr>(recipe.forName("sharding.tensor", parameter.getSymName()));
+      split = value ? value.getValue().str() : "";
+      if (split == "megatron")
+        return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
+                          parameter.getSymName().str() + "', expected column, row or replicated but got megatron");
+    }
+    if (split.empty() || split == "replicated")
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(std::optional<Layout> layout, planParameter(module, parameter, split, recipe, ranks));
+    if (layout)
+      splits[parameter.getSymName()] = *layout;
+  }
+  if (splits.empty())
+    return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor', expected a plan that splits a "
+                      "parameter of the model but got one that splits none; a table by parameter glob fits any model");
+  return splits;
+}
+
+} // namespace sluice::tensor

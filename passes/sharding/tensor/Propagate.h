@@ -1,0 +1,38 @@
+//===- Propagate.h - splits flow through an entry function -------------------------------===//
+//
+// From the parameters on, each op's sharding rule says how its results lie by how its operands do. Collectives come where
+// a rule asks for them: a split factor that the op reduces leaves partial results, which are all-reduced before the next
+// op that is not linear in them; a factor that must be whole is gathered. What the ranks hold whole is the same on all.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SHARDING_TENSOR_PROPAGATE_H
+#define SLUICE_PASSES_SHARDING_TENSOR_PROPAGATE_H
+
+#include "passes/sharding/tensor/Layout.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace sluice::tensor {
+
+/// Splits of parameters by name; what is not named is whole.
+using ParameterSplits = llvm::StringMap<Layout>;
+
+/// Why collectives were inserted: one line for each reason, with the first place and the number of times.
+struct Reasons {
+  struct Reason {
+    mlir::Location where;
+    unsigned times;
+  };
+  /// In the order of their first places.
+  llvm::SmallVector<std::pair<std::string, Reason>> list;
+  void add(mlir::Location where, std::string text);
+};
+
+/// Rewrites the function to what one rank computes. `origin`: the line of the recipe that asks for the splits.
+llvm::LogicalResult propagate(mlir::func::FuncOp function, const ParameterSplits &splits, std::int64_t ranks,
+                              llvm::StringRef origin, Reasons &reasons);
+
+} // namespace sluice::tensor
+
+#endif // SLUICE_PASSES_SHARDING_TENSOR_PROPAGATE_H

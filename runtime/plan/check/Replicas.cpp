@@ -1,0 +1,198 @@
+//===- Replicas.cpp - a part of P7: ranks that hold the same keep the same ----------------===//
+//
+// Along each axis of the mesh a value is the same on all ranks or may differ. Inputs of the data differ along the axes of
+// replicas and shards, a parameter along those that split or shard it, a view with a valid extent along its axes; a
+// launch's outputs differ along what its inputs do; gathers and all-reductions make values the same along their axes. From
+// that follows: what is written to a parameter or its state must not differ between ranks that hold the same shard of
+// it, so no reduction of its gradient, of an activation behind it, or of the norm is missing; and no sum over ranks of one
+// operation counts a value that all of them have.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+/// A bit for each axis along which a value may differ; the highest for what depends on parameters or data at all.
+using Axes = std::uint64_t;
+constexpr Axes depends = Axes(1) << 63;
+
+/// The bytes of one buffer.
+class Bytes {
+public:
+  Axes read(std::uint64_t begin, std::uint64_t end) const {
+    Axes found = 0;
+    for (const auto &[at, run] : runs)
+      if (at < end && run.end > begin)
+        found |= run.axes;
+    return found;
+  }
+  /// A strided window leaves bytes between its own as they are.
+  void write(std::uint64_t begin, std::uint64_t end, Axes axes, bool isDense) {
+    if (begin >= end)
+      return;
+    cut(begin);
+    cut(end);
+    if (!isDense)
+      axes |= read(begin, end);
+    runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
+    runs[begin] = {end, axes};
+  }
+
+private:
+  struct Run {
+    std::uint64_t end = 0;
+    Axes axes = 0;
+  };
+  void cut(std::uint64_t place) {
+    auto after = runs.lower_bound(place);
+    if (after == runs.begin())
+      return;
+    auto run = std::prev(after);
+    if (run->second.end <= place)
+      return;
+    runs[place] = run->second;
+    run->second.end = place;
+  }
+  std::map<std::uint64_t, Run> runs;
+};
+
+class EntryReplicas {
+public:
+  EntryReplicas(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e) {}
+
+  Verdict run() {
+    for (std::uint32_t axis = 0; axis < plan.mesh.size() && axis < 63; ++axis)
+      if (const std::string_view base = axisBase(plan.mesh[axis]->name); base == "replicate" || base == "shard")
+        data |= bit(axis);
+    for (std::uint32_t p = 0; p < plan.parameters.size(); ++p) {
+      const plan::ParameterT &parameter = *plan.parameters[p];
+      Axes own = depends | of(parameter.dim < 0 ? std::vector<std::uint32_t>() : parameter.axes);
+      if (parameter.split)
+        own |= of(parameter.split->axes);
+      hold(parameter.buffer, own, p);
+      for (const auto &state : parameter.states)
+        hold(state->buffer, own, p);
+    }
+    for (const auto &variable : plan.variables)
+      fill(variable->buffer, data | depends);
+    const plan::EntryT &entry = *plan.entries[e];
+    for (const auto &port : entry.inputs) {
+      const bool isOfStep = port->name == "lr" || port->name == "loss_scale" || port->name == "step" || port->name == "seed";
+      fill(port->view->buffer, isOfStep ? 0 : data | depends);
+    }
+    std::uint32_t first = 0;
+    for (const auto &section : entry.sections) {
+      for (std::uint32_t repetition : sampleRepetitions(*section))
+        for (std::uint32_t k = 0; k < section->instructions.size(); ++k)
+          if (isIssued(*section->instructions[k], repetition, section->repeat))
+            SLUICE_CHECK(visit(*section->instructions[k], first + k));
+      first += static_cast<std::uint32_t>(section->instructions.size());
+    }
+    return {};
+  }
+
+private:
+  Axes bit(std::uint32_t axis) const { return plan.mesh[axis]->size > 1 ? Axes(1) << axis : 0; }
+  Axes of(const std::vector<std::uint32_t> &axes) const {
+    Axes found = 0;
+    for (std::uint32_t axis : axes)
+      found |= bit(axis);
+    return found;
+  }
+  void fill(std::uint32_t buffer, Axes axes) { bytes[buffer].write(0, plan.buffers[buffer]->bytes, axes, true); }
+  void hold(std::uint32_t buffer, Axes axes, std::uint32_t parameter) {
+    fill(buffer, axes);
+    held[buffer] = {axes, parameter};
+  }
+  std::string namesOf(Axes axes) const {
+    std::string names;
+    for (std::uint32_t axis = 0; axis < plan.mesh.size() && axis < 63; ++axis)
+      if (axes & (Axes(1) << axis))
+        names += (names.empty() ? "'" : ", '") + plan.mesh[axis]->name + "'";
+    return names;
+  }
+
+  Axes placesOf(const plan::ViewT &view) const {
+    Axes found = 0;
+    for (const auto &valid : view.valid)
+      found |= of(valid->axes);
+    return found;
+  }
+  Axes read(const plan::ViewT &view) { return bytes[view.buffer].read(view.offset, endOf(view)) | placesOf(view); }
+  std::uint64_t endOf(const plan::ViewT &view) const {
+    // All repetitions of a port's slices at once.
+    return view.repetition_stride ? plan.buffers[view.buffer]->bytes : view.offset + viewBytes(view).value_or(0);
+  }
+
+  Verdict write(const plan::ViewT &view, Axes axes, std::uint32_t i) {
+    bytes[view.buffer].write(view.offset, endOf(view), axes, isDense(view));
+    const auto found = held.find(view.buffer);
+    if (found == held.end() || !(axes & ~found->second.axes))
+      return {};
+    return refuse(7, place(plan, e, i) + " writes '" + plan.buffers[view.buffer]->name + "' of parameter '" +
+                         plan.parameters[found->second.parameter]->name +
+                         "', expected the same on all ranks that hold this shard but it may differ along " +
+                         namesOf(axes & ~found->second.axes & ~depends));
+  }
+
+  Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
+    if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+      Axes axes = 0;
+      for (const auto &view : launch->inputs)
+        axes |= read(*view);
+      for (const auto &view : launch->outputs)
+        axes |= readsOutput(plan, *launch) ? read(*view) : placesOf(*view);
+      for (const auto &view : launch->outputs)
+        SLUICE_CHECK(write(*view, axes, i));
+    } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+      return write(*copy->destination, read(*copy->source), i);
+    } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+      return write(*fill->destination, 0, i);
+    } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+      return visit(*collective, i);
+    }
+    return {};
+  }
+
+  Verdict visit(const plan::CollectiveT &collective, std::uint32_t i) {
+    const Axes along = of(collective.axes);
+    const bool adds = collective.op == plan::ReduceOp::sum || collective.op == plan::ReduceOp::premul_sum;
+    const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+    std::vector<Axes> sources;
+    for (std::size_t s = 0; s < collective.segments.size(); ++s) {
+      const Axes source = read(*collective.segments[s]->source);
+      if (const Axes same = along & ~data & ~source; adds && (source & depends) && same)
+        return refuse(7, place(plan, e, i) + ", segment " + std::to_string(s) +
+                             ", adds up what is the same on all ranks along " + namesOf(same) +
+                             ", expected parts of a sum");
+      sources.push_back(source);
+    }
+    for (std::size_t s = 0; s < collective.segments.size(); ++s)
+      SLUICE_CHECK(write(*collective.segments[s]->destination, scatters ? sources[s] | along : sources[s] & ~along, i));
+    return {};
+  }
+
+  struct Holder {
+    Axes axes = 0;
+    std::uint32_t parameter = 0;
+  };
+  const plan::PlanT &plan;
+  std::uint32_t e;
+  Axes data = 0;
+  std::map<std::uint32_t, Bytes> bytes;
+  /// Buffers of parameters and states.
+  std::map<std::uint32_t, Holder> held;
+};
+
+} // namespace
+
+Verdict replicasAgree(const plan::PlanT &plan) {
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    SLUICE_CHECK(EntryReplicas(plan, e).run());
+  return {};
+}
+
+} // namespace sluice::check

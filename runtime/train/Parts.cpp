@@ -1,0 +1,51 @@
+//===- Parts.cpp - where a parameter's elements lie that ranks compute parts with ------===//
+#include "runtime/train/Parts.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+/// Dims around one of them.
+struct Around {
+  std::uint64_t outer = 1, extent = 1, inner = 1;
+  Around(std::span<const std::int64_t> shape, std::size_t dim) {
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      (d < dim ? outer : d == dim ? extent : inner) *= static_cast<std::uint64_t>(shape[d]);
+  }
+};
+
+} // namespace
+
+Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
+                  const std::function<Status(const Run &)> &visit) {
+  const plan::TensorSplitT &split = *parameter.split;
+  const Around whole(parameter.shape, split.dim);
+  const std::uint64_t parts = groupSize(plan, split.axes);
+  // Elements of a segment that one part holds without a gap.
+  const std::uint64_t stretch = whole.extent / split.segments / parts * whole.inner;
+  const Around cut(cutShape(parameter), static_cast<std::size_t>(std::max(cutDim(parameter), 0)));
+  const std::uint64_t chunk = parameter.dim < 0 ? cut.extent : static_cast<std::uint64_t>(parameter.chunk);
+  std::uint64_t begin = 0;
+  for (std::uint64_t row = 0; row < whole.outer * split.segments; ++row)
+    for (std::uint64_t part = 0; part < parts; ++part)
+      // In the part, rows of segments follow one another; its shards cut them where they may.
+      for (std::uint64_t at = row * stretch, end = at + stretch; at < end;) {
+        const std::uint64_t place = at / cut.inner % cut.extent, outside = at / cut.inner / cut.extent;
+        const std::uint64_t shard = place / chunk;
+        // As far as this shard goes in this row of the cut dim.
+        const std::uint64_t last = (outside * cut.extent + std::min((shard + 1) * chunk, cut.extent)) * cut.inner;
+        Run run;
+        run.begin = begin;
+        run.count = std::min(end, last) - at;
+        run.offset = (outside * chunk + place - shard * chunk) * cut.inner + at % cut.inner;
+        run.part = static_cast<std::uint32_t>(part);
+        run.shard = static_cast<std::uint32_t>(shard);
+        SLUICE_RETURN_IF_ERROR(visit(run));
+        begin += run.count;
+        at += run.count;
+      }
+  return Status::ok();
+}
+
+} // namespace sluice
