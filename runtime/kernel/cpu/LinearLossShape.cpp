@@ -30,7 +30,7 @@ Result<LinearLossShape> LinearLossShape::of(std::string_view kernel, const Kerne
   if (chunk < 1)
     return check.refuse("rows, expected at least 1 but got " + std::to_string(chunk));
   shape.chunk = std::min(chunk, std::max<std::int64_t>(shape.rows, 1));
-  shape.loss.classes = shape.classes;
+  shape.loss.classes = shape.loss.total = shape.classes;
   shape.loss.ignore = integerAttribute(request, "ignore_index", -100);
   shape.loss.mean = integerAttribute(request, "reduction", 0) == 0;
   shape.loss.smoothing = numberAttribute(request, "label_smoothing", 0);

@@ -19,6 +19,26 @@ TEST(Scalars, IotaIsTheIndexAlongItsDim) {
       }
 }
 
+// eq, ne, lt, le, gt, ge; of a comparison with NaN only ne holds.
+TEST(Scalars, CompareHoldsOrNot) {
+  const double nan = std::nan("");
+  for (KernelFlavour flavour : flavours)
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64}) {
+      bool isNumber = dtype == DType::i32 || dtype == DType::i64;
+      Tensor a(dtype, {4}), b(dtype, {4});
+      a.fill({1, 2, 3, isNumber ? 5 : nan}), b.fill({2, 2, 2, 5});
+      for (std::int64_t predicate = 0; predicate < 6; ++predicate) {
+        Tensor y(DType::u8, {4});
+        mustRun({"compare", flavour, 1, {integer("predicate", predicate)}}, {&a, &b}, {&y});
+        for (int i = 0; i < 4; ++i) {
+          double l = a.at(i), r = b.at(i);
+          const bool holds[] = {l == r, l != r, l < r, l <= r, l > r, l >= r};
+          EXPECT_EQ(y.at(i), holds[predicate] ? 1 : 0) << dtypeName(dtype) << " predicate " << predicate << " of " << l;
+        }
+      }
+    }
+}
+
 TEST(Scalars, CountUpAddsOne) {
   for (KernelFlavour flavour : flavours) {
     Tensor old = scalar(DType::i64, 41), next(DType::i64, {});

@@ -59,7 +59,10 @@ const std::set<std::string> structure = {"parameter", "read",  "write",    "bloc
 /// Ops whose values are tested beside their kernels alone, and where.
 const std::map<std::string, std::string> testedByKernel = {
     {"iota", "Scalars.cpp"},       {"random_normal", "Random.cpp"}, {"random_uniform", "Random.cpp"},
-    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"}};
+    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"},     {"compare", "Scalars.cpp"}};
+
+/// Ops whose derivative has no finite difference to be held against: rounding is a staircase.
+const std::set<std::string> withoutDifferences = {"cast"};
 
 class ModelAnswers : public testing::Test {
 protected:
@@ -221,7 +224,7 @@ TEST_F(ModelAnswers, NumbersAndDerivatives) {
     EXPECT_TRUE(isNamed(reference, name) || made.count(name) || byKernel ||
                 (isNamed(vjps, name) && (isa<DecomposeOpInterface>(op) || isDifferentiable(op))))
         << "model." << name << " has no test of its values";
-    if (isDifferentiable(op)) {
+    if (isDifferentiable(op) && !withoutDifferences.count(name)) {
       EXPECT_TRUE(isNamed(vjps, name)) << "model." << name << " has no case in test/numeric/VjpCases.cpp";
     }
   });
