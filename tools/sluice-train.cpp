@@ -166,6 +166,10 @@ static void declare(CLI::App &app, CommandLine &line) {
                  "seconds after which a process that does nothing ends the run; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--cuda-graph", line.ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+  app.add_flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
   app.set_version_flag("--version", "sluice-train 0.1.0");
 }
@@ -188,6 +192,7 @@ static Status run(CommandLine &line) {
   line.train.entries = splitNames(line.entries);
   line.ranks.seed = line.generate.seed = line.train.seed;
   line.ranks.trace = !line.trace.empty();
+  line.ranks.watchdogSeconds = line.launch.watchdogSeconds;
   if (line.train.data.empty() && line.generate.count == 0)
     return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
   if (line.train.evaluation.data.empty() && (line.train.evaluation.every || line.train.evaluation.batches))

@@ -180,7 +180,7 @@ std::vector<RecipeKey> makeKeys() {
   add(flag("memory.pinned", true, "host memory of offloading is pinned"));
   add(flag("collective.register", true, "register buffers with communicators that can"));
 
-  add(choice("target.device", {"cpu"}, "what the plan runs on", {"cuda"}));
+  add(choice("target.device", {"cpu", "cuda"}, "what the plan runs on"));
   {
     RecipeKey key = size("target.threads", "threads a rank");
     key.most = 1024;
@@ -189,7 +189,8 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "target.isa", .kinds = recipeChoice, .defaultValue = {},
        .doc = "instruction set; default that of the compiling machine", .choices = {"avx512", "avx2"}});
   add({.name = "target.arch", .kinds = recipeChoice, .defaultValue = {},
-       .doc = "GPU architecture", .choices = {"none"}, .laterChoices = {"sm_"}});
+       .doc = "least GPU architecture that the plan is for", .choices = {"none", "sm_80", "sm_90", "sm_100"},
+       .laterChoices = {"sm_"}});
   return keys;
 }
 

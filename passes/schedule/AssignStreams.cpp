@@ -60,13 +60,13 @@ sluice::Attributes attributesOf(DictionaryAttr settings) {
   return sluice::Attributes(std::move(items));
 }
 
-uint64_t workspaceOf(LaunchOp op, int threads, const std::string &isa) {
+uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
   std::vector<sluice::Operand> inputs, outputs;
   for (ViewAttr view : op.getInputs().getAsRange<ViewAttr>())
     inputs.push_back(operandOf(view));
   for (ViewAttr view : op.getOutputs().getAsRange<ViewAttr>())
     outputs.push_back(operandOf(view));
-  return sluice::cpuWorkspaceCap(op.getKernel(), inputs, outputs, attributesOf(op.getSettings()), threads, isa);
+  return sluice::workspaceCap(op.getKernel(), inputs, outputs, attributesOf(op.getSettings()), target);
 }
 
 struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
@@ -74,7 +74,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     ModuleOp module = getOperation();
     sluice::RecipeView recipe(module);
     const int threads = recipe.integer("target.threads");
-    const std::string isa = recipe.string("target.isa");
+    const std::string isa = recipe.string("target.isa"), device = recipe.string("target.device");
     llvm::StringMap<uint64_t> workspace;
     llvm::StringSet<> used;
     used.insert("compute");
@@ -89,7 +89,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         used.insert(stream);
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stream));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
-          launch.setWorkspace(workspaceOf(launch, threads, isa));
+          launch.setWorkspace(workspaceOf(launch, {device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
         }

@@ -72,12 +72,13 @@ public:
     request.attributes = &attributes;
     request.threads = setting.threads;
     request.workspace = launch.workspace;
+    request.cuda = setting.cuda;
     SLUICE_ASSIGN_OR_RETURN(kernel, setting.prepare(request));
     return {};
   }
 
-  Status perform(void *, std::uint32_t repetition) override {
-    return kernel->run(inputs.at(repetition), outputs.at(repetition), workspace);
+  Status perform(void *nativeStream, std::uint32_t repetition) override {
+    return kernel->enqueue(nativeStream, inputs.at(repetition), outputs.at(repetition), workspace);
   }
 
 private:

@@ -21,6 +21,8 @@ struct RankContext {
   int rank = 0;
   std::function<void(const Status &)> onFailure;
   std::atomic<bool> failed = false;
+  /// What moves memory; null where that is plain memory of the host.
+  Device *mover = nullptr;
 
   RankContext(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
               std::function<void(const Status &)> onFailure)
@@ -71,6 +73,7 @@ struct LaunchSetting {
   PrepareFunction prepare = nullptr;
   int threads = 1;
   void *workspace = nullptr;
+  cuda::KernelContext *cuda = nullptr;
 };
 
 using MadeCommand = Result<std::unique_ptr<InstructionCommand>>;

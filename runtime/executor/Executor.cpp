@@ -4,6 +4,8 @@
 // and parameters, commands. A step then walks the issue lists.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/collective/DeviceWorld.h"
+#include "runtime/executor/Backend.h"
 #include "runtime/executor/Commands.h"
 #include "runtime/executor/Handshake.h"
 #include "runtime/executor/Machine.h"
@@ -12,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -37,6 +40,9 @@ struct BoundPort {
 
 struct IssueEntry {
   std::string_view name;
+  /// On a device that records: how often it was issued, and the recording once there is one.
+  std::uint64_t runs = 0;
+  std::optional<std::uint32_t> recording;
   std::vector<IssueSection> sections;
   std::vector<BoundPort> inputs;
   std::vector<BoundPort> outputs;
@@ -51,7 +57,16 @@ public:
   PlanExecutor(const plan::PlanT &plan, std::shared_ptr<World> world, int rank, const ExecutorOptions &options)
       : options(options), context(plan, std::move(world), rank, options.onFailure), binder(plan, rank) {}
 
-  ~PlanExecutor() override { context.world->nameProgress({}); }
+  ~PlanExecutor() override {
+    context.world->nameProgress({});
+    if (!backend || backend->isHost())
+      return;
+    // Kernels and communicators of a GPU hold what belongs to its context, which is current after this.
+    (void)backend->device().synchronize();
+    entries.clear();
+    commands.clear();
+    channels.clear();
+  }
 
   Status load() {
     SLUICE_RETURN_IF_ERROR(checkWorld());
@@ -80,14 +95,16 @@ public:
   Status runEntry(std::string_view name) override {
     if (!failure.isOk())
       return failure;
-    for (const IssueEntry &entry : entries)
+    for (IssueEntry &entry : entries)
       if (entry.name == name)
-        return issue(entry);
+        return backend->records() && recording ? replay(entry) : issue(entry);
     return unknown("entry point", name);
   }
 
   Status synchronize() override {
-    Status status = device->synchronize();
+    Status status = backend->device().synchronize();
+    if (const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get()); world && status.isOk())
+      status = world->health();
     if (failure.isOk())
       failure = std::move(status);
     return failure;
@@ -101,7 +118,13 @@ public:
   }
   std::span<const ParameterMemory> parameters() const override { return parameterMemory; }
   std::span<const TensorMemory> variables() const override { return variableMemory; }
-  std::uint64_t allocatedBytes(MemorySpace space) const override { return device->allocatedBytes(space); }
+  Status read(void *to, const void *from, std::uint64_t bytes) const override {
+    return backend->device().read(to, from, bytes);
+  }
+  Status write(void *to, const void *from, std::uint64_t bytes) override {
+    return backend->device().write(to, from, bytes);
+  }
+  std::uint64_t allocatedBytes(MemorySpace space) const override { return backend->device().allocatedBytes(space); }
   std::span<const TraceRecord> trace(std::uint32_t stream) const override {
     return std::span(traces[stream].records).first(traces[stream].used);
   }
@@ -125,11 +148,24 @@ private:
 
   Status makeDevice() {
     threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(plan().target->threads));
-    SLUICE_ASSIGN_OR_RETURN(device, createCpuDevice({threads, options.delays}));
+    SLUICE_ASSIGN_OR_RETURN(backend, createBackend(plan(), rank(), options, threads));
+    Device *device = &backend->device();
+    context.mover = backend->isHost() ? nullptr : device;
+    // Virtual ranks meet at issue: each step is issued anew.
+    recording = context.world->size() == 1 && options.graphs != GraphMode::off;
+    // What a library of collectives takes for itself is taken before the arena.
+    auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
+    if (deviceWorld)
+      SLUICE_RETURN_IF_ERROR(makeChannels());
     for (const auto &arena : plan().arenas) {
       const std::string purpose = "the arena of rank " + std::to_string(rank());
-      SLUICE_ASSIGN_OR_RETURN(void *base, device->allocate(spaceOf(arena->space), arena->bytes, purpose));
+      Result<void *> memory = device->allocate(spaceOf(arena->space), arena->bytes, purpose);
+      if (!memory.isOk())
+        return withHolders(memory.takeStatus(), arena->space);
+      void *base = *memory;
       binder.setArena(arena->space, base, arena->bytes);
+      if (deviceWorld && arena->space == plan::Space::device)
+        SLUICE_RETURN_IF_ERROR(deviceWorld->registerMemory(base, arena->bytes));
     }
     for (const auto &stream : plan().streams) {
       SLUICE_ASSIGN_OR_RETURN(void *block, device->allocate(MemorySpace::device, stream->workspace,
@@ -222,6 +258,18 @@ private:
     return {};
   }
 
+  /// A failure to get an arena, with the largest of what it was to hold.
+  Status withHolders(Status status, plan::Space space) const {
+    std::vector<const plan::BufferT *> held;
+    for (const auto &buffer : plan().buffers)
+      if (buffer->space == space)
+        held.push_back(buffer.get());
+    std::ranges::stable_sort(held, std::ranges::greater(), &plan::BufferT::bytes);
+    for (std::size_t i = 0; i < held.size() && i < 3; ++i)
+      status.addNote("buffer '" + held[i]->name + "' takes " + std::to_string(held[i]->bytes) + " bytes");
+    return status;
+  }
+
   MadeCommand makeCommand(const InstructionPlace &place) {
     const plan::OperationUnion &operation = place.instruction->operation;
     switch (operation.type) {
@@ -253,11 +301,21 @@ private:
                           std::to_string(launch.workspace));
     const std::string &name = plan().kernels[launch.kernel];
     LaunchSetting setting;
-    setting.prepare =
-        options.findKernel ? options.findKernel(name, options.flavour) : findCpuKernel(name, options.flavour);
+    setting.prepare = findKernelOf(plan(), options, name);
+    setting.cuda = backend->kernelContext();
     setting.threads = threads;
     setting.workspace = workspaces[stream];
     return makeLaunch(context, place, launch, binder, setting);
+  }
+
+  /// All that the plan uses, in the order of their first use: the same on every rank.
+  Status makeChannels() {
+    for (const auto &entry : plan().entries)
+      for (const auto &section : entry->sections)
+        for (const auto &instruction : section->instructions)
+          if (const plan::CollectiveT *collective = instruction->operation.AsCollective())
+            SLUICE_RETURN_IF_ERROR(findChannel(collective->axes, instruction->stream).status());
+    return {};
   }
 
   /// The communicator of a group and stream: every stream has its own, so that streams do not wait for each other.
@@ -268,7 +326,10 @@ private:
           (!axes.empty() && axes.back() >= plan().mesh.size()))
         return refusedError("axes of a collective, expected different axes of the mesh in its order but got others");
       const std::vector<int> members = groupMembers(plan(), static_cast<std::uint32_t>(rank()), axes);
-      SLUICE_ASSIGN_OR_RETURN(found, context.world->create(rank(), members, plan().streams[stream]->name));
+      auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
+      SLUICE_ASSIGN_OR_RETURN(found, deviceWorld && !backend->isHost()
+                                         ? deviceWorld->createForDevice(rank(), members, plan().streams[stream]->name)
+                                         : context.world->create(rank(), members, plan().streams[stream]->name));
     }
     return found.get();
   }
@@ -320,7 +381,27 @@ private:
     return unknown("entry point", entryName);
   }
 
+  /// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed.
+  Status replay(IssueEntry &entry) {
+    if (entry.recording)
+      return backend->replay(*entry.recording);
+    if (entry.runs++ == 0)
+      return issue(entry);
+    SLUICE_RETURN_IF_ERROR(backend->beginRecording());
+    Status issued = issue(entry);
+    Result<std::uint32_t> made = backend->endRecording();
+    if (issued.isOk() && made.isOk()) {
+      entry.recording = *made;
+      return backend->replay(*entry.recording);
+    }
+    if (options.graphs == GraphMode::on || !issued.isOk())
+      return issued.isOk() ? made.takeStatus() : issued;
+    recording = false;
+    return issue(entry);
+  }
+
   Status issue(const IssueEntry &entry) {
+    Device *device = &backend->device();
     for (const IssueSection &section : entry.sections)
       for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
         for (const IssueItem &item : section.items) {
@@ -350,8 +431,9 @@ private:
   std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
   std::vector<std::unique_ptr<InstructionCommand>> commands;
   std::vector<IssueEntry> entries;
+  bool recording = false;
   /// Last, so that it goes first: its streams use all of the above.
-  std::unique_ptr<Device> device;
+  std::unique_ptr<Backend> backend;
 };
 
 } // namespace

@@ -23,6 +23,9 @@ namespace sluice {
 /// Gives the function that prepares a kernel; null where there is none of that name.
 using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;
 
+/// Whether a GPU's steps are recorded once and replayed: automatic falls back to issuing where recording fails.
+enum class GraphMode : std::uint8_t { automatic, on, off };
+
 struct ExecutorOptions {
   KernelFlavour flavour = KernelFlavour::fast;
   /// Compute threads of a rank, at most the plan's target.threads; 0: as many as that.
@@ -37,6 +40,11 @@ struct ExecutorOptions {
   std::size_t traceCapacity = 0;
   /// Instruction set to take this machine for; empty: what it has.
   std::string isa;
+  /// Of a plan for a GPU: which of the machine's devices, whether steps are recorded, and whether f32 products may round
+  /// their inputs to TF32.
+  int device = 0;
+  GraphMode graphs = GraphMode::automatic;
+  bool tf32 = false;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
 };
@@ -109,6 +117,11 @@ public:
   /// In the plan's order.
   virtual std::span<const ParameterMemory> parameters() const = 0;
   virtual std::span<const TensorMemory> variables() const = 0;
+
+  /// Between steps: what lies in the memory of parameters, states and ports, to the caller's and back. On a GPU it cannot be
+  /// reached otherwise, but for ports.
+  virtual Status read(void *to, const void *from, std::uint64_t bytes) const = 0;
+  virtual Status write(void *to, const void *from, std::uint64_t bytes) = 0;
 
   /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;

@@ -1,5 +1,6 @@
 //===- Machine.cpp - does a plan fit this runtime and this machine? --------------===//
 #include "runtime/executor/Machine.h"
+#include "runtime/executor/Backend.h"
 
 namespace sluice {
 namespace {
@@ -33,9 +34,10 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
                         " but got " + std::to_string(plan.catalogue));
   if (!plan.target)
     return refusedError("target of the plan, expected one but got none");
-  if (plan.target->device != "cpu")
-    return refusedError("target.device of the plan, expected 'cpu' but got '" + plan.target->device + "'");
-  if (!plan.target->isa.empty()) {
+  if (plan.target->device != "cpu" && plan.target->device != "cuda")
+    return refusedError("target.device of the plan, expected 'cpu' or 'cuda' but got '" + plan.target->device + "'");
+  const bool onCpu = plan.target->device == "cpu";
+  if (onCpu && !plan.target->isa.empty()) {
     const std::string_view machine = options.isa.empty() ? machineIsa() : std::string_view(options.isa);
     const int wanted = isaLevel(plan.target->isa);
     if (wanted < 0)
@@ -49,8 +51,9 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
     return refusedError("threads of a rank, expected at most the plan's target.threads, " +
                         std::to_string(plan.target->threads) + ", but got " + std::to_string(options.threads));
   for (const std::string &kernel : plan.kernels)
-    if (!(options.findKernel ? options.findKernel(kernel, options.flavour) : findCpuKernel(kernel, options.flavour)))
-      return refusedError("kernel of the plan, expected one that the cpu device has but got '" + kernel + "'");
+    if (!findKernelOf(plan, options, kernel))
+      return refusedError("kernel of the plan, expected one that the " + plan.target->device + " device has but got '" +
+                          kernel + "'");
   return {};
 }
 

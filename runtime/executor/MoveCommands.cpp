@@ -69,10 +69,19 @@ public:
     return {};
   }
 
-  Status perform(void *, std::uint32_t repetition) override {
+  Status perform(void *nativeStream, std::uint32_t repetition) override {
     const auto element = static_cast<std::int64_t>(dtypeBytes(source.operand.dtype));
     const auto *from = static_cast<const std::byte *>(source.at(repetition));
     auto *to = static_cast<std::byte *>(destination.at(repetition));
+    if (context.mover) {
+      Status status;
+      forEachRun(source.operand, destination.operand, walk, [&](std::int64_t in, std::int64_t out) {
+        if (status.isOk())
+          status = context.mover->copy(nativeStream, to + out * element, from + in * element,
+                                       static_cast<std::uint64_t>(walk.run * element));
+      });
+      return status;
+    }
     forEachRun(source.operand, destination.operand, walk, [&](std::int64_t in, std::int64_t out) {
       std::memmove(to + out * element, from + in * element, static_cast<std::size_t>(walk.run * element));
     });
@@ -122,8 +131,17 @@ public:
     return {};
   }
 
-  Status perform(void *, std::uint32_t repetition) override {
+  Status perform(void *nativeStream, std::uint32_t repetition) override {
     auto *to = static_cast<std::byte *>(destination.at(repetition));
+    if (context.mover) {
+      Status status;
+      forEachRun(destination.operand, destination.operand, walk, [&](std::int64_t offset, std::int64_t) {
+        if (status.isOk())
+          status = context.mover->fill(nativeStream, to + offset * static_cast<std::int64_t>(element), bits.data(),
+                                       static_cast<std::uint32_t>(element), static_cast<std::uint64_t>(walk.run));
+      });
+      return status;
+    }
     forEachRun(destination.operand, destination.operand, walk, [&](std::int64_t offset, std::int64_t) {
       std::byte *run = to + offset * static_cast<std::int64_t>(element);
       if (zero)

@@ -1,5 +1,7 @@
 //===- RankGroup.cpp - all ranks of a plan as threads of this process ------------===//
 #include "runtime/executor/RankGroup.h"
+#include "runtime/collective/cuda/VirtualRanks.h"
+#include "runtime/executor/Backend.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -12,7 +14,8 @@ namespace {
 class ThreadRankGroup final : public RankGroup {
 public:
   ThreadRankGroup(const plan::PlanT &plan, const ExecutorOptions &options)
-      : plan(plan), options(options), world(createLocalWorld(static_cast<int>(meshSize(plan)))),
+      : plan(plan), options(options), world(isCudaPlan(plan) ? createVirtualRanks(static_cast<int>(meshSize(plan)))
+                                 : createLocalWorld(static_cast<int>(meshSize(plan)))),
         executors(static_cast<std::size_t>(world->size())) {
     this->options.onFailure = [this, user = options.onFailure](const Status &status) {
       keepFirst(status);

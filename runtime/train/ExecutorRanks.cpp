@@ -24,6 +24,10 @@ public:
     executor.threads = options.threads;
     executor.seed = options.seed;
     executor.delays = options.delays;
+    executor.graphs = options.cudaGraph == "on"    ? GraphMode::on
+                      : options.cudaGraph == "off" ? GraphMode::off
+                                                   : GraphMode::automatic;
+    executor.tf32 = options.tf32;
     executor.traceCapacity = options.trace ? traceCapacity : 0;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     for (int rank = 0; rank < ranks->size(); ++rank) {
@@ -39,14 +43,12 @@ public:
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     SLUICE_ASSIGN_OR_RETURN(const std::byte *data, locate(rank, buffer, offset, out.size()));
-    std::memcpy(out.data(), data, out.size());
-    return Status::ok();
+    return group->executor(rank).read(out.data(), data, out.size());
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     SLUICE_ASSIGN_OR_RETURN(std::byte *to, locate(rank, buffer, offset, data.size()));
-    std::memcpy(to, data.data(), data.size());
-    return Status::ok();
+    return group->executor(rank).write(to, data.data(), data.size());
   }
 
   std::uint64_t requestedBytes(plan::Space space) const override {

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/ProcessRanks.h"
+#include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/train/BufferTable.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -35,6 +38,16 @@ public:
     chosen.threads = options.threads;
     chosen.seed = options.seed;
     chosen.delays = options.delays;
+    // The launcher numbers the processes of a machine; each takes the GPU of its number.
+    for (const char *name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+      if (const char *number = std::getenv(name)) {
+        chosen.device = std::atoi(number);
+        break;
+      }
+    chosen.graphs = options.cudaGraph == "on"    ? GraphMode::on
+                      : options.cudaGraph == "off" ? GraphMode::off
+                                                   : GraphMode::automatic;
+    chosen.tf32 = options.tf32;
     chosen.traceCapacity = options.trace ? traceCapacity : 0;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
     SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
@@ -66,7 +79,7 @@ public:
     }
     if (holds(rank)) {
       SLUICE_ASSIGN_OR_RETURN(const std::byte *data, table.locate(buffer, offset, out.size()));
-      std::memcpy(out.data(), data, out.size());
+      SLUICE_RETURN_IF_ERROR(executor->read(out.data(), data, out.size()));
     }
     return alone ? Status::ok() : share(*all, rank, out);
   }
@@ -75,8 +88,7 @@ public:
     if (!holds(rank))
       return Status::ok();
     SLUICE_ASSIGN_OR_RETURN(std::byte *to, table.locate(buffer, offset, data.size()));
-    std::memcpy(to, data.data(), data.size());
-    return Status::ok();
+    return executor->write(to, data.data(), data.size());
   }
 
   Status onRoot(const std::function<Status()> &work) const override {
@@ -132,7 +144,9 @@ private:
       if (request.rank != ownRank)
         continue;
       SLUICE_ASSIGN_OR_RETURN(std::byte *data, table.locate(request.buffer, request.offset, request.bytes));
-      SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, {data, request.bytes}));
+      std::vector<std::byte> copy(request.bytes);
+      SLUICE_RETURN_IF_ERROR(executor->read(copy.data(), data, copy.size()));
+      SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, copy));
     }
   }
 
@@ -180,8 +194,16 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOptions &options) {
-  auto ranks = std::make_unique<ProcessRanks>(std::move(plan), options);
-  SLUICE_RETURN_IF_ERROR(ranks->start(options));
+  RanksOptions own = options;
+  if (plan.target && plan.target->device == "cuda") {
+    // The processes know each other on the host; their GPUs by NCCL.
+    NcclOptions nccl;
+    nccl.registers = std::ranges::find(plan.recipe, "collective.register = false") == plan.recipe.end();
+    nccl.watchdogSeconds = options.watchdogSeconds;
+    SLUICE_ASSIGN_OR_RETURN(own.world, createNcclWorld(options.world, options.rank, nccl));
+  }
+  auto ranks = std::make_unique<ProcessRanks>(std::move(plan), own);
+  SLUICE_RETURN_IF_ERROR(ranks->start(own));
   return std::unique_ptr<Ranks>(std::move(ranks));
 }
 

@@ -63,6 +63,11 @@ struct RanksOptions {
   int threads = 0;
   std::uint64_t seed = 0;
   bool trace = false;
+  /// Of a plan for a GPU: "auto", "on" or "off" (steps recorded as a graph), and whether f32 products may use TF32.
+  std::string cudaGraph = "auto";
+  bool tf32 = false;
+  /// Seconds after which a collective that does not end ends the run; 0: never.
+  double watchdogSeconds = 25;
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.
   std::shared_ptr<World> world = nullptr;
   int rank = 0;

@@ -167,6 +167,7 @@ void makeDriver(Driver &d) {
     return 0;
   };
   d.contextSet = [](Context context) -> Code { return contextIsSet = context != nullptr, 0; };
+  d.contextGet = [](Context *context) -> Code { return *context = contextIsSet ? state : nullptr, 0; };
   d.memoryInfo = [](std::size_t *free, std::size_t *total) -> Code {
     *free = state->options.memory - FakeCuda::allocatedBytes();
     *total = state->options.memory;
@@ -300,6 +301,7 @@ void makeDriver(Driver &d) {
       return fakeEnqueue(stream, std::move(call), [] {});
     return fakeEnqueue(stream, std::move(call), [latest = on.latest] { latest->await(); });
   };
+  d.streamCapturing = [](Stream stream, int *status) -> Code { return *status = streamOf(stream)->graph != nullptr, 0; };
   d.hostCall = [](Stream stream, HostFunction function, void *data) -> Code {
     FakeCall call;
     call.kind = FakeCall::Kind::host;

@@ -418,5 +418,17 @@ TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
   EXPECT_EQ(status.message(), "kernel 'add' input 1 extents, expected what broadcasts to [2, 3] but got [4]");
 }
 
+// Tests what CUDA's kernels refuse beside that: heads that do not fit a block's shared memory.
+TEST_F(CudaKernels, RefusesHeadsThatDoNotFit) {
+  const Shape q = {1, 2, 1, 300};
+  std::vector<Tensor> in = {Tensor(DType::f64, q), Tensor(DType::f64, q), Tensor(DType::f64, q)};
+  std::vector<Tensor> out = {Tensor(DType::f64, q), Tensor(DType::f64, {1, 1, 2})};
+  EXPECT_EQ(runOnDevice({"attention"}, in, out).message(),
+            "kernel 'attention' head size, expected at most 256 on cuda but got 300");
+  std::vector<Tensor> x = {Tensor(DType::f32, {1, 2, 1, 600})}, y = x;
+  EXPECT_EQ(runOnDevice({"rope", {}, 1, {number("theta", 1e4)}}, x, y).message(),
+            "kernel 'rope' head size, expected at most 512 on cuda but got 600");
+}
+
 } // namespace
 } // namespace sluice::test

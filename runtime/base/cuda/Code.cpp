@@ -20,6 +20,20 @@ Result<std::shared_ptr<DeviceCode>> DeviceCode::load(const Table &table) {
   return code;
 }
 
+Result<std::shared_ptr<DeviceCode>> DeviceCode::share(const Table &table) {
+  static std::mutex mutex;
+  static std::map<std::pair<const Table *, Context>, std::weak_ptr<DeviceCode>> all;
+  Context context = nullptr;
+  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.contextGet(&context), "cuCtxGetCurrent"));
+  std::lock_guard lock(mutex);
+  std::weak_ptr<DeviceCode> &known = all[{&table, context}];
+  if (std::shared_ptr<DeviceCode> code = known.lock())
+    return code;
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<DeviceCode> code, load(table));
+  known = code;
+  return code;
+}
+
 DeviceCode::~DeviceCode() {
   for (Module module : modules)
     functions.driver.moduleUnload(module);

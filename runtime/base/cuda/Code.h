@@ -27,6 +27,8 @@ struct LaunchShape {
 class DeviceCode {
 public:
   static Result<std::shared_ptr<DeviceCode>> load(const Table &table);
+  /// That of the current context: loaded once, however many ranks and communicators of this process use it.
+  static Result<std::shared_ptr<DeviceCode>> share(const Table &table);
   ~DeviceCode();
 
   Result<Function> find(const std::string &name);

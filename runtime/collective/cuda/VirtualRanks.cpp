@@ -1,0 +1,218 @@
+//===- VirtualRanks.cpp - ranks that are threads of this process and share one GPU ----===//
+#include "runtime/collective/cuda/VirtualRanks.h"
+#include "runtime/base/cuda/Code.h"
+#include "runtime/collective/Call.h"
+#include "runtime/collective/cuda/Reduce.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+using namespace cuda;
+
+static_assert(reduceMean == static_cast<int>(Reduction::mean) && reducePremulSum == static_cast<int>(Reduction::premulSum) &&
+              reduceMax == static_cast<int>(Reduction::max));
+
+/// What a member shows the others; it stays as it is until all have read it.
+struct Shown {
+  const Call *call;
+  Event ready, done;
+};
+
+class VirtualCommunicator final : public Communicator {
+public:
+  VirtualCommunicator(std::unique_ptr<Communicator> host, std::vector<int> members, std::string channel)
+      : host(std::move(host)), members(std::move(members)), channel(std::move(channel)) {}
+  ~VirtualCommunicator() override {
+    if (!functions)
+      return;
+    for (Event event : {ready, done})
+      if (event)
+        functions->driver.eventDestroy(event);
+  }
+
+  int rank() const override { return host->rank(); }
+  int size() const override { return host->size(); }
+
+  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *stream) override {
+    return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
+                  : host->allGather(segments, dtype, label, nullptr);
+  }
+  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                       const CallLabel &label, void *stream) override {
+    return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
+                  : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
+  }
+  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale, const CallLabel &label,
+                   void *stream) override {
+    return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
+                  : host->allReduce(segments, dtype, op, scale, label, nullptr);
+  }
+  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
+                   void *stream) override {
+    return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
+                  : host->broadcast(segments, dtype, root, label, nullptr);
+  }
+  Status barrier(const CallLabel &label) override { return host->barrier(label); }
+  void abort(const Status &reason) override { host->abort(reason); }
+
+private:
+  Status check(Code code, std::string_view call) const { return driverStatus(*functions, code, call); }
+
+  /// The context is current now, as it was not when the communicator was made.
+  Status prepare() {
+    if (functions)
+      return {};
+    if (size() > maxMembers)
+      return refusedError("virtual ranks of one group, expected at most " + std::to_string(maxMembers) + " but got " +
+                          std::to_string(size()));
+    SLUICE_ASSIGN_OR_RETURN(functions, cuda::table());
+    SLUICE_RETURN_IF_ERROR(check(functions->driver.eventCreate(&ready, eventDisableTiming), "cuEventCreate"));
+    SLUICE_RETURN_IF_ERROR(check(functions->driver.eventCreate(&done, eventDisableTiming), "cuEventCreate"));
+    SLUICE_ASSIGN_OR_RETURN(code, DeviceCode::share(*functions));
+    SLUICE_ASSIGN_OR_RETURN(reduce, code->find("sluice_memberReduce"));
+    shown.resize(members.size());
+    return {};
+  }
+
+  Status run(const Call &call, Stream stream) {
+    Status status = perform(call, stream);
+    if (!status.isOk())
+      host->abort(status);
+    return status;
+  }
+
+  Status perform(const Call &call, Stream stream) {
+    SLUICE_RETURN_IF_ERROR(prepare());
+    SLUICE_RETURN_IF_ERROR(checkCall(call, size()));
+    const Driver &driver = functions->driver;
+    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(ready, stream), "cuEventRecord"));
+    SLUICE_RETURN_IF_ERROR(meet({&call, ready, done}, call.label));
+    std::vector<const Call *> calls;
+    for (const Shown &of : shown)
+      calls.push_back(of.call);
+    // Whatever comes of it: no one goes on before all have read what the others show and have said when they are done.
+    Status status = compareCalls(channel, members, calls);
+    if (status.isOk())
+      status = takePart(call, stream);
+    Status met = host->barrier(call.label);
+    SLUICE_RETURN_IF_ERROR(status);
+    SLUICE_RETURN_IF_ERROR(met);
+    return waitFor(&Shown::done, stream);
+  }
+
+  /// The own part, behind what all members have on their streams.
+  Status takePart(const Call &call, Stream stream) {
+    SLUICE_RETURN_IF_ERROR(waitFor(&Shown::ready, stream));
+    SLUICE_RETURN_IF_ERROR(ownPart(call, stream));
+    return check(functions->driver.eventRecord(done, stream), "cuEventRecord");
+  }
+
+  Status waitFor(Event Shown::*event, Stream stream) const {
+    for (int m = 0; m < size(); ++m)
+      if (m != rank())
+        SLUICE_RETURN_IF_ERROR(
+            check(functions->driver.streamWait(stream, shown[static_cast<std::size_t>(m)].*event, 0), "cuStreamWaitEvent"));
+    return {};
+  }
+
+  Status meet(Shown own, const CallLabel &label) {
+    const SegmentPointers segment{&own, shown.data(), sizeof(Shown)};
+    return host->allGather({&segment, 1}, DType::u8, {label.instruction, "the meeting of virtual ranks"}, nullptr);
+  }
+
+  Status ownPart(const Call &call, Stream stream) {
+    const std::uint64_t bytes = dtypeBytes(call.dtype);
+    for (std::size_t s = 0; s < call.segments.size(); ++s) {
+      const SegmentPointers &own = call.segments[s];
+      auto *destination = static_cast<std::byte *>(own.destination);
+      switch (call.kind) {
+      case CallKind::allGather:
+        for (int m = 0; m < size(); ++m)
+          SLUICE_RETURN_IF_ERROR(copy(destination + static_cast<std::uint64_t>(m) * own.count * bytes, of(m, s).source, own.count * bytes, stream));
+        break;
+      case CallKind::reduceScatter:
+        SLUICE_RETURN_IF_ERROR(reduceRange(call, s, static_cast<std::uint64_t>(rank()) * own.count, own.count, true, stream));
+        break;
+      case CallKind::allReduce: {
+        const std::uint64_t share = (own.count + static_cast<std::uint64_t>(size()) - 1) / static_cast<std::uint64_t>(size());
+        const std::uint64_t begin = std::min(own.count, share * static_cast<std::uint64_t>(rank()));
+        SLUICE_RETURN_IF_ERROR(reduceRange(call, s, begin, std::min(share, own.count - begin), false, stream));
+        break;
+      }
+      case CallKind::broadcast:
+        SLUICE_RETURN_IF_ERROR(copy(destination, of(call.root, s).source, own.count * bytes, stream));
+        break;
+      case CallKind::barrier:
+        break;
+      }
+    }
+    return {};
+  }
+
+  const SegmentPointers &of(int member, std::size_t segment) const {
+    return shown[static_cast<std::size_t>(member)].call->segments[segment];
+  }
+
+  Status copy(void *to, const void *from, std::uint64_t bytes, Stream stream) const {
+    if (to == from || bytes == 0)
+      return {};
+    return check(functions->driver.copy(reinterpret_cast<DevicePointer>(to), reinterpret_cast<DevicePointer>(from), bytes, stream),
+                 "cuMemcpyAsync");
+  }
+
+  /// Elements [begin, begin + count) of all members' sources; to the own destination's start, or to that range of all.
+  Status reduceRange(const Call &call, std::size_t segment, std::uint64_t begin, std::uint64_t count, bool toOwn, Stream stream) const {
+    if (count == 0)
+      return {};
+    const std::uint64_t offset = begin * dtypeBytes(call.dtype);
+    MemberReduceArgs args;
+    args.sources = size();
+    args.destinations = toOwn ? 1 : size();
+    for (int m = 0; m < size(); ++m) {
+      args.source[m] = static_cast<std::byte *>(const_cast<void *>(of(m, segment).source)) + offset;
+      if (!toOwn)
+        args.destination[m] = static_cast<std::byte *>(of(m, segment).destination) + offset;
+    }
+    if (toOwn)
+      args.destination[0] = of(rank(), segment).destination;
+    args.count = static_cast<Index>(count);
+    args.type = static_cast<int>(call.dtype);
+    args.op = static_cast<int>(call.op);
+    args.scale = call.scale;
+    constexpr int threads = 256;
+    return code->launch(reduce, {std::min<std::uint64_t>((count + threads - 1) / threads, 1024), threads, 0}, &args, stream);
+  }
+
+  const std::unique_ptr<Communicator> host;
+  const std::vector<int> members;
+  const std::string channel;
+  const Table *functions = nullptr;
+  std::shared_ptr<DeviceCode> code;
+  Function reduce = nullptr;
+  Event ready = nullptr, done = nullptr;
+  /// By member, of the present call.
+  std::vector<Shown> shown;
+};
+
+class VirtualWorld final : public World {
+public:
+  explicit VirtualWorld(int size) : host(createLocalWorld(size)) {}
+  int size() const override { return host->size(); }
+  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members, std::string_view channel) override {
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> inner, host->create(rank, members, channel));
+    return std::unique_ptr<Communicator>(std::make_unique<VirtualCommunicator>(
+        std::move(inner), std::vector<int>(members.begin(), members.end()), std::string(channel)));
+  }
+  void abort(const Status &reason) override { host->abort(reason); }
+
+private:
+  const std::shared_ptr<World> host;
+};
+
+} // namespace
+
+std::shared_ptr<World> createVirtualRanks(int size) { return std::make_shared<VirtualWorld>(size); }
+
+} // namespace sluice

@@ -1,0 +1,203 @@
+//===- NcclCommunicator.cpp - one rank's place in one group of NCCL ---------------------===//
+#include "runtime/collective/nccl/NcclCommunicator.h"
+#include "runtime/collective/local/Half.h"
+
+#include <cstring>
+
+namespace sluice::nccl {
+
+using namespace cuda::nccl;
+using cuda::ncclStatus;
+
+static Result<int> typeOf(DType dtype) {
+  switch (dtype) {
+  case DType::f32:
+    return typeF32;
+  case DType::f64:
+    return typeF64;
+  case DType::bf16:
+    return typeBf16;
+  case DType::f16:
+    return typeF16;
+  case DType::i32:
+    return typeI32;
+  case DType::i64:
+    return typeI64;
+  case DType::u8:
+    return typeU8;
+  }
+  return internalError("an element type that nccl does not know");
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  leave(this);
+  std::lock_guard lock(mutex);
+  if (done)
+    table.driver.eventDestroy(done);
+  if (ended)
+    return;
+  for (void *handle : registrations)
+    table.nccl.deregisterBuffer(comm, handle);
+  for (const auto &[key, operation] : operations)
+    table.nccl.destroyOp(operation, comm);
+  table.nccl.destroy(comm);
+}
+
+Status NcclCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *stream) {
+  return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
+                : host->allGather(segments, dtype, label, nullptr);
+}
+Status NcclCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                                       const CallLabel &label, void *stream) {
+  return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
+                : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
+}
+Status NcclCommunicator::allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                                   const CallLabel &label, void *stream) {
+  return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
+                : host->allReduce(segments, dtype, op, scale, label, nullptr);
+}
+Status NcclCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
+                                   void *stream) {
+  return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
+                : host->broadcast(segments, dtype, root, label, nullptr);
+}
+
+void NcclCommunicator::abort(const Status &reason) {
+  host->abort(reason);
+  end();
+}
+
+void NcclCommunicator::end() {
+  std::lock_guard lock(mutex);
+  if (ended)
+    return;
+  ended = true;
+  table.nccl.abort(comm);
+}
+
+Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
+  switch (call.op) {
+  case Reduction::mean:
+    return average;
+  case Reduction::max:
+    return cuda::nccl::max;
+  case Reduction::premulSum: {
+    const auto [found, isNew] = operations.try_emplace({call.scale, type}, 0);
+    if (!isNew)
+      return found->second;
+    // The factor has the elements' type.
+    alignas(8) std::byte factor[8] = {};
+    const auto put = [&](auto value) { std::memcpy(factor, &value, sizeof value); };
+    if (call.dtype == DType::f64)
+      put(call.scale);
+    else if (call.dtype == DType::bf16)
+      put(local::floatToBf16(static_cast<float>(call.scale)));
+    else if (call.dtype == DType::f16)
+      put(local::floatToF16(static_cast<float>(call.scale)));
+    else
+      put(static_cast<float>(call.scale));
+    SLUICE_RETURN_IF_ERROR(
+        ncclStatus(table.nccl.makePremulSum(&found->second, factor, type, scalarOnHost, comm), "ncclRedOpCreatePreMulSum"));
+    return found->second;
+  }
+  default:
+    return sum;
+  }
+}
+
+Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
+  {
+    std::lock_guard lock(mutex);
+    if (ended)
+      return failedError("the communicator of channel '" + channel + "' was aborted");
+  }
+  SLUICE_RETURN_IF_ERROR(checkCall(call, size()));
+  SLUICE_ASSIGN_OR_RETURN(int type, typeOf(call.dtype));
+  SLUICE_ASSIGN_OR_RETURN(int op, operationOf(call, type));
+  Status status = ncclStatus(table.nccl.groupStart(), "ncclGroupStart");
+  if (status.isOk())
+    status = issue(call, type, op, stream);
+  // A group that was begun is ended, whatever went wrong in it.
+  Status grouped = ncclStatus(table.nccl.groupEnd(), "ncclGroupEnd");
+  SLUICE_RETURN_IF_ERROR(status);
+  SLUICE_RETURN_IF_ERROR(grouped);
+  return note(call, stream);
+}
+
+Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream stream) const {
+  for (const SegmentPointers &segment : call.segments)
+    switch (call.kind) {
+    case CallKind::allGather:
+      SLUICE_RETURN_IF_ERROR(ncclStatus(
+          table.nccl.allGather(segment.source, segment.destination, segment.count, type, comm, stream), "ncclAllGather"));
+      break;
+    case CallKind::reduceScatter:
+      SLUICE_RETURN_IF_ERROR(
+          ncclStatus(table.nccl.reduceScatter(segment.source, segment.destination, segment.count, type, op, comm, stream),
+                     "ncclReduceScatter"));
+      break;
+    case CallKind::allReduce:
+      SLUICE_RETURN_IF_ERROR(ncclStatus(
+          table.nccl.allReduce(segment.source, segment.destination, segment.count, type, op, comm, stream), "ncclAllReduce"));
+      break;
+    case CallKind::broadcast:
+      SLUICE_RETURN_IF_ERROR(
+          ncclStatus(table.nccl.broadcast(segment.source, segment.destination, segment.count, type, call.root, comm, stream),
+                     "ncclBroadcast"));
+      break;
+    case CallKind::barrier:
+      break;
+    }
+  return {};
+}
+
+/// What the watch looks at. A call that is recorded into a graph is not under way.
+Status NcclCommunicator::note(const Call &call, cuda::Stream stream) {
+  int capturing = 0;
+  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.streamCapturing(stream, &capturing), "cuStreamIsCapturing"));
+  if (capturing)
+    return {};
+  std::lock_guard lock(mutex);
+  if (!done)
+    SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.eventCreate(&done, cuda::eventDisableTiming), "cuEventCreate"));
+  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.eventRecord(done, stream), "cuEventRecord"));
+  underWay = true;
+  since = std::chrono::steady_clock::now();
+  instruction = call.label.instruction;
+  what = call.label.what;
+  return {};
+}
+
+Status NcclCommunicator::registerMemory(void *memory, std::uint64_t bytes) {
+  void *handle = nullptr;
+  SLUICE_RETURN_IF_ERROR(ncclStatus(table.nccl.registerBuffer(comm, memory, bytes, &handle), "ncclCommRegister"));
+  registrations.push_back(handle);
+  return {};
+}
+
+Status NcclCommunicator::inspect(double limit) {
+  std::lock_guard lock(mutex);
+  if (ended)
+    return {};
+  const auto last = [&] {
+    return what.empty() ? std::string("before the first call") : "at instruction " + std::to_string(instruction) + " (" + what + ")";
+  };
+  cuda::Code error = 0;
+  if (table.nccl.asyncError(comm, &error) == 0 && error != 0 && error != inProgress)
+    return failedError("rank " + std::to_string(worldRank) + ", channel '" + channel + "', " + last() + ": " +
+                       ncclStatus(error, "nccl").message());
+  if (!underWay || limit <= 0)
+    return {};
+  if (table.driver.eventQuery(done) != cuda::notReady) {
+    underWay = false;
+    return {};
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+  if (seconds < limit)
+    return {};
+  return failedError("rank " + std::to_string(worldRank) + " has waited " + std::to_string(static_cast<int>(seconds)) +
+                     " s for its peers on channel '" + channel + "' " + last());
+}
+
+} // namespace sluice::nccl

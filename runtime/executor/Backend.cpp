@@ -1,0 +1,33 @@
+//===- Backend.cpp - what a kind of device brings to an executor -------------------===//
+#include "runtime/executor/Backend.h"
+
+namespace sluice {
+namespace {
+
+class CpuBackend final : public Backend {
+public:
+  explicit CpuBackend(std::unique_ptr<Device> device) : owned(std::move(device)) {}
+  Device &device() override { return *owned; }
+
+private:
+  std::unique_ptr<Device> owned;
+};
+
+} // namespace
+
+bool isCudaPlan(const plan::PlanT &plan) { return plan.target && plan.target->device == "cuda"; }
+
+PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name) {
+  if (options.findKernel)
+    return options.findKernel(name, options.flavour);
+  return isCudaPlan(plan) ? findCudaKernel(name) : findCpuKernel(name, options.flavour);
+}
+
+Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads) {
+  if (isCudaPlan(plan))
+    return createCudaBackend(plan, rank, options);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays}));
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(device)));
+}
+
+} // namespace sluice

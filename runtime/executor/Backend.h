@@ -1,0 +1,42 @@
+//===- Backend.h - what a kind of device brings to an executor ---------------------===//
+//
+// The one place where an executor asks which device a plan is for. Everything else speaks to Device, to kernels found by
+// name, and to communicators.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_BACKEND_H
+#define SLUICE_RUNTIME_EXECUTOR_BACKEND_H
+
+#include "runtime/executor/Executor.h"
+
+namespace sluice {
+
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual Device &device() = 0;
+  /// Null on the CPU.
+  virtual cuda::KernelContext *kernelContext() { return nullptr; }
+  /// True where the device's memory and the host's are one, so that moves need no stream.
+  virtual bool isHost() const { return true; }
+
+  /// Can a step be recorded and replayed?
+  virtual bool records() const { return false; }
+  virtual Status beginRecording() { return internalError("a device that records nothing was asked to"); }
+  virtual Result<std::uint32_t> endRecording() { return internalError("a device that records nothing was asked to"); }
+  virtual Status replay(std::uint32_t recording) { return internalError("a device that records nothing was asked to"); }
+};
+
+/// The backend of the plan's device. `threads` is what a rank has on a CPU.
+Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
+/// That of a GPU.
+Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options);
+
+/// Is it for a GPU?
+bool isCudaPlan(const plan::PlanT &plan);
+/// The kernel of the plan's device by that name; null where there is none.
+PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_BACKEND_H

@@ -1,0 +1,57 @@
+//===- CudaBackend.cpp - a GPU as an executor's device -----------------------------===//
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/executor/Backend.h"
+#include "runtime/kernel/cuda/KernelContext.h"
+
+#include <charconv>
+
+namespace sluice {
+namespace {
+
+class CudaBackend final : public Backend {
+public:
+  CudaBackend(std::unique_ptr<CudaDevice> device, std::unique_ptr<cuda::KernelContext> kernels, bool recording)
+      : owned(std::move(device)), kernels(std::move(kernels)), recording(recording) {}
+  ~CudaBackend() override {
+    // Whatever runs may use the kernels' code.
+    (void)owned->synchronize();
+  }
+
+  Device &device() override { return *owned; }
+  cuda::KernelContext *kernelContext() override { return kernels.get(); }
+  bool isHost() const override { return false; }
+  bool records() const override { return recording; }
+  Status beginRecording() override { return owned->beginCapture(); }
+  Result<std::uint32_t> endRecording() override { return owned->endCapture(); }
+  Status replay(std::uint32_t graph) override { return owned->launch(graph); }
+
+private:
+  std::unique_ptr<CudaDevice> owned;
+  /// Goes first: its code is unloaded while there is a context.
+  std::unique_ptr<cuda::KernelContext> kernels;
+  const bool recording;
+};
+
+/// 90 of "sm_90".
+int numberOf(std::string_view architecture) {
+  int number = 0;
+  if (architecture.starts_with("sm_"))
+    std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  return number;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::create({options.device, options.delays}));
+  if (numberOf(plan.target->arch) > numberOf(device->architecture()))
+    return refusedError("architecture of the device, expected " + plan.target->arch + " as the plan's target.arch but got " +
+                        device->architecture());
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<cuda::KernelContext> kernels,
+                          cuda::KernelContext::create(device->functions(), options.device, options.tf32));
+  // A delay is told its own instruction and repetition, which a replay has not.
+  const bool recording = options.graphs != GraphMode::off && !options.delays;
+  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(device), std::move(kernels), recording));
+}
+
+} // namespace sluice

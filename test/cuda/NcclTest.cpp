@@ -1,0 +1,231 @@
+//===- NcclTest.cpp - communicators of GPUs on the emulated device ------------------------------------------------===//
+//
+// What is called of NCCL is what a call says: one group a coalesced call, its counts, type and operation; memory is
+// registered where asked and not otherwise; a rank that does not come is named within the watch's time. And virtual ranks on
+// one GPU give the bits of the `local` communicator.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/collective/cuda/VirtualRanks.h"
+#include "runtime/collective/local/Half.h"
+#include "runtime/collective/nccl/NcclWorld.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "test/cuda/Fake.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace sluice::test {
+namespace {
+
+std::vector<int> everybody(int size) {
+  std::vector<int> members(static_cast<std::size_t>(size));
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
+/// Runs body(rank, device) on a thread for each rank, each with a device of its own.
+template <typename Body> void forRanks(int size, Body body) {
+  std::vector<std::thread> threads;
+  for (int r = 0; r < size; ++r)
+    threads.emplace_back([&body, r] {
+      auto device = CudaDevice::create({});
+      ASSERT_TRUE(device.isOk()) << device.status().message();
+      ASSERT_TRUE((*device)->createStream("gather", 0).isOk());
+      body(r, **device);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Two tensors of a unit, a rank's own copy.
+struct Unit {
+  std::vector<float> a, b, outA, outB;
+  std::vector<SegmentPointers> segments;
+};
+Unit unitOf(int rank, std::uint64_t in, std::uint64_t out, std::uint64_t count) {
+  Unit unit;
+  std::mt19937 engine(static_cast<unsigned>(rank + 1));
+  std::normal_distribution<float> deviate;
+  for (auto *values : {&unit.a, &unit.b})
+    for (std::uint64_t i = 0; i < in; ++i)
+      values->push_back(deviate(engine));
+  unit.outA.resize(out);
+  unit.outB.resize(out);
+  unit.segments = {{unit.a.data(), unit.outA.data(), count}, {unit.b.data(), unit.outB.data(), count}};
+  return unit;
+}
+
+TEST(Nccl, OneGroupForAUnit) {
+  FakeCuda fake;
+  constexpr int ranks = 4;
+  const auto host = createLocalWorld(ranks);
+  forRanks(ranks, [&](int rank, CudaDevice &device) {
+    auto world = createNcclWorld(host, rank, {});
+    ASSERT_TRUE(world.isOk()) << world.status().message();
+    // Pairs, as along the inner of two axes.
+    const std::vector<int> pair = {rank / 2 * 2, rank / 2 * 2 + 1};
+    auto all = (*world)->createForDevice(rank, everybody(ranks), "gather"), two = (*world)->createForDevice(rank, pair, "gather");
+    ASSERT_TRUE(all.isOk() && two.isOk());
+    EXPECT_EQ((*two)->rank(), rank % 2);
+    Unit unit = unitOf(rank, 12, 3, 3);
+    ASSERT_TRUE((*all)->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0)).isOk());
+    ASSERT_TRUE((*all)->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0)).isOk());
+    ASSERT_TRUE(device.synchronize().isOk());
+    float want = 0;
+    for (int r = 0; r < ranks; ++r)
+      want += 0.5f * unitOf(r, 12, 3, 3).b[static_cast<std::size_t>(rank) * 3 + 1];
+    EXPECT_FLOAT_EQ(unit.outB[1], want);
+    Unit mean = unitOf(rank, 6, 3, 3);
+    ASSERT_TRUE((*two)->reduceScatter(mean.segments, DType::f32, Reduction::mean, 1, {8, "h.1"}, device.stream(0)).isOk());
+    ASSERT_TRUE(device.synchronize().isOk());
+    two->reset();
+    all->reset();
+    EXPECT_TRUE((*world)->health().isOk());
+  });
+  int groups = 0, means = 0;
+  for (const FakeCall &call : FakeCuda::takeCalls()) {
+    if (call.kind != FakeCall::Kind::collective)
+      continue;
+    EXPECT_EQ(call.name, "ncclReduceScatter");
+    EXPECT_EQ(call.counts, std::vector<std::uint64_t>({3, 3}));
+    EXPECT_EQ(call.type, cuda::nccl::typeF32);
+    if (call.op == cuda::nccl::average) {
+      ++means;
+    } else {
+      EXPECT_EQ(call.scale, 0.5);
+      ++groups;
+    }
+  }
+  EXPECT_EQ(groups, 2 * ranks);
+  EXPECT_EQ(means, ranks);
+  EXPECT_EQ(fake.complaint(), "");
+  EXPECT_EQ(fake.liveObjects(), 0);
+}
+
+TEST(Nccl, RegistersWhereAsked) {
+  for (bool registers : {true, false}) {
+    FakeCuda fake;
+    const auto host = createLocalWorld(2);
+    std::vector<char> arena(4096);
+    forRanks(2, [&](int rank, CudaDevice &) {
+      NcclOptions options;
+      options.registers = registers;
+      auto world = createNcclWorld(host, rank, options);
+      ASSERT_TRUE(world.isOk());
+      auto first = (*world)->createForDevice(rank, everybody(2), "gather"), second = (*world)->createForDevice(rank, everybody(2), "reduce");
+      ASSERT_TRUE(first.isOk() && second.isOk());
+      ASSERT_TRUE((*world)->registerMemory(arena.data(), arena.size()).isOk());
+      ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
+      if (rank == 0) {
+        EXPECT_EQ(FakeCuda::registered().size(), registers ? 4u : 0u);
+      }
+      ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
+    });
+    EXPECT_EQ(FakeCuda::registered().size(), 0u);
+  }
+}
+
+// Tests that a rank whose peer does not call is not left waiting, and that the error names rank, channel, instruction, unit.
+TEST(Nccl, WatchNamesTheCall) {
+  FakeCuda fake;
+  const auto host = createLocalWorld(2);
+  forRanks(2, [&](int rank, CudaDevice &device) {
+    NcclOptions options;
+    options.watchdogSeconds = rank == 0 ? 0.5 : 0;
+    auto world = createNcclWorld(host, rank, options);
+    ASSERT_TRUE(world.isOk());
+    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+    ASSERT_TRUE(all.isOk());
+    Unit unit = unitOf(rank, 4, 8, 4);
+    if (rank == 0) {
+      ASSERT_TRUE((*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0)).isOk());
+      (void)device.synchronize();
+      for (int i = 0; i < 50 && (*world)->health().isOk(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ((*world)->health().code(), StatusCode::failed);
+      EXPECT_EQ((*world)->health().message(), "rank 0 has waited 0 s for its peers on channel 'gather' at instruction 12 (h.0)");
+      EXPECT_FALSE((*all)->allGather(unit.segments, DType::f32, {13, "h.1"}, device.stream(0)).isOk());
+    } else {
+      // Waits for what rank 0's watch will say.
+      EXPECT_EQ((*all)->barrier({1, "test"}).message(), "rank 0 has waited 0 s for its peers on channel 'gather' at instruction 12 (h.0)");
+    }
+  });
+}
+
+TEST(Nccl, AbsenceIsTold) {
+  FakeOptions options;
+  options.nccl = false;
+  FakeCuda fake(options);
+  EXPECT_EQ(createNcclWorld(createLocalWorld(1), 0, {}).status().message(), "nccl, expected the library libnccl.so.2 but got: nothing");
+}
+
+// Tests that virtual ranks give the bits of the local communicator, for every type, operation and kind.
+TEST(VirtualRanks, EqualTheLocalCommunicator) {
+  FakeCuda fake;
+  constexpr int ranks = 3;
+  constexpr std::uint64_t chunk = 1001;
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8})
+    for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::premulSum, Reduction::max}) {
+      if (op == Reduction::premulSum && !isFloat(dtype))
+        continue;
+      const std::size_t bytes = dtypeBytes(dtype);
+      std::vector<std::vector<std::byte>> results[2];
+      for (int form = 0; form < 2; ++form) {
+        const auto world = form == 0 ? createLocalWorld(ranks) : createVirtualRanks(ranks);
+        results[form].resize(ranks);
+        forRanks(ranks, [&](int rank, CudaDevice &device) {
+          void *stream = form == 0 ? nullptr : device.stream(0);
+          std::vector<std::byte> in(chunk * ranks * bytes), out(in.size()), gathered(in.size());
+          std::mt19937 engine(static_cast<unsigned>(rank + 7));
+          for (std::size_t i = 0; i < chunk * ranks; ++i) {
+            const float value = std::normal_distribution<float>()(engine);
+            const auto put = [&](auto x) { std::memcpy(in.data() + i * bytes, &x, bytes); };
+            dtype == DType::f32    ? put(value)
+            : dtype == DType::f64  ? put(static_cast<double>(value))
+            : dtype == DType::bf16 ? put(local::floatToBf16(value))
+            : dtype == DType::f16  ? put(local::floatToF16(value))
+            : dtype == DType::i32  ? put(static_cast<std::int32_t>(value * 50))
+            : dtype == DType::i64  ? put(static_cast<std::int64_t>(value * 50))
+                                   : put(static_cast<std::uint8_t>(engine() % 50));
+          }
+          auto made = world->create(rank, everybody(ranks), "gather");
+          ASSERT_TRUE(made.isOk());
+          Communicator &all = **made;
+          const SegmentPointers scatter{in.data(), out.data(), chunk}, gather{out.data(), gathered.data(), chunk};
+          const SegmentPointers reduce{gathered.data(), gathered.data(), chunk * ranks - 5}, cast{gathered.data(), gathered.data(), chunk};
+          Status status = all.reduceScatter({&scatter, 1}, dtype, op, 0.37, {1, "a"}, stream);
+          ASSERT_TRUE(status.isOk()) << status.message();
+          ASSERT_TRUE(all.allGather({&gather, 1}, dtype, {2, "a"}, stream).isOk());
+          ASSERT_TRUE(all.allReduce({&reduce, 1}, dtype, op, 0.37, {3, "a"}, stream).isOk());
+          ASSERT_TRUE(all.broadcast({&cast, 1}, dtype, 1, {4, "a"}, stream).isOk());
+          ASSERT_TRUE(device.synchronize().isOk());
+          ASSERT_TRUE(all.barrier({5, "a"}).isOk());
+          results[form][static_cast<std::size_t>(rank)] = gathered;
+        });
+      }
+      EXPECT_EQ(results[0], results[1]) << dtypeName(dtype) << " operation " << static_cast<int>(op);
+    }
+  EXPECT_EQ(fake.complaint(), "");
+  EXPECT_EQ(fake.liveObjects(), 0);
+}
+
+// Tests that different calls end the group, with both named.
+TEST(VirtualRanks, DifferentCallsAreNamed) {
+  FakeCuda fake;
+  const auto world = createVirtualRanks(2);
+  forRanks(2, [&](int rank, CudaDevice &device) {
+    auto all = world->create(rank, everybody(2), "gather");
+    ASSERT_TRUE(all.isOk());
+    Unit unit = unitOf(rank, 8, 8, 4);
+    const Status status = rank == 0 ? (*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0))
+                                    : (*all)->reduceScatter(unit.segments, DType::f32, Reduction::sum, 1, {12, "h.0"}, device.stream(0));
+    EXPECT_FALSE(status.isOk());
+    EXPECT_NE(status.message().find("all_gather"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("reduce_scatter"), std::string::npos) << status.message();
+  });
+}
+
+} // namespace
+} // namespace sluice::test
