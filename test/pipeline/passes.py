@@ -14,6 +14,7 @@ from pathlib import Path
 from plans import Plan, import_model, run
 
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
+TENSOR = ("mesh.tensor=2", "sharding.tensor=megatron")
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
@@ -141,6 +142,7 @@ TABLE = {
         "model-verify-output": (BASE, checks),
     },
     "partition": {
+        "spmd-partition-tensor": (TENSOR, shows(lambda whole, plan: whole.text.count(" part dim ") > plan.text.count(" part dim "))),
         "spmd-assign-units": (BASE, refused),
         "spmd-partition": (BASE, refused),
         "spmd-insert-gathers": (BASE, refused),

@@ -45,6 +45,8 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
         continue;
       FactorSplit split{operand[at].front(), 1};
       std::optional<Layout> inResult = layoutOf(rule, rule.results[0], split);
+      // A dim that is cut, and not summed over, has no result either.
+      isPlain &= inResult || rule.reduction != PartialReduction::none;
       (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
       next.push_back(inResult ? inResult->dim : 0);
     }
@@ -156,7 +158,7 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
   if (auto word = dyn_cast<StringAttr>(value); !isTable && !(word && word.getValue() == "megatron"))
     return inputError(recipe.origin("sharding.tensor") +
                       ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
-                      (word ? "'" + word.getValue().str() + "'" : "a list"));
+                      (word ? word.getValue().str() : std::string("a list")));
   std::vector<std::string> names;
   auto parameters = llvm::to_vector(llvm::make_filter_range(
       module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));

@@ -187,10 +187,8 @@ LogicalResult Propagation::makeSplit(OpOperand &use, const Layout &layout) {
   Value value = use.get();
   Value made = remake(value, layout);
   if (!made) {
+    // Where it is used: a parameter may be released in between.
     OpBuilder builder(use.getOwner());
-    builder.setInsertionPointAfterValue(value);
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      builder.setInsertionPointToStart(argument.getOwner());
     SmallVector<Operation *> ops;
     made = cutOut(builder, value, layout, ranks, ops);
     for (Operation *op : ops) {

@@ -88,6 +88,13 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   return {};
 }
 
+/// Parts of one operation may be made whole for another.
+bool gathersParts(const plan::ParameterT &parameter, const plan::SegmentT &segment,
+                  const plan::CollectiveT &collective) {
+  return parameter.split && parameter.dim < 0 && parameter.split->axes == collective.axes &&
+         *elementCount(segment.source->shape) == shardElements(parameter);
+}
+
 Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const plan::InstructionT &instruction,
                         const plan::CollectiveT &collective, const std::string &where) {
   const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
@@ -95,7 +102,7 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
   for (std::size_t s = 0; s < collective.segments.size(); ++s) {
     const plan::SegmentT &segment = *collective.segments[s];
     const auto source = owners.find(segment.source->buffer);
-    if (gathers && source != owners.end()) {
+    if (gathers && source != owners.end() && !gathersParts(*plan.parameters[source->second], segment, collective)) {
       const plan::ParameterT &parameter = *plan.parameters[source->second];
       if (parameter.dim < 0 || parameter.axes != collective.axes ||
           *elementCount(segment.source->shape) != shardElements(parameter))

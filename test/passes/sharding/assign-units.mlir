@@ -89,8 +89,8 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "sh
 // -----
 
 // A recipe that this version does not do.
-// expected-error @below {{mesh.tensor}}
-module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
+// expected-error @below {{mesh.context}}
+module attributes {model.recipe = {mesh.context = 2 : i64}} {
 }
 
 // -----

@@ -264,7 +264,7 @@ const Bad shards[] = {
 };
 INSTANTIATE_TEST_SUITE_P(P8, BadPlan, testing::ValuesIn(shards), nameOf);
 
-/// Four ranks along an axis in two parts. 'b' is cut over both; its gather is of the inner part alone, out of a piece of
+/// Four ranks along an axis in two parts. Both are cut over both; the gather of 'b' is of the inner part alone, out of a piece of
 /// two rows that was kept whole over the outer (of x here: the numbers mean nothing).
 void gatherFromPiece(HandPlan &h) {
   auto inner = std::make_unique<plan::AxisT>();
@@ -272,22 +272,26 @@ void gatherFromPiece(HandPlan &h) {
   inner->size = 2;
   h.plan.mesh[1]->name = "shard.0";
   h.plan.mesh.push_back(std::move(inner));
-  h.parameter("b.weight").axes = {1, 2};
-  h.parameter("b.weight").chunk = 1;
-  for (const char *name : {"b.weight", "b.weight.momentum_buffer", "shard.b"}) {
-    h.buffer(name).shape = {1, 4};
-    h.buffer(name).bytes = 16;
+  for (const std::string u : {"a", "b"}) {
+    h.parameter(u + ".weight").axes = {1, 2};
+    h.parameter(u + ".weight").chunk = 1;
+    for (const std::string &name : {u + ".weight", u + ".weight.momentum_buffer", "shard." + u}) {
+      h.buffer(name).shape = {1, 4};
+      h.buffer(name).bytes = 16;
+    }
+    plan::LaunchT &update = h.launch("update " + u);
+    for (auto *views : {&update.inputs, &update.outputs})
+      for (auto &view : *views)
+        if (!view->valid.empty()) {
+          view->shape = {1, 4};
+          view->valid[0]->axes = {1, 2};
+          view->valid[0]->chunk = 1;
+        }
+    h.collective("reduce " + u).axes = {1, 2};
+    h.collective("reduce " + u).segments[0]->destination->shape = {1, 4};
   }
-  plan::LaunchT &update = h.launch("update b");
-  for (auto *views : {&update.inputs, &update.outputs})
-    for (auto &view : *views)
-      if (!view->valid.empty()) {
-        view->shape = {1, 4};
-        view->valid[0]->axes = {1, 2};
-        view->valid[0]->chunk = 1;
-      }
-  h.collective("reduce b").axes = {1, 2};
-  h.collective("reduce b").segments[0]->destination->shape = {1, 4};
+  h.collective("gather a").axes = {1, 2};
+  h.collective("gather a").segments[0]->source->shape = {1, 4};
   h.collective("gather b").axes = {2};
   h.collective("gather b").segments[0]->source = h.view("x");
   h.buffer("x").end = h.index("gather b") + 1;
@@ -303,6 +307,52 @@ TEST(Checker, AcceptsAGatherFromAPiece) {
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
+
+const Bad replicas[] = {
+    {"NoReductionOverReplicas", 7, "expected the same on all ranks that hold this shard but it may differ along 'replicate'",
+     [](HandPlan &h) { h.plan.mesh[0]->size = 2; }},
+    // What the ranks of one operation have parts of reaches the gradient of a parameter that they all have.
+    {"NoSumOverParts", 7, "of parameter 'b.weight', expected the same on all ranks that hold this shard but it may differ along 'tensor'",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->name = "tensor";
+       h.plan.mesh[0]->size = 2;
+       h.parameter("a.weight").shape = {3, 8};
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->extent = 4;
+     }},
+    // All ranks of one operation see the same data.
+    {"SumOfTheSame", 7, "adds up what is the same on all ranks along 'tensor', expected parts of a sum",
+     [](HandPlan &h) {
+       h.plan.mesh[1]->name = "tensor";
+       for (const char *label : {"reduce a", "reduce b"})
+         h.collective(label).op = plan::ReduceOp::sum;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P7, BadPlan, testing::ValuesIn(replicas), nameOf);
+
+const Bad splits[] = {
+    {"SplitOfNoDim", 1, "its split is not of a dim of its own",
+     [](HandPlan &h) {
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 2;
+     }},
+    {"SplitAndSharded", 1, "both splits it and shards its parts",
+     [](HandPlan &h) {
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->axes = h.parameter("a.weight").axes;
+     }},
+    {"SplitWithAHole", 1, "in 1 segments but got parts of 3",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 2;
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->extent = 3;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Splits, BadPlan, testing::ValuesIn(splits), nameOf);
 
 const Bad pieces[] = {
     // Two rows are a piece along a part of the parameter's own axis, not along another.
