@@ -3,7 +3,7 @@
 usage: run_tests.py ROOT BUILD
 
 A GoogleTest program counts by its tests, another program as one. A program that dies counts as one failure beside the
-tests that it finished.
+tests that it finished. The long ones, and lit, run in parts, so that every worker has something to do until the end.
 """
 
 import concurrent.futures
@@ -18,7 +18,9 @@ from pathlib import Path
 LIT = "/usr/lib/llvm-22/bin/lit"
 TIMEOUT = 900
 WORKERS = 2
-LONGEST = "numeric"
+# Programs that run in parts, and in how many; lit as well.
+PARTS = {"numeric": 6}
+LIT_PARTS = 8
 
 
 class Tally:
@@ -32,21 +34,24 @@ def tail(text, lines=40):
     return "\n".join(text.splitlines()[-lines:])
 
 
-def run_program(name, command, folder, results):
-    """Runs one program of ctest's list; returns what it counted."""
+def run_program(name, command, folder, results, part=0, parts=1):
+    """Runs one program of ctest's list, or one part of its tests; returns what it counted."""
     tally = Tally()
-    report = results / f"{name}.xml"
+    title = name if parts == 1 else f"{name}-{part + 1}"
+    report = results / f"{title}.xml"
     report.unlink(missing_ok=True)
+    environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(parts), GTEST_SHARD_INDEX=str(part))
     try:
         done = subprocess.run(command + [f"--gtest_output=xml:{report}"], cwd=folder, timeout=TIMEOUT, text=True,
-                              errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              env=environment if parts > 1 else None, errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         partial = late.stdout or ""
         code, output = f"no end after {TIMEOUT} s", partial if isinstance(partial, str) else partial.decode(errors="replace")
     except OSError as error:
         code, output = "never begun", str(error)
-    (results / f"{name}.log").write_text(output)
+    (results / f"{title}.log").write_text(output)
     if not report.exists():
         if code == 0:
             tally.passed += 1
@@ -70,29 +75,30 @@ def run_program(name, command, folder, results):
 
 
 def programs_of(build):
-    """Name, command and folder of each program, the one that takes longest first."""
+    """Name, command and folder of each program, those in parts first."""
     listing = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, check=True, text=True, stdout=subprocess.PIPE)
     programs = []
     for test in json.loads(listing.stdout)["tests"]:
         folder = next((p["value"] for p in test.get("properties", []) if p["name"] == "WORKING_DIRECTORY"), str(build))
         # ctest gives no command where the program was not built.
         programs.append((test["name"], test.get("command", [test["name"]]), folder))
-    return sorted(programs, key=lambda program: program[0] != LONGEST)
+    return sorted(programs, key=lambda program: program[0] not in PARTS)
 
 
-def run_lit(root, build, results):
+def run_lit(root, build, results, part):
     tally = Tally()
-    report = results / "lit.json"
+    report = results / f"lit-{part + 1}.json"
     report.unlink(missing_ok=True)
     environment = dict(os.environ, SLUICE_BUILD=str(build))
     try:
-        done = subprocess.run([LIT, "-q", "-j1", "-o", str(report), str(root / "test")], env=environment,
-                              timeout=TIMEOUT, text=True, errors="replace", stdin=subprocess.DEVNULL,
+        # In order of name: lit's own order changes with what the other parts have just run, and parts are cut from it.
+        done = subprocess.run([LIT, "-q", "-j1", "--order=lexical", f"--num-shards={LIT_PARTS}", f"--run-shard={part + 1}", "-o", str(report),
+                               str(root / "test")], env=environment, timeout=TIMEOUT, text=True, errors="replace", stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except subprocess.TimeoutExpired:
         tally.failed.append(("lit", f"no end after {TIMEOUT} s"))
         return tally
-    (results / "lit.log").write_text(done.stdout)
+    (results / f"lit-{part + 1}.log").write_text(done.stdout)
     if not report.exists():
         tally.failed.append(("lit", f"exit {done.returncode}\n{tail(done.stdout)}"))
         return tally
@@ -114,9 +120,16 @@ def main():
     begin = time.monotonic()
     tallies = []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        first, *others = programs_of(build)
-        jobs = [(first[0], pool.submit(run_program, *first, results)), ("lit", pool.submit(run_lit, root, build, results))]
-        jobs += [(program[0], pool.submit(run_program, *program, results)) for program in others]
+        jobs = []
+        programs = programs_of(build)
+        for program in programs:
+            parts = PARTS.get(program[0], 0)
+            jobs += [(f"{program[0]}, part {part + 1} of {parts}", pool.submit(run_program, *program, results, part, parts))
+                     for part in range(parts)]
+        jobs += [(f"lit, part {part + 1} of {LIT_PARTS}", pool.submit(run_lit, root, build, results, part))
+                 for part in range(LIT_PARTS)]
+        jobs += [(program[0], pool.submit(run_program, *program, results))
+                 for program in programs if program[0] not in PARTS]
         for name, job in jobs:
             tally = job.result()
             print(f"tests: {name}: {tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped", flush=True)
