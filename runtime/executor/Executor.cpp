@@ -151,8 +151,8 @@ private:
     SLUICE_ASSIGN_OR_RETURN(backend, createBackend(plan(), rank(), options, threads));
     Device *device = &backend->device();
     context.mover = backend->isHost() ? nullptr : device;
-    // Virtual ranks meet at issue: each step is issued anew.
-    recording = context.world->size() == 1 && options.graphs != GraphMode::off;
+    // Virtual ranks meet at issue: each of their steps is issued anew.
+    recording = (context.world->size() == 1 || dynamic_cast<DeviceWorld *>(context.world.get())) && options.graphs != GraphMode::off;
     // What a library of collectives takes for itself is taken before the arena.
     auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
     if (deviceWorld)

@@ -1,9 +1,11 @@
 //===- ExecutorTest.cpp - plans for a GPU that cannot run, and a GPU that fails ------------------------------------===//
+#include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Fake.h"
 #include "test/unit/executor/ShardedPlan.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace sluice::test {
 namespace {
@@ -28,6 +30,82 @@ TEST(CudaExecutor, RunsTheShardedStep) {
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(fake.complaint(), "");
     EXPECT_EQ(fake.liveObjects(), 0);
+  }
+}
+
+/// The parameter's shard after two steps, of each rank.
+using Shards = std::vector<std::vector<float>>;
+
+Status runSteps(Executor &executor, std::vector<float> &shard) {
+  const Operand &weight = executor.parameters()[0].tensor.value;
+  shard.assign(static_cast<std::size_t>(weight.elements()), 0.5f + static_cast<float>(executor.rank()));
+  SLUICE_RETURN_IF_ERROR(executor.write(weight.data, shard.data(), shard.size() * 4));
+  for (int step = 0; step < 4; ++step) {
+    SLUICE_ASSIGN_OR_RETURN(PortMemory x, executor.input("train_step", "x"));
+    for (std::uint32_t r = 0; r < x.repetitions; ++r)
+      for (std::uint64_t i = 0; i < x.bytes / 4; ++i)
+        x.as<float>(r)[i] = static_cast<float>(executor.rank() + 1) * 0.1f + static_cast<float>(i % 7) * 0.3f;
+    SLUICE_RETURN_IF_ERROR(executor.runEntry("train_step"));
+    SLUICE_RETURN_IF_ERROR(executor.synchronize());
+  }
+  return executor.read(shard.data(), weight.data, shard.size() * 4);
+}
+
+// Tests that ranks joined by NCCL, with steps issued and with steps replayed from a graph, give what the CPU gives; that each
+// collective is one group whose counts are the unit's chunks, padding included; and that what is registered is the arena.
+TEST(CudaExecutor, RanksJoinedByNccl) {
+  constexpr std::uint32_t ranks = 3;
+  Shards want(ranks);
+  {
+    const plan::PlanT plan = std::move(sharded(ranks).plan);
+    auto group = RankGroup::create(plan);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    ASSERT_TRUE((*group)->forEachRank([&](Executor &executor) {
+                          return runSteps(executor, want[static_cast<std::size_t>(executor.rank())]);
+                        }).isOk());
+  }
+  for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
+    FakeCuda fake;
+    plan::PlanT plan = onCuda(ranks);
+    // Within a graph there is no event of an earlier step; the checker admits no such wait either.
+    auto &first = plan.entries[0]->sections[0]->instructions;
+    first.erase(first.begin() + waitUpdate);
+    const auto host = createLocalWorld(ranks);
+    Shards got(ranks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < static_cast<int>(ranks); ++rank)
+      threads.emplace_back([&, rank] {
+        auto world = createNcclWorld(host, rank, {});
+        ASSERT_TRUE(world.isOk()) << world.status().message();
+        ExecutorOptions options;
+        options.graphs = graphs;
+        auto executor = Executor::create(plan, *world, rank, options);
+        ASSERT_TRUE(executor.isOk()) << executor.status().message();
+        EXPECT_FALSE(FakeCuda::registered().empty());
+        const Status status = runSteps(**executor, got[static_cast<std::size_t>(rank)]);
+        EXPECT_TRUE(status.isOk()) << status.message();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(got, want);
+    EXPECT_EQ(fake.complaint(), "");
+    EXPECT_EQ(fake.liveObjects(), 0);
+    int gathers = 0, reductions = 0, replays = 0;
+    // 10 rows of 3 over 3 ranks: chunks of 4 rows, the last one padded.
+    for (const FakeCall &call : FakeCuda::takeCalls()) {
+      replays += call.kind == FakeCall::Kind::graph;
+      if (call.kind != FakeCall::Kind::collective)
+        continue;
+      EXPECT_EQ(call.counts, std::vector<std::uint64_t>({12}));
+      EXPECT_EQ(call.type, cuda::nccl::typeF32);
+      gathers += call.name == "ncclAllGather";
+      reductions += call.name == "ncclReduceScatter" && call.op == cuda::nccl::average;
+    }
+    // A gather a micro-batch, a reduction a step; a graph is recorded at the second of four steps and launched from then on.
+    const int steps = graphs == GraphMode::off ? 4 : 2;
+    EXPECT_EQ(gathers, 2 * steps * static_cast<int>(ranks));
+    EXPECT_EQ(reductions, steps * static_cast<int>(ranks));
+    EXPECT_EQ(replays, graphs == GraphMode::off ? 0 : 3 * static_cast<int>(ranks));
   }
 }
 

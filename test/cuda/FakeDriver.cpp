@@ -299,6 +299,9 @@ void makeDriver(Driver &d) {
     }
     if (!on.latest)
       return fakeEnqueue(stream, std::move(call), [] {});
+    // CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+    if (waiting.graph)
+      return fakeComplain("a wait in a capture for an event that was recorded before it"), 905;
     return fakeEnqueue(stream, std::move(call), [latest = on.latest] { latest->await(); });
   };
   d.streamCapturing = [](Stream stream, int *status) -> Code { return *status = streamOf(stream)->graph != nullptr, 0; };

@@ -215,7 +215,17 @@ public:
     if (failure.known())
       return failure.get();
     SLUICE_RETURN_IF_ERROR(use());
-    return check(table.driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch");
+    // The graph stands on the first stream: behind what all have been given, and before what they will be.
+    const Driver &driver = table.driver;
+    for (std::size_t s = 1; s < streams.size(); ++s) {
+      SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord"));
+      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent"));
+    }
+    SLUICE_RETURN_IF_ERROR(check(driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch"));
+    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
+    for (std::size_t s = 1; s < streams.size(); ++s)
+      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
+    return {};
   }
 
 private:
