@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
   hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required();
   hf->add_option("--sequence", options.sequence, "tokens a row")->required();
   CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "takes the place of all the config's dropouts");
+  hf->add_flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");

@@ -17,7 +17,8 @@ OwningOpRef<ModuleOp> GraphBuilder::build(llvm::StringRef name, llvm::StringRef 
   declareParameters();
   buildTrainStep();
   builder.setInsertionPointToEnd(module->getBody());
-  buildLogits();
+  if (!trainOnly)
+    buildLogits();
   return module;
 }
 

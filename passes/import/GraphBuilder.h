@@ -23,7 +23,8 @@ namespace sluice {
 class GraphBuilder {
 public:
   GraphBuilder(mlir::MLIRContext *context, const ImportOptions &options, std::int64_t vocabulary)
-      : builder(context), batch(options.batch), sequence(options.sequence), vocabulary(vocabulary) {}
+      : builder(context), batch(options.batch), sequence(options.sequence), vocabulary(vocabulary),
+        trainOnly(options.trainOnly) {}
   virtual ~GraphBuilder() = default;
 
   /// The module; `configText` is kept in `model.config`.
@@ -58,6 +59,7 @@ protected:
   mlir::Value block(llvm::StringRef name, mlir::Type result, llvm::function_ref<mlir::Value()> body);
 
 private:
+  bool trainOnly;
   llvm::StringMap<mlir::RankedTensorType> parameters;
   /// Inputs of the step that dropout draws by; null where nothing is dropped.
   mlir::Value seed, step, row;

@@ -26,6 +26,8 @@ struct ImportOptions {
   std::int64_t sequence = 1;
   /// Takes the place of all the config's dropouts.
   std::optional<double> dropout;
+  /// Without the entry point that gives logits, which are the largest of what a plan with a chunked loss holds.
+  bool trainOnly = false;
 };
 
 /// Reads a config.json and builds the model of its family.
