@@ -119,6 +119,27 @@ TEST(CudaExecutor, RefusesAPlanForALaterGpu) {
   EXPECT_EQ(fake.liveObjects(), 0);
 }
 
+TEST(CudaExecutor, RefusesAKernelThatCudaLacks) {
+  FakeCuda fake;
+  plan::PlanT plan = onCuda(1);
+  plan.kernels.push_back("conv2d");
+  const Status status = statusOf(plan);
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_EQ(status.message(), "kernel of the plan, expected one that the cuda device has but got 'conv2d'");
+}
+
+// Tests that more processes than GPUs is an error of the one that has none.
+TEST(CudaExecutor, RefusesADeviceThatIsNotThere) {
+  FakeCuda fake;
+  const plan::PlanT plan = onCuda(1);
+  ExecutorOptions options;
+  options.device = 1;
+  auto group = RankGroup::create(plan, options);
+  ASSERT_FALSE(group.isOk());
+  EXPECT_EQ(group.status().code(), StatusCode::refused);
+  EXPECT_EQ(group.status().message(), "cuda device 1, expected less than the machine's 1");
+}
+
 // Tests that too little memory is told before the first launch, with what takes most.
 TEST(CudaExecutor, TooLittleMemoryNamesTheLargestBuffers) {
   FakeOptions options;
