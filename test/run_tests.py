@@ -2,11 +2,15 @@
 
 usage: run_tests.py ROOT BUILD
 
+Where neither a file of the tree, nor a program, nor an installed package, nor SLUICE_* has changed since a run without a
+failure, it says so and gives that run's count. SLUICE_TEST_AGAIN=1 runs all in any case.
+
 A GoogleTest program counts by its tests, another program as one. A program that dies counts as one failure beside the
 tests that it finished. The long ones, and lit, run in parts, so that every worker has something to do until the end.
 """
 
 import concurrent.futures
+import hashlib
 import json
 import os
 import subprocess
@@ -113,11 +117,41 @@ def run_lit(root, build, results, part):
     return tally
 
 
+def state_of(root, build):
+    """A digest of all that a test may read; none where the tree is no checkout."""
+    listing = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    if listing.returncode != 0:
+        return None
+    files = [root / os.fsdecode(name) for name in sorted(set(listing.stdout.split(b"\0"))) if name]
+    files += sorted((build / "bin").iterdir()) + [Path("/var/lib/dpkg/status")]
+    digest = hashlib.sha256()
+    for setting in sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("SLUICE_")):
+        digest.update(setting.encode() + b"\0")
+    for path in files:
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
+        digest.update(f"{path} {content}\0".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def say_unchanged(record):
+    for name, reason in record["skipped"]:
+        print(f"skipped: {name}: {reason}")
+    print(f"tests: nothing has changed since these ran, at {record['ended']}; SLUICE_TEST_AGAIN=1 runs them again")
+    print(f"{record['passed']} passed, 0 failed, {len(record['skipped'])} skipped")
+
+
 def main():
     root, build = Path(sys.argv[1]), Path(sys.argv[2])
     results = build / "results"
     results.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
+    green, state = results / "green.json", state_of(root, build)
+    if green.exists() and state is not None and "SLUICE_TEST_AGAIN" not in os.environ:
+        record = json.loads(green.read_text())
+        if record["state"] == state:
+            return say_unchanged(record)
+    green.unlink(missing_ok=True)
     tallies = []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         jobs = []
@@ -141,8 +175,13 @@ def main():
     for name, reason in skipped:
         print(f"skipped: {name}: {reason}")
     print(f"tests: {time.monotonic() - begin:.0f} s; logs are in {results}")
-    print(f"{sum(tally.passed for tally in tallies)} passed, {len(failed)} failed, {len(skipped)} skipped")
-    sys.exit(1 if failed else 0)
+    passed = sum(tally.passed for tally in tallies)
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    if failed:
+        sys.exit(1)
+    if state is not None and state == state_of(root, build):
+        ended = time.strftime("%Y-%m-%d %H:%M:%S")
+        green.write_text(json.dumps({"state": state, "ended": ended, "passed": passed, "skipped": skipped}))
 
 
 if __name__ == "__main__":

@@ -29,27 +29,25 @@ fi
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 mkdir -p "$build"
 if [[ ! -f $build/build.ninja ]]; then
-  echo "setup: configuring $build"
+  echo "setup: building $build; on 2 cores the first time takes about 10 minutes, later ones seconds"
   cmake -G Ninja -S "$root" -B "$build" > "$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
 fi
 
 # One line for every twentieth of the work, and everything that is no progress: warnings and errors.
 progress() {
-  awk '
-    match($0, /^\[[0-9]+\/[0-9]+\] /) {
-      split(substr($0, 2, RLENGTH - 3), part, "/")
-      if (part[2] >= 20 && int(20 * part[1] / part[2]) > shown) {
-        shown = int(20 * part[1] / part[2])
-        printf "setup: %3d %%  %d of %d  %d s\n", 5 * shown, part[1], part[2], systime() - begin
-        fflush()
-      }
-      next
-    }
-    BEGIN { begin = systime() }
-    /^ninja: (no work to do|Entering)/ { next }
-    { print; fflush() }'
+  local begin=$SECONDS shown=0 line twentieths
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+      twentieths=$((20 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      if ((BASH_REMATCH[2] >= 20 && twentieths > shown)); then
+        shown=$twentieths
+        printf 'setup: %3d %%  %d of %d  %d s\n' $((5 * shown)) "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" $((SECONDS - begin))
+      fi
+    elif [[ ! $line =~ ^ninja:\ (no\ work\ to\ do|Entering) ]]; then
+      printf '%s\n' "$line"
+    fi
+  done
 }
-[[ -d $build/bin ]] || echo "setup: building $build; on 2 cores the first time takes about 10 minutes, later ones seconds"
 begin=$SECONDS
 NINJA_STATUS='[%f/%t] ' ninja -C "$build" "$@" 2>&1 | tee "$build/build.log" | progress
 echo "setup: built in $((SECONDS - begin)) s"

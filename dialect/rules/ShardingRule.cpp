@@ -13,7 +13,9 @@ static std::string factorName(unsigned factor) {
   constexpr unsigned first = 'i' - 'a', letters = 26;
   if (factor + first < letters)
     return std::string(1, static_cast<char>('i' + factor));
-  return "f" + std::to_string(factor + first);
+  std::string name(1, 'f');
+  name += std::to_string(factor + first);
+  return name;
 }
 
 static void printTensors(llvm::raw_ostream &os, llvm::ArrayRef<TensorFactors> tensors) {

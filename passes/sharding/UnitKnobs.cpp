@@ -78,8 +78,11 @@ Result<std::string> syncOf(const RecipeView &recipe, StringRef unit) {
     return text;
   // As a list, whatever word there is for it.
   text.clear();
-  for (std::int64_t repetition : reduces)
-    text += (text.empty() ? "" : ",") + std::to_string(repetition);
+  for (std::int64_t repetition : reduces) {
+    if (!text.empty())
+      text += ',';
+    text += std::to_string(repetition);
+  }
   return text;
 }
 

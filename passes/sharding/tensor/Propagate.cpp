@@ -93,7 +93,12 @@ private:
 
 std::string Propagation::ruleText(Operation *op) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  return (op->getName().getStringRef() + (ruled ? " " + ruled.getShardingRule().str() : std::string())).str();
+  std::string text = op->getName().getStringRef().str();
+  if (ruled) {
+    text += ' ';
+    text += ruled.getShardingRule().str();
+  }
+  return text;
 }
 
 /// Completes a partial value right behind its maker, for all readers that are still to come.

@@ -168,6 +168,9 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
             "kernel 'attention' keys, expected at least 8 for causal rows but got 7");
   EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 7})}, {f32({1, 8, 3, 7})}, {number("theta", 1e4)}),
             "kernel 'rope' head size, expected an even number above 0 but got 7");
+  for (auto [low, step] : {std::pair(std::int64_t(1) << 62, std::int64_t(1) << 61), {0, std::int64_t(1) << 62}})
+    EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {low}), list("high", {1}), list("step", {step})}),
+              "kernel 'pad' padded extent, expected at most 63 bits but got more in dim 0");
   EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {1}), list("high", {1}), list("step", {1, 1})}),
             "kernel 'pad' step, expected 1 numbers but got 2");
   EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {1}), list("high", {1}), list("step", {0})}),

@@ -99,8 +99,12 @@ Bound pad(const KernelRequest &request) {
     pitch[d] = step.empty() ? 1 : step[d];
     if (pitch[d] < 1)
       return check.refuse("step, expected positive numbers but got " + std::to_string(pitch[d]));
-    std::int64_t spread = x.extent[d] ? (x.extent[d] - 1) * pitch[d] + 1 : 0;
-    SLUICE_RETURN_IF_ERROR(check.dim(y, d, low[d] + spread + high[d]));
+    std::int64_t padded = 0;
+    if (__builtin_mul_overflow(std::max<std::int64_t>(x.extent[d] - 1, 0), pitch[d], &padded) ||
+        __builtin_add_overflow(padded, std::min<std::int64_t>(x.extent[d], 1), &padded) ||
+        __builtin_add_overflow(padded, low[d], &padded) || __builtin_add_overflow(padded, high[d], &padded))
+      return check.refuse("padded extent, expected at most 63 bits but got more in dim " + std::to_string(d));
+    SLUICE_RETURN_IF_ERROR(check.dim(y, d, padded));
     before[d] = low[d];
   }
   double value = numberAttribute(request, "value", 0);
