@@ -28,19 +28,8 @@ constexpr DType floats[] = {DType::f32, DType::bf16, DType::f64};
 /// Runs both flavours and compares every output.
 void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
              const std::string &what) {
-  auto go = [&](KernelFlavour flavour, int threads) {
-    std::vector<Tensor> in = inputs, out = outputs;
-    std::vector<Tensor *> inAt, outAt;
-    for (Tensor &tensor : in)
-      inAt.push_back(&tensor);
-    for (Tensor &tensor : out)
-      outAt.push_back(&tensor);
-    run.flavour = flavour;
-    run.threads = threads;
-    mustRun(run, inAt, outAt);
-    return out;
-  };
-  std::vector<Tensor> want = go(KernelFlavour::reference, 1), got = go(KernelFlavour::fast, 1);
+  std::vector<Tensor> want = outputsOf(run, KernelFlavour::reference, 1, inputs, outputs),
+                      got = outputsOf(run, KernelFlavour::fast, 1, inputs, outputs);
   for (std::size_t i = 0; i < want.size(); ++i) {
     auto values = want[i].values();
     // What is computed from f32 has the digits of f32, whatever it is stored in.
@@ -52,7 +41,7 @@ void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tenso
                run.kernel + " " + what + " output " + std::to_string(i));
   }
   // The same bits on another number of threads.
-  std::vector<Tensor> parallel = go(KernelFlavour::fast, 2);
+  std::vector<Tensor> parallel = outputsOf(run, KernelFlavour::fast, 2, inputs, outputs);
   for (std::size_t i = 0; i < want.size(); ++i)
     if (run.kernel != "matmul") {
       EXPECT_EQ(parallel[i].memory, got[i].memory) << run.kernel << " " << what << " differs on two threads";

@@ -155,6 +155,20 @@ inline void mustRun(const Run &run, std::vector<Tensor *> inputs, std::vector<Te
   ASSERT_TRUE(status.isOk()) << run.kernel << ": " << status.message();
 }
 
+/// What a flavour writes on so many threads, from copies of inputs and outputs.
+inline std::vector<Tensor> outputsOf(Run run, KernelFlavour flavour, int threads, std::vector<Tensor> inputs,
+                                     std::vector<Tensor> outputs) {
+  std::vector<Tensor *> in, out;
+  for (Tensor &tensor : inputs)
+    in.push_back(&tensor);
+  for (Tensor &tensor : outputs)
+    out.push_back(&tensor);
+  run.flavour = flavour;
+  run.threads = threads;
+  mustRun(run, in, out);
+  return outputs;
+}
+
 /// |got - want| <= relative * |want| + absolute, element by element; NaN where NaN is wanted, infinities equal.
 inline void expectNear(const Tensor &got, const std::vector<double> &want, double relative, double absolute,
                        const std::string &what) {
