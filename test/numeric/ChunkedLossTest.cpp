@@ -15,24 +15,13 @@ namespace sluice::numeric {
 namespace {
 
 TrainingRun runOf(const std::string &family, const std::string &label, int parts, const std::string &recipe) {
-  TrainingRun run;
-  run.label = "chunk-" + family + "-" + label;
-  run.config = referenceFolder() + "/" + family + "/config.json";
-  run.batch = 4 / parts;
-  run.sequence = 16;
-  run.steps = 4;
-  run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
-  run.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.1\n" + recipe;
-  return run;
+  return familyRun(family, "chunk-" + family + "-" + label, 4 / parts, 4,
+                   "optimizer.name = \"sgd\"\noptimizer.lr = 0.1\n" + recipe);
 }
 
 void expectNear(const Training &a, const Training &b, double tolerance) {
   ASSERT_EQ(a.loss.size(), 4u);
-  ASSERT_EQ(b.loss.size(), 4u);
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_NEAR(a.loss[i], b.loss[i], tolerance) << "step " << i + 1;
-    EXPECT_NEAR(a.gradientNorm[i], b.gradientNorm[i], tolerance * (1 + b.gradientNorm[i])) << "step " << i + 1;
-  }
+  expectNearRuns(a, b, tolerance, tolerance);
 }
 
 class ChunkedLoss : public testing::TestWithParam<std::string> {};

@@ -62,16 +62,20 @@ Training train(const TrainingRun &run, bool save) {
   return training;
 }
 
-TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe) {
+TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe) {
   TrainingRun run;
   run.label = label;
-  run.config = referenceFolder() + "/gpt2-tiny/config.json";
+  run.config = referenceFolder() + "/" + family + "/config.json";
   run.batch = rows;
   run.sequence = 16;
   run.steps = steps;
   run.options = "--data " + referenceFolder() + "/tokens.bin --seed 3";
-  run.recipe = "optimizer.lr = 1e-3\n" + recipe;
+  run.recipe = recipe;
   return run;
+}
+
+TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe) {
+  return familyRun("gpt2-tiny", label, rows, steps, "optimizer.lr = 1e-3\n" + recipe);
 }
 
 void expectNearRuns(const Training &a, const Training &b, double tolerance, double normTolerance) {

@@ -44,7 +44,10 @@ struct Training {
 /// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
 Training train(const TrainingRun &run, bool save);
 
-/// GPT-2 tiny on its reference tokens, `rows` of 16 tokens on a rank, seed 3, AdamW at 1e-3.
+/// The reference folder's model of that name on its tokens, `rows` of 16 tokens on a rank, seed 3.
+TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe);
+
+/// GPT-2 tiny so, with AdamW at 1e-3.
 TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe);
 
 /// Losses within `tolerance`; norms of gradients within `normTolerance` times their size and one.
