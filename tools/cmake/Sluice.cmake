@@ -15,15 +15,16 @@ elseif(SLUICE_SANITIZE)
   message(FATAL_ERROR "SLUICE_SANITIZE is '${SLUICE_SANITIZE}': expected address, thread or nothing")
 endif()
 if(SLUICE_SANITIZE)
-  target_compile_options(sluice_options INTERFACE ${flags} -g)
+  target_compile_options(sluice_options INTERFACE ${flags} -g1)
   target_link_options(sluice_options INTERFACE ${flags})
 endif()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
-# share one precompiled header of MLIR's. PRIVATE libraries leave their compile options here.
+# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's. PRIVATE libraries leave their
+# compile options here.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR" "" "LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL" "" "LINK;PRIVATE" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -39,6 +40,8 @@ function(sluice_library name)
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
   if(ARG_MLIR)
     target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
+  elseif(ARG_MODEL)
+    target_precompile_headers(${name} REUSE_FROM sluice_model_headers)
   endif()
 endfunction()
 
