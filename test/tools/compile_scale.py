@@ -1,0 +1,56 @@
+"""compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory.
+
+The time is the processor's, of both programs together: on an idle machine that of the clock, and the same on a busy one.
+Memory is the larger of their high-water marks. A table of what was measured is printed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+LLAMA = {
+    "model_type": "llama", "vocab_size": 128256, "num_key_value_heads": 8, "max_position_embeddings": 131072,
+    "rms_norm_eps": 1e-5, "tie_word_embeddings": False, "rope_theta": 500000.0,
+    "rope_scaling": {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "rope_type": "llama3",
+                     "original_max_position_embeddings": 8192},
+}
+MODELS = {
+    # name: config, ranks, seconds, GiB
+    "8B": ({"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32}, 128, 3, 3),
+    "405B": ({"hidden_size": 16384, "intermediate_size": 53248, "num_hidden_layers": 126, "num_attention_heads": 128},
+             16384, 15, 3),
+}
+
+
+def run(*words):
+    """Processor seconds and the largest resident set in bytes."""
+    process = subprocess.Popen(words)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(words)}: exit {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def main():
+    failed = False
+    for name, (sizes, ranks, seconds, gibibytes) in MODELS.items():
+        with open(f"{name}.json", "w") as file:
+            json.dump(LLAMA | sizes, file)
+        imported = run("sluice-import", "hf", f"{name}.json", "--batch", "1", "--sequence", "8192", "-o", f"{name}.mlir")
+        compiled = run("sluice-compile", f"{name}.mlir", "--set", f"mesh.shard={ranks}", "--set", "recompute.policy=block",
+                       "--set", "precision.compute=bf16", "-o", f"{name}.plan")
+        time, memory = imported[0] + compiled[0], max(imported[1], compiled[1])
+        print(f"{name} on {ranks} ranks: import {imported[0]:.2f} s {imported[1] / 2**20:.0f} MiB, compile {compiled[0]:.2f} s "
+              f"{compiled[1] / 2**20:.0f} MiB, plan {os.path.getsize(f'{name}.plan') / 1e6:.1f} MB")
+        if time > seconds or memory > gibibytes * 2**30:
+            print(f"{name}: expected at most {seconds} s and {gibibytes} GiB but got {time:.2f} s and {memory / 2**30:.2f} GiB")
+            failed = True
+    if not failed:
+        print("within bounds")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
