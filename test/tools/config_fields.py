@@ -1,4 +1,7 @@
-"""config_fields.py CONFIGS...: what the importers do with every field of the families' configuration classes.
+"""config_fields.py: what the importers do with every field of the families' configuration classes.
+
+config_fields.py --page PAGE      the page's table is that of the fields
+config_fields.py --classes        prints the fields of the classes in transformers that no table names
 
 Each family's table names every field of its class in transformers (5.x, and the names that older classes had), another
 value for it, and what must follow: "changes" (the imported program is another), "refused" (an error that names the
@@ -48,19 +51,20 @@ LLAMA_LIKE = COMMON | {
     "pad_token_id": (0, REFUSED),
 }
 LLAMA = LLAMA_LIKE | {
-    "pretraining_tp": (2, NEUTRAL), "attention_bias": (True, CHANGES), "attention_dropout": (0.5, ATTENTION := CHANGES),
+    "pretraining_tp": (2, NEUTRAL), "attention_bias": (True, CHANGES), "attention_dropout": (0.5, CHANGES),
     "mlp_bias": (True, CHANGES), "head_dim": (6, CHANGES), "sliding_window": (2, REFUSED),
 }
 MISTRAL = LLAMA_LIKE | {
-    "head_dim": (6, CHANGES), "sliding_window": (2, CHANGES), "attention_dropout": (0.5, ATTENTION),
+    "head_dim": (6, CHANGES), "sliding_window": (2, CHANGES), "attention_dropout": (0.5, CHANGES),
     "attention_bias": (True, REFUSED), "mlp_bias": (True, REFUSED),
 }
 QWEN = LLAMA_LIKE | {
+    "head_dim": (6, CHANGES),
     "use_sliding_window": (True, CHANGES), "sliding_window": (4096, NEUTRAL), "max_window_layers": (1, NEUTRAL),
-    "layer_types": (["full_attention", "chunked_attention"], REFUSED), "attention_dropout": (0.5, ATTENTION),
+    "layer_types": (["full_attention", "chunked_attention"], REFUSED), "attention_dropout": (0.5, CHANGES),
 }
-QWEN2 = QWEN | {"mlp_bias": (True, REFUSED)}
-QWEN3 = QWEN | {"head_dim": (6, CHANGES), "attention_bias": (True, CHANGES)}
+QWEN2 = QWEN | {"attention_bias": (True, REFUSED), "mlp_bias": (True, REFUSED)}
+QWEN3 = QWEN | {"attention_bias": (True, CHANGES), "mlp_bias": (True, REFUSED)}
 
 BASE = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
         "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -71,6 +75,16 @@ FAMILIES = {
     # A window that bites, so that its switch is seen.
     "qwen2": (QWEN2, BASE | {"sliding_window": 2, "max_window_layers": 0}),
     "qwen3": (QWEN3, BASE | {"sliding_window": 2, "max_window_layers": 0, "head_dim": 4}),
+}
+
+SLIDING = {"use_sliding_window": True}
+LLAMA3 = {"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}}
+# Fields that mean something beside others alone: the page's note, those others, and a value that then changes the program.
+MORE = {
+    **{(family, field): note for family in ("qwen2", "qwen3") for field, note in {
+        "sliding_window": ("(1)", SLIDING, 3), "max_window_layers": ("(1)", SLIDING, 1),
+        "layer_types": ("(1)", SLIDING, ["full_attention", "sliding_attention"])}.items()},
+    **{(family, "max_position_embeddings"): ("(2)", LLAMA3, 32) for family in ("llama", "mistral", "qwen2", "qwen3")},
 }
 
 
@@ -97,6 +111,9 @@ def check(folder, family, table, base):
             failures.append(f"{family}: {field} = {value!r}, expected it {expected} but it is {got} {error}")
         if got == REFUSED and (field not in error or not error.startswith("error: ") or "expected" not in error):
             failures.append(f"{family}: {field} = {value!r}, expected an error that names it but got {error}")
+    for (of, field), (_, others, value) in MORE.items():
+        if of == family and imported(folder, config | others)[0] == imported(folder, config | others | {field: value})[0]:
+            failures.append(f"{family}: {field} = {value!r} beside {others}, expected it to change the program")
     return failures
 
 
@@ -110,7 +127,27 @@ def fields_of_class(family):
     return {name for name in AutoConfig.for_model(family).to_dict() if not name.startswith("_")} - hidden
 
 
+def page_table():
+    """What the page says: a row for each field that some family uses or refuses, and a list of those without meaning."""
+    words = {CHANGES: "used", REFUSED: "refused", NEUTRAL: "no meaning"}
+    rows = ["| field | " + " | ".join(FAMILIES) + " |", "|---" * (1 + len(FAMILIES)) + "|"]
+    idle = []
+    for field in sorted(set().union(*(table for table, _ in FAMILIES.values())) - {"a_field_of_tomorrow"}):
+        cells = [f"used {MORE[family, field][0]}" if (family, field) in MORE else
+                 words[table[field][1]] if field in table else "–" for family, (table, _) in FAMILIES.items()]
+        if set(cells) <= {"no meaning", "–"}:
+            idle.append(f"`{field}`")
+        else:
+            rows.append(f"| `{field}` | " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n\nWithout meaning: " + ", ".join(idle) + ".\n"
+
+
 def main():
+    if sys.argv[1:2] == ["--page"]:
+        if page_table() not in Path(sys.argv[2]).read_text():
+            sys.exit(f"{sys.argv[2]}: expected this table\n{page_table()}")
+        print("the page has the table")
+        return
     if sys.argv[1:] == ["--classes"]:
         for family, (table, _) in FAMILIES.items():
             for field in sorted(fields_of_class(family) - set(table)):
