@@ -39,6 +39,41 @@ def gathers_and_reductions_by_residency():
 
 
 @test
+def strategies_and_their_other_names():
+    # Each strategy by what it issues and computes; with replicas two of them go by two names.
+    model = zoo("linear-mlps", "count=3", "dim=8")
+    for mesh, replicas in ((["mesh.shard=2"], 0), (["mesh.replicate=2", "mesh.shard=2"], 1)):
+        # Four units, of which the root stays whole behind the forward.
+        for strategy, other, counts in (("full_shard", "hybrid_shard", (7, 4, 4 * replicas)),
+                                        ("shard_grad_op", "hybrid_shard_grad_op", (4, 4, 4 * replicas)), ("no_shard", None, (0, 0, 4))):
+            recipe = mesh + ["optimizer.name=sgd", "optimizer.lr=0.01"]
+            plan = Plan(model, recipe + [f"sharding.strategy={strategy}"])
+            expect_equal(tuple(plan.count(kind) for kind in ("all_gather", "reduce_scatter", "all_reduce")), counts, f"{mesh}, {strategy}")
+            parts = 4 if replicas else 2
+            near_runs(train(plan), train(Plan(model, [f"gradient.microbatches={parts}"] + recipe[len(mesh):])), 2e-5, f"{mesh}, {strategy}", weights=1e-4)
+            if other and replicas:
+                named = Plan(model, recipe + [f"sharding.strategy={other}"], "named")
+                expect_equal(named.shown["collectives"], plan.shown["collectives"], f"collectives of {other}")
+                expect_equal(named.arena(), plan.arena(), f"memory of {other}")
+
+
+@test
+def units_within_units():
+    # Norms of their own inside their blocks: gathered where they are used, while the block is whole around them.
+    model = toy(2, "transformer", "tied=false")
+    units = ('sharding.units={' + ", ".join(f'L{i}=["layers.{i}"], n{i}=["layers.{i}.ffn_norm.*"]' for i in range(2)) + "}")
+    recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", NO_FORWARD, "schedule.backward_prefetch=0"]
+    plan = Plan(model, recipe + [units])
+    expect_equal({u["name"]: len(u["parameters"]) for u in plan.shown["units"] if u["name"] != "root"}, {"L0": 10, "n0": 2, "L1": 10, "n1": 2},
+                 "parameters of units")
+    expect_equal(" ".join(plan.events("forward")),
+                 "U(root) U(L0) U(n0) R(n0) R(L0) U(L1) U(n1) R(n1) R(L1) R(root)", "forward")
+    expect_equal(" ".join(plan.events("backward")), "U(root) U(L1) U(n1) R(n1) P(n1) R(L1) P(L1) U(L0) U(n0) R(n0) P(n0) R(L0) P(L0) R(root) P(root)",
+                 "backward")
+    same_bits(train(plan), train(Plan(model, recipe)), "norms of their own", norm=False)
+
+
+@test
 def release_where_the_backward_begins():
     plan = Plan(toy(2), ["mesh.shard=4", "sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"])
     expect_equal([plan.count("all_gather", phase="forward"), plan.count("all_gather", phase="backward"),
@@ -130,8 +165,10 @@ def sequence_d():
 def sequence_e():
     model = toy(4)
     for distance, backward in (
+            (0, "U(root) U(3) R(3) P(3) U(2) R(2) P(2) U(1) R(1) P(1) U(0) R(0) P(0) R(root) P(root)"),
             (1, "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)"),
-            (2, "U(root) U(3) U(2) U(1) R(3) P(3) U(0) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)")):
+            (2, "U(root) U(3) U(2) U(1) R(3) P(3) U(0) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)"),
+            (3, "U(root) U(3) U(2) U(1) U(0) R(3) P(3) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)")):
         table = ", ".join(f'"layers.{i}"={json.dumps([f"layers.{i - k}" for k in range(1, distance + 1) if i - k >= 0])}'
                           for i in range(4))
         for given in (f"{distance}", '{root=["layers.3"], ' + table + "}"):
@@ -147,14 +184,13 @@ def sequence_f():
     units = ('sharding.units={E=["tok_embeddings*", "pos_embeddings*"], NO=["norm*", "output*"], ' +
              ", ".join(f'L{i}=["layers.{i}"], w{i}=["layers.{i}.feed_forward.w1.*"]' for i in range(3)) + "}")
     recipe = FOUR + ["recompute.policy=marked", NO_FORWARD, units]
-    # The embeddings, whose weights no backward reads, are gathered there only on the author's word.
+    # The list of the author replaces what a unit prefetches: L2's own w2 is gathered where the recompute needs it.
     for prefetch, backward in (
-            ([], "U(NO) U(L2) R(NO) U(w2) U(L1) R(w2) R(L2) U(w1) U(L0) R(w1) R(L1) U(w0) R(w0) R(L0)"),
+            ([], "U(NO) U(L2) R(NO) U(w2) U(L1) R(w2) R(L2) U(w1) U(L0) R(w1) R(L1) U(w0) U(E) R(w0) R(L0) R(E)"),
             (['schedule.backward_prefetch={NO=["L2"], L2=["L1", "w1"], L1=["L0", "w0"], L0=["E"]}'],
-             "U(NO) U(L2) R(NO) U(L1) U(w1) U(w2) R(w2) R(L2) U(L0) U(w0) R(w1) R(L1) R(w0) R(L0)")):
+             "U(NO) U(L2) R(NO) U(L1) U(w1) U(w2) R(w2) R(L2) U(L0) U(w0) R(w1) R(L1) U(E) R(w0) R(L0) R(E)")):
         plan = Plan(model, recipe + prefetch)
-        found = [e for e in plan.events("backward", only="UR") if "(E)" not in e]
-        expect_equal(" ".join(found), backward, f"backward, {prefetch}")
+        expect_equal(" ".join(plan.events("backward", only="UR")), backward, f"backward, {prefetch}")
     wanted = train(Plan(model, FOUR + [units]))
     same_bits(train(Plan(model, recipe)), wanted, "recomputed")
 

@@ -18,6 +18,12 @@ def any_dim_of_uneven_extent():
     # 7 ranks divide no extent, and some ranks have nothing.
     for mesh in (["mesh.shard=4"], ["mesh.shard=7"], ["mesh.replicate=2", "mesh.shard=3"]):
         layouts(tiny(), mesh)
+    # By table, where the ranks divide neither extent of a weight.
+    model = zoo("linear-relu-linear", "in=7", "hidden=15", "out=3")
+    for ranks in (2, 4, 6):
+        layouts(model, [f"mesh.shard={ranks}"], ([], ["sharding.reshard_after_forward=true"]), dims=['sharding.dim={"*.weight"=1}'])
+        found = Plan(model, [f"mesh.shard={ranks}", 'sharding.dim={"*.weight"=1}']).parameters()["0.weight"]
+        expect_equal((found["dim"], found["local"]), (1, [15, -(-7 // ranks)]), f"{ranks} ranks: cut of the first weight")
 
 
 @test
