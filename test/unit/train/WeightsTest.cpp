@@ -196,6 +196,46 @@ TEST_F(Weights, StateThatIsMissing) {
   EXPECT_TRUE(loadWeights(fake, folder.path("w")).isOk());
 }
 
+/// Bytes that this process has read by system calls; 0 where the system does not count them.
+std::uint64_t bytesRead() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  for (std::uint64_t count = 0; counters >> name >> count;)
+    if (name == "rchar:")
+      return count;
+  return 0;
+}
+
+/// Ranks of which this process has one alone.
+class OneRank : public FakeRanks {
+public:
+  using FakeRanks::FakeRanks;
+  bool holds(int rank) const override { return rank == 2; }
+};
+
+// Rows, columns, and a tensor that all have: each process reads what its rank has of them, and no more.
+TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
+  if (bytesRead() == 0)
+    GTEST_SKIP() << "this system does not count what a process reads";
+  constexpr std::int64_t rows = 1024, columns = 2048;
+  PlanBuilder builder({{"shard", 8}});
+  builder.parameter("rows", {rows, columns}, 0, {0});
+  builder.parameter("columns", {rows, columns}, 1, {0});
+  builder.parameter("whole", {columns});
+  OneRank ranks(std::move(builder.plan));
+  std::vector<float> values = iota(rows * columns, 0), row = iota(columns, 0);
+  ASSERT_TRUE(writeFile(folder.path("w"), {{"rows", {rows, columns}, values}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}}).isOk());
+  std::uint64_t before = bytesRead();
+  Status status = loadWeights(ranks, folder.path("w"));
+  std::uint64_t read = bytesRead() - before;
+  ASSERT_TRUE(status.isOk()) << status.message();
+  constexpr std::uint64_t share = 2 * rows * columns * 4 / 8 + columns * 4;
+  EXPECT_GE(read, share);
+  EXPECT_LE(read, share + (16 << 10)) << "more than the rank's share and the header";
+  EXPECT_EQ(ranks.values<float>(2, 0).front(), static_cast<float>(2 * rows / 8 * columns));
+  EXPECT_EQ(ranks.values<float>(2, 1).front(), static_cast<float>(2 * columns / 8));
+}
+
 TEST_F(Weights, MissingFileAndUnwritableFolder) {
   FakeRanks fake = ranks();
   expectError(loadWeights(fake, folder.path("none")), StatusCode::input, "cannot read");
