@@ -1,6 +1,7 @@
 """Logs of runs with and without evaluations.
 
 eval_loss.py PLAIN.jsonl WITH.jsonl STEP...   the same steps and memory; the second has an eval_loss at these steps alone
+eval_loss.py --same A.jsonl B.jsonl            the same eval_loss at the same steps
 eval_loss.py --last EVALUATED.jsonl... TRAINED.jsonl   the last eval_loss of each is the first loss of the last
 """
 
@@ -20,6 +21,11 @@ def main():
             got = read(name)[0][-1]["eval_loss"]
             assert abs(got - expected) <= 2e-6 * expected, f"{name}: eval_loss {got}, expected {expected}"
         print("one loss")
+        return
+    if sys.argv[1] == "--same":
+        a, b = ([(line["step"], line["eval_loss"]) for line in read(name)[0] if "eval_loss" in line] for name in sys.argv[2:])
+        assert a and a == b, (a, b)
+        print("the same evaluations")
         return
     (plain, memory), (evaluated, memory_too) = read(sys.argv[1]), read(sys.argv[2])
     times = {"step_ms", "tokens_per_s", "eval_loss"}
