@@ -56,10 +56,14 @@ void retarget(plan::PlanT &plan) {
         return made;
       };
       const std::vector<Operand> in = operands(launch->inputs), out = operands(launch->outputs);
-      launch->workspace = cudaWorkspaceCap(plan.kernels[launch->kernel], in, out, Attributes());
+      std::vector<Attributes::Item> attributes;
+      for (const auto &attribute : launch->attributes)
+        attributes.push_back({attribute->name, attribute->integer, attribute->number, attribute->list});
+      const std::string &kernel = plan.kernels[launch->kernel];
+      launch->workspace = cudaWorkspaceCap(kernel, in, out, Attributes(std::move(attributes)));
       // The library may have 32 MiB; the fake writes all that it is given.
-      if (plan.kernels[launch->kernel] == "matmul")
-        launch->workspace = 1024;
+      if (kernel == "matmul" || kernel.starts_with("linear_cross_entropy"))
+        launch->workspace -= (std::uint64_t(32) << 20) - 1024;
       auto &most = plan.streams[instruction.stream]->workspace;
       most = std::max<std::uint64_t>(most, launch->workspace);
     });
@@ -158,8 +162,30 @@ Status runAll(const plan::PlanT &plan, RankGroup &group, int steps, Outcome &out
   return {};
 }
 
-/// Launches of a kernel.
-std::size_t launchesOf(const std::string &kernel, std::size_t inputs) {
+std::int64_t attributeOf(const plan::LaunchT &launch, std::string_view name, std::int64_t fallback) {
+  for (const auto &attribute : launch.attributes)
+    if (attribute->name == name)
+      return attribute->integer;
+  return fallback;
+}
+
+/// Launches and products of a kernel.
+std::size_t launchesOf(const std::string &kernel, const plan::LaunchT &launch) {
+  const std::size_t inputs = launch.inputs.size();
+  if (kernel == "conv2d_weight_grad")
+    return launch.workspace == 0 ? 1 : 2;
+  if (kernel == "batch_norm")
+    return 5;
+  if (kernel == "batch_norm_grad")
+    return 3;
+  if (kernel.starts_with("linear_cross_entropy")) {
+    const bool isGrad = kernel.ends_with("_grad");
+    std::int64_t rows = 1;
+    for (std::int64_t extent : launch.inputs[isGrad ? 3 : 2]->shape)
+      rows *= extent;
+    const std::int64_t chunk = attributeOf(launch, "rows", 1), chunks = (rows + chunk - 1) / chunk;
+    return static_cast<std::size_t>(chunks * (isGrad ? 4 : 2) + 1);
+  }
   if (kernel == "layer_norm_grad" || kernel == "rms_norm_grad")
     return 3;
   if (kernel == "power_sum")
@@ -230,7 +256,7 @@ void compareCalls(const std::string &name, const plan::PlanT &plan, const plan::
         }
         std::size_t used = 0;
         const plan::LaunchT *const launch = instruction->operation.AsLaunch();
-        const std::size_t exact = launch ? launchesOf(plan.kernels[launch->kernel], launch->inputs.size()) : 0;
+        const std::size_t exact = launch ? launchesOf(plan.kernels[launch->kernel], *launch) : 0;
         while (launch ? used < exact : !wanted.empty()) {
           const FakeCall *call = next();
           if (!call || call->kind == FakeCall::Kind::record || call->kind == FakeCall::Kind::wait)

@@ -122,10 +122,10 @@ TEST(CudaExecutor, RefusesAPlanForALaterGpu) {
 TEST(CudaExecutor, RefusesAKernelThatCudaLacks) {
   FakeCuda fake;
   plan::PlanT plan = onCuda(1);
-  plan.kernels.push_back("conv2d");
+  plan.kernels.push_back("conv3d");
   const Status status = statusOf(plan);
   EXPECT_EQ(status.code(), StatusCode::refused);
-  EXPECT_EQ(status.message(), "kernel of the plan, expected one that the cuda device has but got 'conv2d'");
+  EXPECT_EQ(status.message(), "kernel of the plan, expected one that the cuda device has but got 'conv3d'");
 }
 
 // Tests that more processes than GPUs is an error of the one that has none.

@@ -1,10 +1,13 @@
 //===- HostKernels.cpp - device kernels compiled for the host ------------------------------===//
 #include "runtime/collective/cuda/Reduce.h"
 #include "runtime/kernel/cuda/device/Attention.h"
+#include "runtime/kernel/cuda/device/BatchNorm.h"
+#include "runtime/kernel/cuda/device/Convolution.h"
 #include "runtime/kernel/cuda/device/Indexed.h"
 #include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cuda/device/Optimizer.h"
 #include "runtime/kernel/cuda/device/Pointwise.h"
+#include "runtime/kernel/cuda/device/Pooling.h"
 #include "runtime/kernel/cuda/device/Product.h"
 #include "runtime/kernel/cuda/device/Reduce.h"
 #include "runtime/kernel/cuda/device/Rows.h"
@@ -29,6 +32,9 @@ using namespace cuda;
   SLUICE_NUMBERED_KERNELS(X)                                                                                           \
   SLUICE_OPTIMIZER_KERNELS(X)                                                                                          \
   SLUICE_PRODUCT_KERNELS(X)                                                                                            \
+  SLUICE_CONVOLUTION_KERNELS(X)                                                                                        \
+  SLUICE_POOLING_KERNELS(X)                                                                                            \
+  SLUICE_BATCH_NORM_KERNELS(X)                                                                                         \
   SLUICE_COLLECTIVE_KERNELS(X)
 
 SLUICE_ALL(SLUICE_BARRIERS)

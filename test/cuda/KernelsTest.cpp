@@ -1,127 +1,12 @@
 //===- KernelsTest.cpp - the CUDA kernels' source, run on the host, against the references ----------------------===//
 //
-// Every kernel that findCudaKernel has, over types, layouts and odd sizes. Each case runs twice, the threads of a block and
-// the blocks once from first to last and once from last to first: a barrier that is missing shows as a difference.
+// Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelHarness.h how a case is run.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/device/cuda/CudaDevice.h"
-#include "runtime/kernel/cuda/KernelContext.h"
-#include "test/cuda/Emulator.h"
-#include "test/cuda/Fake.h"
-#include "test/unit/kernel/Harness.h"
-
-#include <set>
+#include "test/cuda/KernelHarness.h"
 
 namespace sluice::test {
 namespace {
-
-/// testing::Test has a Run of its own.
-using KernelRun = Run;
-
-/// Kernels that some case has compared.
-std::set<std::string> compared;
-
-class CudaKernels : public testing::Test {
-protected:
-  void SetUp() override {
-    auto made = CudaDevice::create({});
-    ASSERT_TRUE(made.isOk()) << made.status().message();
-    device = std::move(*made);
-    ASSERT_TRUE(device->createStream("compute", 0).isOk());
-    auto context = cuda::KernelContext::create(device->functions(), 0, false);
-    ASSERT_TRUE(context.isOk()) << context.status().message();
-    kernels = std::move(*context);
-  }
-  void TearDown() override {
-    setReversed(false);
-    EXPECT_EQ(fake.complaint(), "");
-    kernels.reset();
-    device.reset();
-    EXPECT_EQ(fake.liveObjects(), 0);
-  }
-
-  Status runOnDevice(const KernelRun &run, std::vector<Tensor> &inputs, std::vector<Tensor> &outputs) {
-    PrepareFunction prepare = findCudaKernel(run.kernel);
-    if (!prepare)
-      return internalError("no cuda kernel " + run.kernel);
-    std::vector<Operand> in, out;
-    std::vector<void *> inData, outData;
-    for (Tensor &tensor : inputs) {
-      in.push_back(tensor.bound());
-      inData.push_back(in.back().data);
-    }
-    for (Tensor &tensor : outputs) {
-      out.push_back(tensor.bound());
-      outData.push_back(out.back().data);
-    }
-    Attributes attributes(run.attributes);
-    KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
-    request.workspace = cudaWorkspaceCap(run.kernel, in, out, attributes);
-    // The library may have 32 MiB; the fake is given less, so that the test is quick.
-    if (run.kernel == "matmul")
-      request.workspace = 4096;
-    auto kernel = prepare(request);
-    if (!kernel.isOk())
-      return kernel.takeStatus();
-    std::vector<char> memory(request.workspace + 128, Tensor::pattern);
-    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, memory.data() + shift));
-    SLUICE_RETURN_IF_ERROR(device->synchronize());
-    for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
-      if (memory[i] != Tensor::pattern)
-        return internalError("kernel " + run.kernel + " wrote beyond its workspace");
-    for (const Tensor &tensor : outputs)
-      if (!tensor.isUntouchedOutside())
-        return internalError("kernel " + run.kernel + " wrote outside its output");
-    return {};
-  }
-
-  void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
-               const std::string &what) {
-    compared.insert(run.kernel);
-    std::vector<Tensor> in = inputs, want = outputs;
-    std::vector<Tensor *> inAt, outAt;
-    for (Tensor &tensor : in)
-      inAt.push_back(&tensor);
-    for (Tensor &tensor : want)
-      outAt.push_back(&tensor);
-    run.flavour = KernelFlavour::reference;
-    mustRun(run, inAt, outAt);
-    std::vector<Tensor> got = outputs, back = outputs, again = inputs;
-    setReversed(false);
-    Status status = runOnDevice(run, in, got);
-    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
-    setReversed(true);
-    status = runOnDevice(run, again, back);
-    setReversed(false);
-    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
-    for (std::size_t i = 0; i < want.size(); ++i) {
-      const std::vector<double> values = want[i].values();
-      const DType stored = outputs[i].operand.dtype;
-      const bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
-      const double unit = stored == DType::bf16 ? 0x1p-8 : stored == DType::f16 ? 0x1p-11 : stored == DType::f32 || lesser ? 0x1p-23 : 0x1p-50;
-      const double inside = stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
-      expectNear(got[i], values, 4 * unit, inside * (size == 0 ? 1 : size) * (4 + std::sqrt(depth)),
-                 run.kernel + " " + what + " output " + std::to_string(i));
-      EXPECT_EQ(got[i].memory, back[i].memory) << run.kernel << " " << what << " depends on the order of threads";
-    }
-  }
-
-  /// Types, layouts and shapes.
-  template <typename Body> void forCases(const std::vector<Shape> &shapes, Body body) {
-    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
-      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-        for (const Shape &shape : shapes)
-          body(dtype, shape, layout,
-               std::string(dtypeName(dtype)) + (layout == Layout::dense ? " dense " : layout == Layout::padded ? " padded " : " permuted ") +
-                   std::to_string(shape.size()) + "-d of " + std::to_string(shape.back()));
-  }
-  static DType statisticsOf(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
-
-  FakeCuda fake;
-  std::unique_ptr<CudaDevice> device;
-  std::unique_ptr<cuda::KernelContext> kernels;
-};
 
 const std::vector<Shape> shapes = {{1}, {3, 5, 17}, {5, 1}, {2, 3, 129}, {1, 1300}, {0, 4}};
 
@@ -390,24 +275,6 @@ TEST_F(CudaKernels, Optimizers) {
             compare({kernel, {}, 1, {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", step == 5)}}, inputs, outputs, 100,
                     std::string(dtypeName(gradient)) + " step " + std::to_string(step));
           }
-}
-
-// Tests that the list of kernels that CUDA lacks is the one below: it may only shrink. docs/cuda.md has the same.
-TEST_F(CudaKernels, MissingOnes) {
-  const std::set<std::string> known = {"conv2d", "conv2d_input_grad", "conv2d_weight_grad", "max_pool2d", "max_pool2d_grad",
-                                       "avg_pool2d", "avg_pool2d_grad", "batch_norm", "batch_norm_grad", "linear_cross_entropy",
-                                       "linear_cross_entropy_grad"};
-  std::set<std::string> missing, untested;
-  for (const CatalogueEntry &entry : catalogue()) {
-    if (!findCudaKernel(entry.name))
-      missing.insert(std::string(entry.name));
-    else if (!compared.count(std::string(entry.name)))
-      untested.insert(std::string(entry.name));
-  }
-  EXPECT_EQ(missing, known);
-  if (testing::UnitTest::GetInstance()->test_to_run_count() == testing::UnitTest::GetInstance()->total_test_count()) {
-    EXPECT_EQ(untested, std::set<std::string>());
-  }
 }
 
 // Tests that what the reference refuses is refused in its words, and a kernel without its workspace too.

@@ -29,6 +29,22 @@ View viewOf(const Operand &operand) {
   return view;
 }
 
+View joined(const View &view, int dims) {
+  View result = view;
+  result.rank = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    const bool joins = d < dims && result.rank > 0 && result.strides[result.rank - 1] == view.extent[d] * view.strides[d];
+    if (d < dims && view.extent[d] == 1)
+      continue;
+    if (joins)
+      result.extent[result.rank - 1] *= view.extent[d];
+    else
+      result.extent[result.rank++] = view.extent[d];
+    result.strides[result.rank - 1] = view.strides[d];
+  }
+  return result;
+}
+
 View broadcastView(const Operand &operand, const Operand &frame) {
   View view = viewOf(operand);
   const cpu::Dims strides = cpu::broadcastStrides(operand, frame);

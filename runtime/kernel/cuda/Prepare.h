@@ -22,6 +22,8 @@ using Bound = Result<std::unique_ptr<BoundKernel>>;
 Status checkAsReference(std::string_view name, const KernelRequest &request);
 
 View viewOf(const Operand &operand);
+/// With the first `dims` dims as few as say the same: for kernels that number what lies along them.
+View joined(const View &view, int dims);
 /// With the strides that repeat it over `frame`.
 View broadcastView(const Operand &operand, const Operand &frame);
 
@@ -95,6 +97,10 @@ CudaKernels rowKernels();
 CudaKernels attentionKernels();
 CudaKernels indexedKernels();
 CudaKernels optimizerKernels();
+CudaKernels convolutionKernels();
+CudaKernels poolingKernels();
+CudaKernels batchNormKernels();
+CudaKernels linearLossKernels();
 
 } // namespace sluice::cuda
 

@@ -1,7 +1,8 @@
 //===- Rows.cpp - softmax, norms and cross entropy on a GPU ----------------------------------------------===//
-#include "runtime/kernel/cuda/device/Rows.h"
+#include "runtime/kernel/cpu/CrossEntropyShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/Workspace.h"
+#include "runtime/kernel/cuda/device/Rows.h"
 
 namespace sluice::cuda {
 namespace {
@@ -11,13 +12,18 @@ static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
 using cpu::integerAttribute;
 using cpu::numberAttribute;
 
+/// A row, or what there is one of for each row.
+View rowView(const Operand &operand, const Operand &frame) {
+  return joined(viewOf(operand), operand.rank == frame.rank ? operand.rank - 1 : operand.rank);
+}
+
 /// The arguments of a kernel over the rows of `frame`.
 RowArgs rowArgs(const KernelRequest &request, const Operand &frame) {
   RowArgs args;
   for (std::size_t i = 0; i < request.inputs.size(); ++i)
-    args.in[i] = viewOf(request.inputs[i]);
+    args.in[i] = rowView(request.inputs[i], frame);
   for (std::size_t i = 0; i < request.outputs.size(); ++i)
-    args.out[i] = viewOf(request.outputs[i]);
+    args.out[i] = rowView(request.outputs[i], frame);
   args.columns = frame.rank ? frame.extent[frame.rank - 1] : 1;
   args.rows = frame.rank ? cpu::extentOf(frame, 0, frame.rank - 1) : 1;
   return args;
@@ -96,6 +102,7 @@ Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean)
 }
 
 void setLoss(const KernelRequest &request, RowArgs &args) {
+  args.classes = args.columns;
   args.ignore = integerAttribute(request, "ignore_index", -100);
   args.mean = integerAttribute(request, "reduction", 0) == 0;
   args.smoothing = numberAttribute(request, "label_smoothing", 0);
@@ -115,8 +122,14 @@ Bound crossEntropyOf(const KernelRequest &request) {
 
 Bound crossEntropyGradOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy_grad", request));
-  RowArgs args = rowArgs(request, request.inputs[1]);
+  const auto &in = request.inputs;
+  SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape,
+                          cpu::CrossEntropyShape::of("cross_entropy_grad", request, in[1], in[2], in[3], in[0]));
+  RowArgs args = rowArgs(request, in[1]);
   setLoss(request, args);
+  // A tensor rank has some of the classes.
+  args.classes = shape.total;
+  args.firstClass = shape.first;
   SLUICE_RETURN_IF_ERROR(cpu::Check("cross_entropy_grad", request).workspace(crossEntropyGradWorkspace));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args));

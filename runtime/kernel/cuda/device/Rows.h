@@ -27,6 +27,8 @@ struct RowArgs {
   double epsilon = 0, smoothing = 0;
   Index ignore = 0;
   int mean = 0;
+  /// Of a loss: the classes in all, and the first of those that are here.
+  Index classes = 0, firstClass = 0;
   /// Scratch memory.
   void *scratch = nullptr;
 };
@@ -250,12 +252,13 @@ template <typename E> SLUICE_DEVICE void crossEntropyGrad(const RowArgs &args, L
   const T total = static_cast<T>(readAny(lse, offsetIn(lse, lse.rank, lane.block())));
   T factor = static_cast<T>(*static_cast<const double *>(args.scratch));
   const bool ignored = target == args.ignore;
-  if (!ignored && (target < 0 || target >= args.columns))
+  if (!ignored && (target < 0 || target >= args.classes))
     factor = floatOfBits(0x7fc00000u);
-  const T share = static_cast<T>(args.smoothing / static_cast<double>(args.columns)), rest = static_cast<T>(1 - args.smoothing);
+  const Index place = target - args.firstClass;
+  const T share = static_cast<T>(args.smoothing / static_cast<double>(args.classes)), rest = static_cast<T>(1 - args.smoothing);
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
     const T p = expOf(E::read(logits, x(c)) - total);
-    E::write(args.out[0], dx(c), ignored ? T(0) : (p - (share + (c == target ? rest : T(0)))) * factor);
+    E::write(args.out[0], dx(c), ignored ? T(0) : (p - (share + (c == place ? rest : T(0)))) * factor);
   }
 }
 

@@ -1,0 +1,113 @@
+//===- Convolution.cpp - convolution and its derivatives on a GPU -------------------------------------------===//
+#include "runtime/kernel/cuda/device/Convolution.h"
+#include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/Workspace.h"
+
+namespace sluice::cuda {
+namespace {
+
+/// The arguments, or a refusal where a number of places does not fit the kernels' 32 bits.
+Result<ConvolutionArgs> argsOf(std::string_view name, const KernelRequest &request, const Operand &x, const Operand &weight,
+                               const Operand &y) {
+  const cpu::Check check(name, request);
+  SLUICE_ASSIGN_OR_RETURN(cpu::ConvolutionShape s, cpu::ConvolutionShape::of(check, request, x, weight, y));
+  ConvolutionArgs args;
+  args.x = viewOf(x);
+  args.weight = viewOf(weight);
+  args.y = viewOf(y);
+  args.images = s.images;
+  args.groups = s.groups;
+  args.inputs = s.inputs / s.groups;
+  args.outputs = s.outputs / s.groups;
+  for (int d = 0; d < 2; ++d) {
+    args.in[d] = s.in[d], args.out[d] = s.out[d], args.kernel[d] = s.kernel[d];
+    args.stride[d] = s.stride[d], args.padding[d] = s.padding[d], args.dilation[d] = s.dilation[d];
+  }
+  // In floating point, so that no product wraps.
+  const double images = static_cast<double>(s.images), window = static_cast<double>(s.kernel[0]) * static_cast<double>(s.kernel[1]);
+  for (const double count : {images * static_cast<double>(s.in[0]) * static_cast<double>(s.in[1]),
+                             images * static_cast<double>(s.out[0]) * static_cast<double>(s.out[1]),
+                             window * static_cast<double>(std::max(args.inputs, args.outputs))})
+    if (count >= 2147483648.0)
+      return check.refuse("places, expected less than 2147483648 on cuda but got " + std::to_string(static_cast<std::int64_t>(count)));
+  return args;
+}
+
+/// The tiles of one of the three, all groups and runs.
+template <template <typename> typename Problem> LaunchShape tilesFor(const ConvolutionArgs &args, const std::string &policy) {
+  using Counts = Problem<F32>;
+  const Index tiles = tilesOf(Counts::rowCount(args)) * tilesOf(Counts::columnCount(args));
+  return {static_cast<std::uint64_t>(tiles * args.groups * args.runs), tileThreads, tileShared(policy == "wide" ? 8 : 4)};
+}
+
+Bound convolutionOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d", request));
+  const auto &in = request.inputs;
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d", request, in[0], in[1], request.outputs[0]));
+  args.hasBias = in.size() == 3;
+  if (args.hasBias)
+    args.bias = viewOf(in[2]);
+  const std::string policy = policyOf({&in[0], &in[1], &in[args.hasBias ? 2 : 1], &request.outputs[0]});
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args,
+                                                    [](ConvolutionArgs &args, const RunAddresses &run) {
+                                                      args.x.data = run.inputs[0];
+                                                      args.weight.data = run.inputs[1];
+                                                      if (args.hasBias)
+                                                        args.bias.data = run.inputs[2];
+                                                      args.y.data = run.outputs[0];
+                                                    }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+Bound inputGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_input_grad", request));
+  const auto &in = request.inputs;
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_input_grad", request, request.outputs[0], in[1], in[0]));
+  const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionInput_" + policy, tilesFor<ConvolutionInput>(args, policy), args,
+                                                    [](ConvolutionArgs &args, const RunAddresses &run) {
+                                                      args.y.data = run.inputs[0];
+                                                      args.weight.data = run.inputs[1];
+                                                      args.x.data = run.outputs[0];
+                                                    }));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+/// In runs, where the weight alone would leave most of the device idle.
+Bound weightGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_weight_grad", request));
+  const auto &in = request.inputs;
+  const Operand &dy = in[0], &dweight = request.outputs[0];
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_weight_grad", request, in[1], dweight, dy));
+  args.runs = convolutionRuns(args.groups, dweight.shape.data(), dy.shape.data());
+  const Index places = args.images * args.out[0] * args.out[1];
+  args.runLength = (places + args.runs - 1) / args.runs;
+  SLUICE_RETURN_IF_ERROR(cpu::Check("conv2d_weight_grad", request)
+                             .workspace(convolutionWorkspace(args.groups, dweight.shape.data(), dy.shape.data())));
+  const std::string policy = policyOf({&dy, &in[1], &dweight});
+  const auto bind = [](ConvolutionArgs &args, const RunAddresses &run) {
+    args.y.data = run.inputs[0];
+    args.x.data = run.inputs[1];
+    args.weight.data = run.outputs[0];
+    args.partial = static_cast<double *>(run.workspace);
+  };
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(
+      list->add<ConvolutionArgs>("sluice_convolutionWeight_" + policy, tilesFor<ConvolutionWeight>(args, policy), args, bind));
+  if (args.runs > 1)
+    SLUICE_RETURN_IF_ERROR(
+        list->add<ConvolutionArgs>("sluice_convolutionWeightEnd", gridFor(*request.cuda, dweight.elements()), args, bind));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+constexpr CudaKernel kernels[] = {
+    {"conv2d", convolutionOf}, {"conv2d_input_grad", inputGradOf}, {"conv2d_weight_grad", weightGradOf}};
+
+} // namespace
+
+CudaKernels convolutionKernels() { return kernels; }
+
+} // namespace sluice::cuda

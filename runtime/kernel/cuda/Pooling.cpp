@@ -1,0 +1,75 @@
+//===- Pooling.cpp - maxima and means of windows on a GPU -----------------------------------------------------===//
+#include "runtime/kernel/cuda/device/Pooling.h"
+#include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cuda/Prepare.h"
+
+namespace sluice::cuda {
+namespace {
+
+/// One launch, a thread an element of `result`. x and y are what windows lie over and one number a window, or their
+/// gradients.
+Bound pool(std::string_view name, std::string_view function, const KernelRequest &request, const Operand &x, const Operand &y,
+           void (*bind)(PoolArgs &, const RunAddresses &)) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  SLUICE_ASSIGN_OR_RETURN(cpu::PoolShape s, cpu::PoolShape::of(cpu::Check(name, request), request, x, y));
+  PoolArgs args;
+  args.x = args.dx = viewOf(x);
+  args.y = args.dy = viewOf(y);
+  // The image beside its gradient.
+  if (request.inputs.size() == 2)
+    args.dx = viewOf(request.outputs[0]);
+  args.images = s.images;
+  args.channels = s.channels;
+  args.adaptive = s.adaptive;
+  args.withoutPadding = s.withoutPadding;
+  for (int d = 0; d < 2; ++d) {
+    args.in[d] = s.in[d], args.out[d] = s.out[d], args.kernel[d] = s.kernel[d];
+    args.stride[d] = s.stride[d], args.padding[d] = s.padding[d];
+  }
+  const Operand &result = request.outputs[0];
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<PoolArgs>(symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()), args, bind));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
+void bindForward(PoolArgs &args, const RunAddresses &run) {
+  args.x.data = run.inputs[0];
+  args.y.data = run.outputs[0];
+}
+
+Bound maxPoolOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(cpu::Check("max_pool2d", request).count(1, 1));
+  return pool("max_pool2d", "maxPool", request, request.inputs[0], request.outputs[0], bindForward);
+}
+Bound meanPoolOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(cpu::Check("avg_pool2d", request).count(1, 1));
+  return pool("avg_pool2d", "meanPool", request, request.inputs[0], request.outputs[0], bindForward);
+}
+Bound maxPoolGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(cpu::Check("max_pool2d_grad", request).count(2, 1));
+  return pool("max_pool2d_grad", "maxPoolGrad", request, request.inputs[1], request.inputs[0],
+              [](PoolArgs &args, const RunAddresses &run) {
+                args.dy.data = run.inputs[0];
+                args.x.data = run.inputs[1];
+                args.dx.data = run.outputs[0];
+              });
+}
+Bound meanPoolGradOf(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(cpu::Check("avg_pool2d_grad", request).count(1, 1));
+  return pool("avg_pool2d_grad", "meanPoolGrad", request, request.outputs[0], request.inputs[0],
+              [](PoolArgs &args, const RunAddresses &run) {
+                args.dy.data = run.inputs[0];
+                args.dx.data = run.outputs[0];
+              });
+}
+
+constexpr CudaKernel kernels[] = {{"max_pool2d", maxPoolOf},
+                                  {"max_pool2d_grad", maxPoolGradOf},
+                                  {"avg_pool2d", meanPoolOf},
+                                  {"avg_pool2d_grad", meanPoolGradOf}};
+
+} // namespace
+
+CudaKernels poolingKernels() { return kernels; }
+
+} // namespace sluice::cuda

@@ -1,0 +1,8 @@
+//===- Pooling.cu - device/Pooling.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Pooling.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_POOLING_KERNELS(SLUICE_GLOBAL)

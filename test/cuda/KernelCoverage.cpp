@@ -1,0 +1,25 @@
+//===- KernelCoverage.cpp - every kernel that CUDA has was compared with its reference -------------------===//
+//
+// Looks, behind the last test, at what the tests of this binary have compared. Which kernels CUDA lacks is held by
+// test/unit/dialect/model/missing-kernels.txt.
+//
+//===----------------------------------------------------------------------===//
+#include "test/cuda/KernelHarness.h"
+
+namespace sluice::test {
+namespace {
+
+class Coverage : public testing::Environment {
+  void TearDown() override {
+    if (testing::UnitTest::GetInstance()->test_to_run_count() != testing::UnitTest::GetInstance()->total_test_count())
+      return;
+    for (const CatalogueEntry &entry : catalogue())
+      if (findCudaKernel(entry.name) && !compared.count(std::string(entry.name)))
+        ADD_FAILURE() << "kernel '" << entry.name << "' of the cuda device was compared with nothing";
+  }
+};
+
+[[maybe_unused]] testing::Environment *const coverage = testing::AddGlobalTestEnvironment(new Coverage);
+
+} // namespace
+} // namespace sluice::test

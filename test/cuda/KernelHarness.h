@@ -1,0 +1,130 @@
+//===- KernelHarness.h - running CUDA kernels' source on the host against the references ---------------===//
+//
+// Each case runs twice, the threads of a block and the blocks once from first to last and once from last to first: a barrier
+// that is missing shows as a difference.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_KERNELHARNESS_H
+#define SLUICE_TEST_CUDA_KERNELHARNESS_H
+
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/kernel/cuda/KernelContext.h"
+#include "test/cuda/Emulator.h"
+#include "test/cuda/Fake.h"
+#include "test/unit/kernel/Harness.h"
+
+#include <set>
+
+namespace sluice::test {
+
+/// testing::Test has a Run of its own.
+using KernelRun = Run;
+
+/// Kernels that some case has compared.
+inline std::set<std::string> compared;
+
+class CudaKernels : public testing::Test {
+protected:
+  void SetUp() override {
+    auto made = CudaDevice::create({});
+    ASSERT_TRUE(made.isOk()) << made.status().message();
+    device = std::move(*made);
+    ASSERT_TRUE(device->createStream("compute", 0).isOk());
+    auto context = cuda::KernelContext::create(device->functions(), 0, false);
+    ASSERT_TRUE(context.isOk()) << context.status().message();
+    kernels = std::move(*context);
+  }
+  void TearDown() override {
+    setReversed(false);
+    EXPECT_EQ(fake.complaint(), "");
+    kernels.reset();
+    device.reset();
+    EXPECT_EQ(fake.liveObjects(), 0);
+  }
+
+  Status runOnDevice(const KernelRun &run, std::vector<Tensor> &inputs, std::vector<Tensor> &outputs) {
+    PrepareFunction prepare = findCudaKernel(run.kernel);
+    if (!prepare)
+      return internalError("no cuda kernel " + run.kernel);
+    std::vector<Operand> in, out;
+    std::vector<void *> inData, outData;
+    for (Tensor &tensor : inputs) {
+      in.push_back(tensor.bound());
+      inData.push_back(in.back().data);
+    }
+    for (Tensor &tensor : outputs) {
+      out.push_back(tensor.bound());
+      outData.push_back(out.back().data);
+    }
+    Attributes attributes(run.attributes);
+    KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
+    request.workspace = cudaWorkspaceCap(run.kernel, in, out, attributes);
+    // The library may have 32 MiB; the fake is given less, so that the test is quick.
+    if (run.kernel == "matmul" || run.kernel.starts_with("linear_cross_entropy"))
+      request.workspace -= (std::uint64_t(32) << 20) - 4096;
+    auto kernel = prepare(request);
+    if (!kernel.isOk())
+      return kernel.takeStatus();
+    std::vector<char> memory(request.workspace + 128, Tensor::pattern);
+    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, memory.data() + shift));
+    SLUICE_RETURN_IF_ERROR(device->synchronize());
+    for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
+      if (memory[i] != Tensor::pattern)
+        return internalError("kernel " + run.kernel + " wrote beyond its workspace");
+    for (const Tensor &tensor : outputs)
+      if (!tensor.isUntouchedOutside())
+        return internalError("kernel " + run.kernel + " wrote outside its output");
+    return {};
+  }
+
+  void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
+               const std::string &what) {
+    compared.insert(run.kernel);
+    std::vector<Tensor> in = inputs, want = outputs;
+    std::vector<Tensor *> inAt, outAt;
+    for (Tensor &tensor : in)
+      inAt.push_back(&tensor);
+    for (Tensor &tensor : want)
+      outAt.push_back(&tensor);
+    run.flavour = KernelFlavour::reference;
+    mustRun(run, inAt, outAt);
+    std::vector<Tensor> got = outputs, back = outputs, again = inputs;
+    setReversed(false);
+    Status status = runOnDevice(run, in, got);
+    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
+    setReversed(true);
+    status = runOnDevice(run, again, back);
+    setReversed(false);
+    ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const std::vector<double> values = want[i].values();
+      const DType stored = outputs[i].operand.dtype;
+      const bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
+      const double unit = stored == DType::bf16 ? 0x1p-8 : stored == DType::f16 ? 0x1p-11 : stored == DType::f32 || lesser ? 0x1p-23 : 0x1p-50;
+      const double inside = stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
+      expectNear(got[i], values, 4 * unit, inside * (size == 0 ? 1 : size) * (4 + std::sqrt(depth)),
+                 run.kernel + " " + what + " output " + std::to_string(i));
+      EXPECT_EQ(got[i].memory, back[i].memory) << run.kernel << " " << what << " depends on the order of threads";
+    }
+  }
+
+  /// Types, layouts and shapes.
+  template <typename Body> void forCases(const std::vector<Shape> &shapes, Body body) {
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+        for (const Shape &shape : shapes)
+          body(dtype, shape, layout,
+               std::string(dtypeName(dtype)) + (layout == Layout::dense ? " dense " : layout == Layout::padded ? " padded " : " permuted ") +
+                   std::to_string(shape.size()) + "-d of " + std::to_string(shape.back()));
+  }
+  static DType statisticsOf(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+  FakeCuda fake;
+  std::unique_ptr<CudaDevice> device;
+  std::unique_ptr<cuda::KernelContext> kernels;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_KERNELHARNESS_H
