@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/Kernel.h"
-#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/WeightGradCut.h"
 
 #include <algorithm>
 
@@ -33,9 +33,11 @@ std::uint64_t matmulCap(std::span<const Operand> inputs, std::span<const Operand
   return cap + cpu::widenWorkspace(m, n, k);
 }
 
-/// A convolution or one of its derivatives: the weight packed, what the library takes beside, and dense f32 copies.
-std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Operand &y, const Operand *bias,
-                             const Attributes &attributes, int threads, std::string_view isa) {
+/// A convolution or one of its derivatives: the weight packed, what the library takes beside, and dense f32 copies; a
+/// gradient of x the weight turned round, a weight's gradient at least what its own form takes.
+enum class ConvolutionKind { forward, inputGrad, weightGrad };
+std::uint64_t convolutionCap(ConvolutionKind kind, const Operand &x, const Operand &weight, const Operand &y,
+                             const Operand *bias, const Attributes &attributes, int threads, std::string_view isa) {
   if (x.rank != 4 || weight.rank != 4 || y.rank != 4 || x.dtype == DType::f64)
     return 0;
   std::int64_t groups = std::max<std::int64_t>(attributes.integer("groups", 1), 1);
@@ -43,6 +45,17 @@ std::uint64_t convolutionCap(const Operand &x, const Operand &weight, const Oper
   std::uint64_t cap = cpu::libraryWorkspace(threads, isa == "avx512") +
                       cpu::packedWeightBytes(groups, std::max<std::int64_t>(outputs / groups, 1), inputs, kernel) +
                       cpu::unrolledBytes(x.shape[0], y.shape[1] * y.shape[2], inputs, outputs, kernel);
+  if (kind == ConvolutionKind::inputGrad)
+    cap += cpu::turnedWeightBytes(outputs, inputs, kernel);
+  auto stride = attributes.list("stride"), dilation = attributes.list("dilation");
+  if (kind == ConvolutionKind::weightGrad && isa != "avx512" && stride.size() == 2 && dilation.size() == 2) {
+    cpu::WeightGradCut::Sizes sizes{x.shape[0],           inputs * groups, outputs, {y.shape[1], y.shape[2]},
+                                    {weight.shape[2], weight.shape[3]}, {stride[0], stride[1]}, {dilation[0], dilation[1]}};
+    // By the panels of each instruction set.
+    if (cpu::WeightGradCut::serves(sizes))
+      for (std::int64_t panel : {8, 16})
+        cap = std::max(cap, cpu::WeightGradCut(sizes, panel).workspace(sizes, threads));
+  }
   for (const Operand *operand : {&x, &weight, &y, bias})
     if (operand && (operand->dtype != DType::f32 || !operand->isDense()))
       cap += static_cast<std::uint64_t>(cpu::roundUp(elementsOf(*operand), 16)) * 4;
@@ -76,12 +89,12 @@ std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> in
   if (name == "matmul" && inputs.size() >= 2 && outputs.size() == 1)
     return matmulCap(inputs, outputs, attributes, threads, isa);
   if (name == "conv2d" && inputs.size() >= 2 && outputs.size() == 1)
-    return convolutionCap(inputs[0], inputs[1], outputs[0], inputs.size() > 2 ? &inputs[2] : nullptr, attributes, threads,
-                          isa);
+    return convolutionCap(ConvolutionKind::forward, inputs[0], inputs[1], outputs[0],
+                          inputs.size() > 2 ? &inputs[2] : nullptr, attributes, threads, isa);
   if (name == "conv2d_input_grad" && inputs.size() == 2 && outputs.size() == 1)
-    return convolutionCap(outputs[0], inputs[1], inputs[0], nullptr, attributes, threads, isa);
+    return convolutionCap(ConvolutionKind::inputGrad, outputs[0], inputs[1], inputs[0], nullptr, attributes, threads, isa);
   if (name == "conv2d_weight_grad" && inputs.size() == 2 && outputs.size() == 1)
-    return convolutionCap(inputs[1], outputs[0], inputs[0], nullptr, attributes, threads, isa);
+    return convolutionCap(ConvolutionKind::weightGrad, inputs[1], outputs[0], inputs[0], nullptr, attributes, threads, isa);
   if ((name == "batch_norm" || name == "batch_norm_grad") && inputs.size() >= 3 && inputs[1].rank > 0 &&
       inputs[0].rank > 0)
     return cpu::batchNormWorkspace(inputs[0].shape[inputs[0].rank - 1]);

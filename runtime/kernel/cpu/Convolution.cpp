@@ -1,10 +1,11 @@
-//===- Convolution.cpp - convolutions by oneDNN -----------------------------------===//
+//===- Convolution.cpp - convolutions by oneDNN, and the weight's gradient ---------===//
 //
 // Dense f32 operands go to the library as they are. Strided ones go through dense f32 copies in workspace, and so do bf16
 // ones, since the library has no bf16 convolution for every processor; the result is rounded once. f64 and what the library
 // has only a plain loop for go to the reference.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/ConvolutionWeightGrad.h"
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Registry.h"
@@ -69,8 +70,9 @@ void convert(int threads, const Operand &operand, float *dense, bool comesIn) {
   });
 }
 
-Bound bind(const KernelRequest &request, Kind kind, std::shared_ptr<LibraryConvolution> library) {
-  return makeKernel(request, [kind, library](Call &call) {
+/// `compute` on dense f32 operands, by role, and the rest of the workspace.
+template <typename Compute> Bound bind(const KernelRequest &request, Kind kind, Compute compute) {
+  return makeKernel(request, [kind, compute](Call &call) {
     Roles r = rolesOf(kind, call.inputs, call.outputs);
     const Operand *operands[] = {r.x, r.weight, r.bias, r.y}, *output = &call.outputs[0];
     float *next = static_cast<float *>(call.workspace), *copies[4] = {};
@@ -84,7 +86,7 @@ Bound bind(const KernelRequest &request, Kind kind, std::shared_ptr<LibraryConvo
       if (operands[i] != output)
         convert(call.threads, *operands[i], copies[i], true);
     }
-    SLUICE_RETURN_IF_ERROR(library->run(places[0], places[1], places[2], places[3], next));
+    SLUICE_RETURN_IF_ERROR(compute(places, next, call.threads));
     for (int i = 0; i < 4; ++i)
       if (copies[i] && operands[i] == output)
         convert(call.threads, *output, copies[i], false);
@@ -110,10 +112,22 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
                           ConvolutionShape::of(Check(name, request), request, *r.x, *r.weight, *r.y));
   if (taken > request.workspace)
     return Check(name, request).workspace(taken);
+  if (kind == Kind::weightGrad && WeightGrad::serves(shape)) {
+    WeightGrad own(shape);
+    SLUICE_RETURN_IF_ERROR(Check(name, request).workspace(taken + own.workspace(request.threads)));
+    return bind(request, kind, [own](void *const *places, void *workspace, int threads) {
+      own.run(static_cast<const float *>(places[3]), static_cast<const float *>(places[0]), static_cast<float *>(places[1]),
+              workspace, threads);
+      return Status::ok();
+    });
+  }
   auto library = LibraryConvolution::make(kind, shape, r.bias != nullptr, request.threads, request.workspace - taken);
   if (!library.isOk())
     return plain;
-  return bind(request, kind, std::move(*library));
+  std::shared_ptr<LibraryConvolution> shared = std::move(*library);
+  return bind(request, kind, [shared](void *const *places, void *workspace, int) {
+    return shared->run(places[0], places[1], places[2], places[3], workspace);
+  });
 }
 
 constexpr FastKernel kernels[] = {

@@ -77,6 +77,10 @@ constexpr std::uint64_t packedWeightBytes(std::int64_t groups, std::int64_t out,
   std::int64_t channels = out == 1 && in == 1 ? roundUp(groups, 16) : groups * roundUp(out, 16) * roundUp(in, 16);
   return static_cast<std::uint64_t>(roundUp(channels * kernel, 16)) * 4;
 }
+/// A weight with its channels exchanged and its taps in the other direction, plain.
+constexpr std::uint64_t turnedWeightBytes(std::int64_t out, std::int64_t in, std::int64_t kernel) {
+  return static_cast<std::uint64_t>(roundUp(out * in * kernel, 16)) * 4;
+}
 /// What an implementation by matrix products may take beside it: unrolled windows and partial weights. Where that is large
 /// the library has a direct implementation that needs nothing.
 constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows, std::int64_t inputs, std::int64_t outputs,
