@@ -1,36 +1,122 @@
-//===- Creation.cpp - filling memory with one value ---------------------------===//
+//===- Creation.cpp - tensors from nothing ------------------------------------===//
+//
+// Random rows are drawn as the reference draws elements: by their global index, with a block of four and a pair of
+// deviates made once for the neighbours that share them.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Philox.h"
 #include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
 
 namespace sluice::cpu {
-namespace {
 
 /// One element is written, then copied to the rest.
+void fillRows(const Operand &y, double value, int threads) {
+  std::size_t bytes = dtypeBytes(y.dtype);
+  forStretches<1>(threads, {&y}, [&](auto &at, std::int64_t count) {
+    if (count == 0)
+      return;
+    char *to = y.as<char>() + at[0] * static_cast<std::int64_t>(bytes);
+    storeNumber(to, y.dtype, 0, value);
+    std::size_t whole = bytes * static_cast<std::size_t>(count);
+    for (std::size_t done = bytes; done < whole; done *= 2)
+      std::memcpy(to + done, to, std::min(done, whole - done));
+  });
+}
+
+namespace {
+
 Bound constant(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::constant(request));
   if (!contiguousRows(request.outputs[0]))
     return slow;
   double value = numberAttribute(request, "value", 0);
   return makeKernel(request, [value](Call &call) {
+    fillRows(call.outputs[0], value, call.threads);
+    return Status::ok();
+  });
+}
+
+/// Words of the random stream in order, four to a block.
+struct Words {
+  std::uint64_t seed, key, current = ~std::uint64_t(0);
+  PhiloxBlock block{};
+  const PhiloxBlock &at(std::uint64_t index) {
+    if (index / 4 != current)
+      block = philox(seed, key, current = index / 4);
+    return block;
+  }
+};
+
+struct Uniform {
+  template <typename Store> static void draw(Words words, std::uint64_t index, std::int64_t count, Store store) {
+    for (std::int64_t i = 0; i < count; ++i, ++index)
+      store(i, philoxUniform(words.at(index), static_cast<int>(index % 4)));
+  }
+};
+struct Normal {
+  template <typename Store> static void draw(Words words, std::uint64_t index, std::int64_t count, Store store) {
+    for (std::int64_t i = 0; i < count;) {
+      const PhiloxBlock &block = words.at(index);
+      auto word = static_cast<int>(index % 4);
+      if (word % 2 == 0 && i + 1 < count) {
+        std::array<double, 2> pair = philoxNormals(block, word);
+        store(i, pair[0]), store(i + 1, pair[1]);
+        i += 2, index += 2;
+      } else {
+        store(i++, philoxNormal(block, word));
+        ++index;
+      }
+    }
+  }
+};
+
+/// y = offset + spread * deviate, for rows of neighbouring elements, which are neighbours of the global tensor too.
+template <typename Deviates>
+Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> plain, double offset, double spread) {
+  if (!plain.isOk())
+    return plain;
+  if (!contiguousRows(request.outputs[0]) || request.outputs[0].rank == 0)
+    return plain;
+  auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
-    std::size_t bytes = dtypeBytes(y.dtype);
-    forStretches<1>(call.threads, {&y}, [&](auto &at, std::int64_t count) {
-      if (count == 0)
-        return;
-      char *to = y.as<char>() + at[0] * static_cast<std::int64_t>(bytes);
-      storeNumber(to, y.dtype, 0, value);
-      std::size_t whole = bytes * static_cast<std::size_t>(count);
-      for (std::size_t done = bytes; done < whole; done *= 2)
-        std::memcpy(to + done, to, std::min(done, whole - done));
+    auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
+    Rows rows(y);
+    // The same extents laid out as the global tensor is.
+    Operand global = y;
+    std::int64_t stride = 1, first = 0;
+    for (int d = y.rank - 1; d >= 0; --d) {
+      global.strides[d] = stride;
+      first += y.origin[d] * stride;
+      // A dim whose global extent is not told is whole.
+      stride *= y.global[d] > 0 ? y.global[d] : y.shape[d];
+    }
+    forEach(call.threads, rows.rows, [&](std::int64_t row) {
+      auto index = static_cast<std::uint64_t>(first + offsetOf(global, 0, global.rank - 1, row));
+      std::int64_t to = rows.offset(row);
+      Deviates::draw(Words{seed, key}, index, rows.columns,
+                     [&](std::int64_t i, double deviate) { store(y, to + i, offset + spread * deviate); });
     });
     return Status::ok();
   });
 }
 
-constexpr FastKernel kernels[] = {{"constant", constant}};
+Bound randomNormal(const KernelRequest &request) {
+  return random<Normal>(request, reference::random_normal(request), numberAttribute(request, "mean", 0),
+                        numberAttribute(request, "stddev", 1));
+}
+Bound randomUniform(const KernelRequest &request) {
+  double low = numberAttribute(request, "low", 0);
+  return random<Uniform>(request, reference::random_uniform(request), low, numberAttribute(request, "high", 1) - low);
+}
+
+constexpr FastKernel kernels[] = {
+    {"constant", constant}, {"random_normal", randomNormal}, {"random_uniform", randomUniform}};
 
 } // namespace
 

@@ -3,6 +3,7 @@
 // Stretches where both sides have contiguous rows, else element by element with the type's size known.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
@@ -26,40 +27,94 @@ template <typename Word> void copyStrided(const Operand &x, const Operand &y, in
   });
 }
 
+} // namespace
+
+void copyWindow(const Operand &x, const Operand &y, int threads) {
+  auto bytes = static_cast<std::int64_t>(dtypeBytes(y.dtype));
+  if (sameExtent(x, y) && contiguousRows(x) && contiguousRows(y)) {
+    forStretches<2>(threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+      std::memmove(y.as<char>() + at[1] * bytes, x.as<char>() + at[0] * bytes, static_cast<std::size_t>(count * bytes));
+    });
+    return;
+  }
+  switch (bytes) {
+  case 1:
+    return copyStrided<std::uint8_t>(x, y, threads);
+  case 2:
+    return copyStrided<std::uint16_t>(x, y, threads);
+  case 4:
+    return copyStrided<std::uint32_t>(x, y, threads);
+  default:
+    return copyStrided<std::uint64_t>(x, y, threads);
+  }
+}
+
+namespace {
+
 Bound copy(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::copy(request));
-  const Operand &x = request.inputs[0], &y = request.outputs[0];
-  if (sameExtent(x, y) && allContiguousRows(request))
-    return makeKernel(request, [](Call &call) {
-      const Operand &x = call.inputs[0], &y = call.outputs[0];
-      auto bytes = static_cast<std::int64_t>(dtypeBytes(y.dtype));
-      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-        std::memmove(y.as<char>() + at[1] * bytes, x.as<char>() + at[0] * bytes,
-                     static_cast<std::size_t>(count * bytes));
-      });
-      return Status::ok();
-    });
   return makeKernel(request, [](Call &call) {
+    copyWindow(call.inputs[0], call.outputs[0], call.threads);
+    return Status::ok();
+  });
+}
+
+/// The rows that the output's origin and extent say.
+Bound piece(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::piece(request));
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  return makeKernel(request, [dim](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
-    switch (dtypeBytes(y.dtype)) {
-    case 1:
-      copyStrided<std::uint8_t>(x, y, call.threads);
-      break;
-    case 2:
-      copyStrided<std::uint16_t>(x, y, call.threads);
-      break;
-    case 4:
-      copyStrided<std::uint32_t>(x, y, call.threads);
-      break;
-    default:
-      copyStrided<std::uint64_t>(x, y, call.threads);
-      break;
+    if (y.elements())
+      copyWindow(windowOf(x, y.origin[dim] * x.strides[dim], y.extent), y, call.threads);
+    return Status::ok();
+  });
+}
+
+Bound concat(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::concat(request));
+  std::int64_t dim = integerAttribute(request, "dim", 0);
+  return makeKernel(request, [dim](Call &call) {
+    const Operand &y = call.outputs[0];
+    std::int64_t at = 0;
+    for (const Operand &input : call.inputs) {
+      if (input.elements())
+        copyWindow(input, windowOf(y, at * y.strides[dim], input.extent), call.threads);
+      at += input.extent[dim];
     }
     return Status::ok();
   });
 }
 
-constexpr FastKernel kernels[] = {{"copy", copy}};
+/// The padding value everywhere, then the input over it.
+Bound pad(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::pad(request));
+  if (!contiguousRows(request.outputs[0]))
+    return slow;
+  Dims low{}, step{};
+  for (int d = 0; d < request.outputs[0].rank; ++d) {
+    auto steps = listAttribute(request, "step");
+    low[d] = listAttribute(request, "low")[d];
+    step[d] = steps.empty() ? 1 : steps[d];
+  }
+  double value = numberAttribute(request, "value", 0);
+  return makeKernel(request, [low, step, value](Call &call) {
+    const Operand &x = call.inputs[0], &y = call.outputs[0];
+    fillRows(y, value, call.threads);
+    if (x.elements() == 0)
+      return Status::ok();
+    std::int64_t offset = 0;
+    for (int d = 0; d < y.rank; ++d)
+      offset += low[d] * y.strides[d];
+    Operand window = windowOf(y, offset, x.extent);
+    for (int d = 0; d < y.rank; ++d)
+      window.strides[d] *= step[d];
+    copyWindow(x, window, call.threads);
+    return Status::ok();
+  });
+}
+
+constexpr FastKernel kernels[] = {{"copy", copy}, {"piece", piece}, {"concat", concat}, {"pad", pad}};
 
 } // namespace
 

@@ -54,6 +54,19 @@ void forStretches(int threads, const std::array<const Operand *, N> &operands, B
   });
 }
 
+/// `x` seen over the dims of `frame`: repeated dims have stride 0.
+inline Operand spread(const Operand &x, const Operand &frame) {
+  Operand seen = frame;
+  seen.data = x.data;
+  seen.dtype = x.dtype;
+  seen.strides = broadcastStrides(x, frame);
+  return seen;
+}
+/// True where x repeats along the rows of `frame` or its elements are neighbours there.
+inline bool stepsBy01(const Operand &x, const Operand &frame) {
+  return frame.rank == 0 || frame.extent[frame.rank - 1] <= 1 || broadcastStrides(x, frame)[frame.rank - 1] <= 1;
+}
+
 /// True where all operands have contiguous rows.
 inline bool allContiguousRows(const KernelRequest &request) {
   for (const Operand &operand : request.inputs)

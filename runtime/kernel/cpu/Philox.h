@@ -33,12 +33,14 @@ inline PhiloxBlock philox(std::uint64_t seed, std::uint64_t key, std::uint64_t b
 /// Uniform in [0, 1), a multiple of 2^-24: exact in f32.
 inline double philoxUniform(const PhiloxBlock &block, int word) { return (block[word] >> 8) * 0x1p-24; }
 
-/// Standard normal; words 2n and 2n + 1 share one pair.
-inline double philoxNormal(const PhiloxBlock &block, int word) {
-  double u = (block[word & 2] + 0.5) * 0x1p-32, v = block[word | 1] * 0x1p-32;
+/// Two standard normals, of words `word` (even) and the one after it.
+inline std::array<double, 2> philoxNormals(const PhiloxBlock &block, int word) {
+  double u = (block[word] + 0.5) * 0x1p-32, v = block[word + 1] * 0x1p-32;
   double radius = std::sqrt(-2 * std::log(u)), angle = 6.283185307179586477 * v;
-  return radius * (word & 1 ? std::sin(angle) : std::cos(angle));
+  return {radius * std::cos(angle), radius * std::sin(angle)};
 }
+/// Standard normal; words 2n and 2n + 1 share one pair.
+inline double philoxNormal(const PhiloxBlock &block, int word) { return philoxNormals(block, word & 2)[word & 1]; }
 
 } // namespace sluice::cpu
 

@@ -11,20 +11,6 @@
 namespace sluice::cpu {
 namespace {
 
-/// `x` seen over the dims of `frame`: repeated dims have stride 0.
-Operand spread(const Operand &x, const Operand &frame) {
-  Operand seen = frame;
-  seen.data = x.data;
-  seen.dtype = x.dtype;
-  seen.strides = broadcastStrides(x, frame);
-  return seen;
-}
-
-bool stepsBy01(const Operand &x, const Operand &frame) {
-  Operand seen = spread(x, frame);
-  return frame.rank == 0 || frame.extent[frame.rank - 1] <= 1 || seen.strides[frame.rank - 1] <= 1;
-}
-
 int lastStep(const Operand &x) { return x.rank == 0 ? 0 : static_cast<int>(x.strides[x.rank - 1] != 0); }
 
 template <typename T> Bound binaryOf(const KernelRequest &request, int op) {
@@ -145,6 +131,7 @@ constexpr FastKernel kernels[] = {
     {"maximum", [](const KernelRequest &request) { return binary(request, reference::maximum, 4); }},
     {"negate", [](const KernelRequest &request) { return unary(request, reference::negate, 0); }},
     {"exp", [](const KernelRequest &request) { return unary(request, reference::exp, 1); }},
+    {"log", [](const KernelRequest &request) { return unary(request, reference::log, 10); }},
     {"relu", [](const KernelRequest &request) { return unary(request, reference::relu, 2); }},
     {"scale",
      [](const KernelRequest &request) {

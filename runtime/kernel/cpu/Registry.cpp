@@ -11,11 +11,11 @@ namespace {
 
 PrepareFunction findFast(std::string_view name) {
   for (FastKernels family :
-       {pointwiseKernels(), creationKernels(), movementKernels(), reductionKernels(), logSumExpKernels(),
-        convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
+       {pointwiseKernels(), selectionKernels(), creationKernels(), movementKernels(), reductionKernels(),
+        logSumExpKernels(), convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
         softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
-        attentionKernels(), embeddingKernels(),
-        crossEntropyKernels(), linearCrossEntropyKernels(), dropoutKernels(), stepKernels(), optimizerKernels()})
+        attentionKernels(), embeddingKernels(), crossEntropyKernels(), linearCrossEntropyKernels(), dropoutKernels(),
+        stepKernels(), optimizerKernels()})
     for (const FastKernel &kernel : family)
       if (kernel.name == name)
         return kernel.prepare;
@@ -51,6 +51,9 @@ constexpr Forms kernels[] = {
 };
 
 } // namespace
+
+bool hasFastForm(std::string_view name) { return findFast(name) != nullptr; }
+
 } // namespace cpu
 
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour) {

@@ -14,6 +14,7 @@ namespace sluice::cpu {
 using FastKernels = std::span<const FastKernel>;
 
 FastKernels pointwiseKernels();
+FastKernels selectionKernels();
 FastKernels creationKernels();
 FastKernels movementKernels();
 FastKernels reductionKernels();
@@ -35,6 +36,9 @@ FastKernels linearCrossEntropyKernels();
 FastKernels dropoutKernels();
 FastKernels stepKernels();
 FastKernels optimizerKernels();
+
+/// True where `name` has a fast form; a catalogue entry without one runs by its reference whatever its operands.
+bool hasFastForm(std::string_view name);
 
 } // namespace sluice::cpu
 

@@ -1,5 +1,5 @@
 //===- Silu.cpp - silu and swiglu by stretches --------------------------------===//
-#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/OneType.h"
 #include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
@@ -61,27 +61,12 @@ struct SwigluGrad {
   }
 };
 
-/// All operands f32 or all bf16, in rows.
-template <typename Kernel> Bound fast(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, Kernel::plain(request));
-  if (!allContiguousRows(request))
-    return plain;
-  auto all = [&](DType dtype) {
-    for (auto operands : {request.inputs, request.outputs})
-      for (const Operand &operand : operands)
-        if (operand.dtype != dtype)
-          return false;
-    return true;
-  };
-  if (all(DType::f32))
-    return Kernel::template of<float>(request);
-  if (all(DType::bf16))
-    return Kernel::template of<Bf16>(request);
-  return plain;
-}
-
 constexpr FastKernel kernels[] = {
-    {"silu", fast<Silu>}, {"silu_grad", fast<SiluGrad>}, {"swiglu", fast<Swiglu>}, {"swiglu_grad", fast<SwigluGrad>}};
+    {"silu", ofOneType<Silu>},
+    {"silu_grad", ofOneType<SiluGrad>},
+    {"swiglu", ofOneType<Swiglu>},
+    {"swiglu_grad", ofOneType<SwigluGrad>},
+};
 
 } // namespace
 

@@ -61,6 +61,23 @@ TEST(Loops, ElementaryFunctions) {
   });
 }
 
+TEST(Loops, Logarithm) {
+  forEachIsa([](const cpu::Loops &l) {
+    auto log = [&l](const float *x, float *y, std::int64_t count) { l.f32.unary(10, x, y, count, 1); };
+    for (double high : {1e-40, 1e-30, 0.9, 1.1, 2.0, 100.0, 3e38})
+      within(log, [](double x) { return std::log(x); }, high * 1e-4, high, 2e-7, 1.5e-45, "log " + std::string(l.isa));
+    float inf = std::numeric_limits<float>::infinity();
+    float x[] = {0, -0.f, -1, inf, -inf, NAN, 1}, y[7];
+    log(x, y, 7);
+    EXPECT_EQ(y[0], -inf);
+    EXPECT_EQ(y[1], -inf);
+    EXPECT_TRUE(std::isnan(y[2]));
+    EXPECT_EQ(y[3], inf);
+    EXPECT_TRUE(std::isnan(y[4]) && std::isnan(y[5]));
+    EXPECT_EQ(y[6], 0);
+  });
+}
+
 TEST(Loops, Gelu) {
   forEachIsa([](const cpu::Loops &l) {
     for (bool tanhForm : {false, true}) {

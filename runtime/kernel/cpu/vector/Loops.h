@@ -87,7 +87,7 @@ template <typename T> struct TypedLoops {
   /// 5 a where b > 0, else 0.
   void (*binary)(int op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
   /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf, 8 sigmoid,
-  /// 9 softplus.
+  /// 9 softplus, 10 log.
   void (*unary)(int op, const T *x, T *y, std::int64_t count, float factor);
   /// Rows of channels: squares += (x - mean)^2.
   void (*centredSquares)(const T *x, const float *mean, float *squares, std::int64_t count);
