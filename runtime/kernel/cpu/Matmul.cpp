@@ -2,8 +2,8 @@
 //
 // Batches whose rows follow one another are one product. A residual is copied to c and the product added to it. Where
 // the library has no bf16 product (no AVX-512), operands are widened to f32 in panels that fit a cache, each panel's
-// product is the library's f32 product, and the sum is rounded once. f64 and strides that no library layout has go to
-// the reference.
+// product is the library's f32 product, and the sum is rounded once. f64, strides that no library layout has and
+// products for which the library has nothing better than a plain loop go to the reference.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/MatmulShape.h"
@@ -196,7 +196,10 @@ Bound widened(const KernelRequest &request, const MatmulShape &s) {
           p.accumulate = later;
           p.threads = std::max(1, request.threads);
           p.scratchpad = request.workspace - panels;
-          SLUICE_ASSIGN_OR_RETURN(products->of[lastM][lastN][lastK][later], LibraryProduct::make(p));
+          auto &product = products->of[lastM][lastN][lastK][later];
+          SLUICE_ASSIGN_OR_RETURN(product, LibraryProduct::make(p));
+          if (!product)
+            return reference::matmul(request);
         }
   return makeKernel(request, Widened{s, products});
 }
@@ -225,10 +228,12 @@ Bound matmul(const KernelRequest &request) {
     p.threads = std::max(1, request.threads);
     p.scratchpad = request.workspace;
     auto product = LibraryProduct::make(p);
-    if (product.isOk())
+    if (product.isOk() && *product)
       return direct(request, s, biasFirst, std::move(*product));
-    if (f32)
+    if (!product.isOk() && f32)
       return Check("matmul", request).refuse(product.status().message());
+    if (f32)
+      return plain;
   }
   if (a.dtype == DType::bf16)
     return widened(request, s);

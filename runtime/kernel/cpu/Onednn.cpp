@@ -72,10 +72,16 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
     dnnl::matmul::primitive_desc chosen(description, attributes, engine);
     // The library's last resort is a plain loop, a thousand times slower: no implementation at all.
     auto isPlain = [&] { return std::string_view(chosen.impl_info_str()).substr(0, 3) == "ref"; };
-    while (chosen.scratchpad_desc().get_size() > p.scratchpad || isPlain())
-      if (!chosen.next_impl())
-        return refusedError("oneDNN matrix product, expected an implementation with at most " +
-                            std::to_string(p.scratchpad) + " bytes of scratchpad but got none");
+    bool wantsMore = false;
+    while (isPlain() || chosen.scratchpad_desc().get_size() > p.scratchpad) {
+      wantsMore = wantsMore || !isPlain();
+      if (chosen.next_impl())
+        continue;
+      if (!wantsMore)
+        return std::unique_ptr<LibraryProduct>();
+      return refusedError("oneDNN matrix product, expected an implementation with at most " +
+                          std::to_string(p.scratchpad) + " bytes of scratchpad but got none");
+    }
     auto state = std::make_unique<State>();
     state->stream = dnnl::stream(engine);
     state->primitive = dnnl::matmul(chosen);

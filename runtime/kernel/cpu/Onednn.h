@@ -28,7 +28,7 @@ public:
     /// Bytes of scratchpad that an implementation may take.
     std::uint64_t scratchpad = 0;
   };
-  /// Fails where the library has no implementation that fits.
+  /// Null where the library has a plain loop and nothing better; fails where what it has wants more scratchpad.
   static Result<std::unique_ptr<LibraryProduct>> make(const Problem &problem);
   Status run(const void *a, const void *b, const void *bias, void *c, void *scratchpad);
   ~LibraryProduct();

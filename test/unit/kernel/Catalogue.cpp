@@ -1,7 +1,11 @@
 //===- Catalogue.cpp - names, caps and refusals -------------------------------===//
 #include "Harness.h"
 
+#include "runtime/kernel/cpu/Onednn.h"
+#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/Workspace.h"
+
+#include <set>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -18,6 +22,33 @@ TEST(Catalogue, EveryEntryHasBothFlavours) {
   EXPECT_EQ(findCpuKernel("no_such_kernel"), nullptr);
   EXPECT_EQ(findInCatalogue("no_such_kernel"), nullptr);
   EXPECT_GE(catalogueVersion(), 1u);
+}
+
+/// Kernels that run by their reference whatever their operands: this list may shrink and must not grow. Those of one
+/// scalar and those of an index have nothing to gain.
+TEST(Catalogue, RunByReference) {
+  const std::set<std::string_view> byReference = {
+      "add_along", "all_finite",      "argmax", "clip_coefficient", "cos", "count_up",
+      "iota",      "norm_root",       "reduce_max", "running_average", "sin", "take_along"};
+  for (const CatalogueEntry &entry : catalogue())
+    EXPECT_EQ(!cpu::hasFastForm(entry.name), byReference.count(entry.name) == 1) << entry.name;
+  for (std::string_view name : byReference)
+    EXPECT_NE(findInCatalogue(name), nullptr) << name;
+}
+
+/// Where the library has nothing but its plain loop, there is no product of the library; where it has a better one that
+/// wants more memory than it may take, that is an error.
+TEST(Catalogue, TheLibrarysPlainLoopIsNoProduct) {
+  cpu::LibraryProduct::Problem p{7, 5, 3, 3, 1, 5, 1, 5, DType::f32, DType::f32};
+  p.scratchpad = 1 << 16;
+  auto product = cpu::LibraryProduct::make(p);
+  ASSERT_TRUE(product.isOk()) << product.status().message();
+  EXPECT_NE(*product, nullptr);
+  // No layout of the library has neighbours neither along m nor along k.
+  p.aM = 6, p.aK = 2;
+  auto apart = cpu::LibraryProduct::make(p);
+  ASSERT_TRUE(apart.isOk()) << apart.status().message();
+  EXPECT_EQ(*apart, nullptr);
 }
 
 TEST(Catalogue, ReductionClasses) {
