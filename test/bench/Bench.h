@@ -1,0 +1,81 @@
+//===- Bench.h - operands and prepared kernels for measurements ----------------===//
+//
+// A tensor is an operand with its memory, filled with numbers of one sequence; a prepared kernel is bound to tensors
+// and runs on one thread with exactly its workspace.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_BENCH_BENCH_H
+#define SLUICE_TEST_BENCH_BENCH_H
+
+#include "runtime/kernel/Kernel.h"
+#include "runtime/kernel/cpu/Numbers.h"
+
+#include <ctime>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+using Shape = std::vector<std::int64_t>;
+
+struct Tensor {
+  Operand operand;
+  std::vector<char> memory;
+  Tensor(DType dtype, const Shape &shape, double spread = 1) {
+    operand.dtype = dtype;
+    operand.rank = static_cast<int>(shape.size());
+    std::int64_t stride = 1;
+    for (int d = operand.rank - 1; d >= 0; --d) {
+      operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
+      operand.strides[d] = stride;
+      stride *= operand.shape[d];
+    }
+    memory.resize(static_cast<std::size_t>(stride) * dtypeBytes(dtype) + 64);
+    std::uint32_t state = 12345;
+    for (std::int64_t i = 0; i < stride; ++i) {
+      state = state * 1664525u + 1013904223u;
+      cpu::storeNumber(memory.data(), dtype, i, isFloat(dtype) ? spread * (state / 2147483648.0 - 1) : state % 5000);
+    }
+  }
+  std::int64_t bytes() const { return operand.elements() * static_cast<std::int64_t>(dtypeBytes(operand.dtype)); }
+};
+
+/// Processor time of this thread: other work on the machine does not count.
+inline double seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+struct Prepared {
+  std::unique_ptr<BoundKernel> kernel;
+  std::vector<void *> inputs, outputs;
+  std::vector<char> workspace;
+  Prepared(const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
+           std::vector<Attributes::Item> items) {
+    std::vector<Operand> ins, outs;
+    for (Tensor *tensor : in)
+      ins.push_back(tensor->operand), inputs.push_back(tensor->memory.data());
+    for (Tensor *tensor : out)
+      outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
+    Attributes attributes(std::move(items));
+    const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
+    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, isa)};
+    workspace.resize(request.workspace + 64);
+    auto bound = findCpuKernel(name)(request);
+    if (bound.isOk())
+      kernel = std::move(*bound);
+  }
+  bool run() {
+    void *memory = workspace.data() + 64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64;
+    return kernel && kernel->run(inputs, outputs, memory).isOk();
+  }
+};
+
+inline Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
+
+} // namespace sluice::bench
+
+#endif // SLUICE_TEST_BENCH_BENCH_H
