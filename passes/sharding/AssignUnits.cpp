@@ -118,6 +118,30 @@ Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp paramete
   return dim;
 }
 
+/// What crosses ranks together is of one element type.
+Status checkTypes(const RecipeView &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
+                  const UnitPlan &plan) {
+  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1)
+    return Status::ok();
+  std::vector<model::ParameterOp> first(plan.units.size());
+  for (auto [index, unit] : llvm::enumerate(plan.unitOf)) {
+    model::ParameterOp parameter = parameters[index];
+    if (!uses.ofParameter.count(parameter.getSymName()))
+      continue;
+    if (!first[unit])
+      first[unit] = parameter;
+    Type element = parameter.getType().getElementType(), before = first[unit].getType().getElementType();
+    if (element == before)
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text) << before << " of '" << first[unit].getSymName() << "' and " << element << " of '"
+                                   << parameter.getSymName() << "'";
+    return inputError(recipe.origin("sharding.units") + ": parameters of unit '" + plan.units[unit] +
+                      "', expected one element type (other units may have another) but got " + text);
+  }
+  return Status::ok();
+}
+
 struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
   void runOnOperation() override;
 };
@@ -162,6 +186,8 @@ void AssignUnits::runOnOperation() {
   UnitPlan plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
   if (!plan.error.empty())
     return refuse(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+  if (Status status = checkTypes(recipe, parameters, uses, plan); !status.isOk())
+    return refuse(status);
   for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
                         "sharding.unshard_in_backward", "gradient.sync", "gradient.divide", "schedule.forward_prefetch",
                         "schedule.backward_prefetch"})

@@ -2,15 +2,12 @@
 
 #include "passes/sharding/Passes.h"
 
-#include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Scopes.h"
+#include "passes/sharding/UnitReduction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSwitch.h"
-
-#include <cmath>
 
 namespace sluice {
 #define GEN_PASS_DEF_INSERTREDUCTIONS
@@ -22,368 +19,8 @@ using namespace sluice;
 
 namespace {
 
-void setPhase(Operation *op, StringRef phase) {
-  op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase));
-}
-
-void setWhen(Operation *op, StringRef when) {
-  if (!when.empty() && when != "all")
-    op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
-}
-
-/// The sum over repetitions of a value of a section that is repeated; the value itself where it is not. `starts`: the
-/// repetitions in which it begins anew, the first for none.
-Value accumulated(Value local, spmd::SectionOp section, StringRef starts = {}) {
-  if (section.getRepeat() == 1)
-    return local;
-  OpBuilder builder(section.getContext());
-  builder.setInsertionPointAfterValue(local);
-  // What is computed outside sections is added up in them all the same.
-  if (local.getParentBlock() != &section.getBody().front())
-    builder.setInsertionPointToStart(&section.getBody().front());
-  auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local,
-                                        starts.empty() ? StringAttr() : builder.getStringAttr(starts));
-  Operation *maker = local.getDefiningOp();
-  setPhase(sum, maker ? spmd::phaseOf(maker) : "backward");
-  return sum.getSum();
-}
-
-/// All elements in one dim: a view.
-Value flat(Value local) {
-  OpBuilder builder(local.getContext());
-  builder.setInsertionPointAfterValue(local);
-  auto type = cast<RankedTensorType>(local.getType());
-  auto reshape = model::ReshapeOp::create(
-      builder, local.getLoc(), RankedTensorType::get({type.getNumElements()}, type.getElementType()), local);
-  setPhase(reshape, "backward");
-  return reshape.getResult();
-}
-
-/// A gradient on its way: the op, the value to reduce, and the type of what the update reads.
-struct Gradient {
-  model::GradientOp op;
-  Value local;
-  RankedTensorType shard;
-};
-
-/// In which repetitions a unit's gradients cross ranks.
-struct Course {
-  /// In which they are reduced within the shards, and over replicas; `all` for every one.
-  std::string within = "last", across = "last";
-  /// What is reduced in several repetitions is added up behind the reduction.
-  bool addsShards = false;
-  /// What is not reduced at once is added up before it, from the start of the section or behind the reduction before.
-  bool addsLocals = true;
-  std::string starts;
-};
-
-Course courseOf(spmd::UnitOp unit, std::int64_t repeat) {
-  Course course;
-  if (repeat == 1)
-    return {"all", "all", false, false, ""};
-  StringRef sync = unit.getSync().value_or("");
-  if (sync == "every")
-    return {"all", "all", true, false, ""};
-  if (sync == "reduce_scatter_only")
-    return {"all", "last", true, false, ""};
-  if (auto listed = listedRepetitions(sync); listed && !listed->empty()) {
-    SmallVector<std::int64_t> starts = {0};
-    for (std::int64_t repetition : *listed)
-      if (repetition + 1 < repeat)
-        starts.push_back(repetition + 1);
-    course.within = course.across = writeWhen(*listed, repeat);
-    course.addsShards = true;
-    course.starts = writeWhen(starts, repeat);
-  }
-  return course;
-}
-
-/// Reductions on the wire and factors beside them: what one rank's gradients are scaled by before, and the result after.
-struct Arithmetic {
-  double before = 1, after = 1;
-  std::string scatter = "mean", all = "mean";
-  double scatterScale = 1, allScale = 1;
-};
-
-/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce behind it. Sums of numbers of little
-/// range are scaled in two halves, so that they neither overflow nor vanish.
-Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, std::int64_t scatters,
-                        std::int64_t reduces) {
-  Arithmetic made;
-  auto ranks = static_cast<double>(scatters * reduces);
-  if (scatters * reduces == 1 && !divide)
-    return made;
-  double factor = divide.value_or(ranks);
-  if (wire.isF16()) {
-    double half = 1;
-    while (std::fmod(factor, half) == 0 && factor / half > half)
-      half *= 2;
-    made.before = 1 / half;
-    made.after = half / factor;
-  } else if (forceSum) {
-    made.after = 1 / factor;
-  } else if (!divide) {
-    return made;
-  } else if (scatters > 1) {
-    // The mean where the factor is its own, else one that the ranks' terms are scaled by.
-    bool isMean = factor == static_cast<double>(scatters);
-    made.scatter = isMean ? "mean" : "premul_sum";
-    made.scatterScale = isMean ? 1 : 1 / factor;
-    made.all = "sum";
-    return made;
-  } else if (reduces > 1) {
-    bool isMean = factor == static_cast<double>(reduces);
-    made.scatter = "sum";
-    made.all = isMean ? "mean" : "premul_sum";
-    made.allScale = isMean ? 1 : 1 / factor;
-    return made;
-  } else {
-    made.after = 1 / factor;
-  }
-  made.scatter = made.all = "sum";
-  return made;
-}
-
-/// The reductions of one section.
-class Reducer {
-public:
-  Reducer(spmd::SectionOp section, const Placement &placement, const RecipeView &recipe)
-      : section(section), placement(placement), forceSum(recipe.boolean("gradient.force_sum")),
-        wireName(recipe.string("precision.reduce")), body(section.getBody().front()),
-        found(findScopes(section, placement)) {}
-
-  void run();
-
-private:
-  /// Starts and waits for a collective over the values, directly one after the other; `make` builds the start.
-  ValueRange collective(OpBuilder &builder, ArrayRef<Gradient> gradients, TypeRange types, bool chained, StringRef when,
-                        llvm::function_ref<Operation *(Location)> make);
-  void reduce(std::size_t unit, ArrayRef<Gradient> gradients, OpBuilder &builder);
-  void reduceShards(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder);
-  void reduceWhole(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder);
-  spmd::ReleaseOp backwardRelease(StringRef unit);
-  RankedTensorType wireType(RankedTensorType type) const;
-  std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
-
-  /// Each value scaled, cast, or added up over repetitions; itself where there is nothing to do.
-  SmallVector<Value> scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when);
-  SmallVector<Value> castBack(OpBuilder &builder, ValueRange values, ArrayRef<Gradient> like, StringRef when);
-  SmallVector<Value> added(OpBuilder &builder, ValueRange values, StringRef when);
-  void finish(ArrayRef<Gradient> gradients, ValueRange values);
-
-  spmd::SectionOp section;
-  const Placement &placement;
-  bool forceSum;
-  std::string wireName;
-  Block &body;
-  SectionScopes found;
-};
-
-} // namespace
-
-/// The type in which a gradient crosses ranks: the recipe's, where the gradient is wider.
-RankedTensorType Reducer::wireType(RankedTensorType type) const {
-  Builder builder(type.getContext());
-  Type wire = llvm::StringSwitch<Type>(wireName)
-                  .Case("bf16", builder.getBF16Type())
-                  .Case("f16", builder.getF16Type())
-                  .Case("f64", builder.getF64Type())
-                  .Default(builder.getF32Type());
-  return wire.getIntOrFloatBitWidth() < type.getElementTypeBitWidth() ? spmd::withElementType(type, wire) : type;
-}
-
-ValueRange Reducer::collective(OpBuilder &builder, ArrayRef<Gradient> gradients, TypeRange types, bool chained,
-                               StringRef when, llvm::function_ref<Operation *(Location)> make) {
-  SmallVector<Location> locations;
-  SmallVector<std::int64_t> ids;
-  for (const Gradient &gradient : gradients) {
-    model::GradientOp op = gradient.op;
-    locations.push_back(op.getLoc());
-    if (auto id = op->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
-      ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
-  }
-  Location loc = builder.getFusedLoc(locations);
-  Operation *start = make(loc);
-  auto wait = spmd::WaitOp::create(builder, loc, types, start->getResult(0), chained);
-  if (ids.size() == gradients.size() && !chained)
-    wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
-  for (Operation *op : {start, wait.getOperation()}) {
-    setPhase(op, "backward");
-    setWhen(op, when);
-  }
-  return wait.getValues();
-}
-
-SmallVector<Value> Reducer::scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when) {
-  SmallVector<Value> made(values);
-  for (Value &value : made) {
-    if (factor == 1)
-      break;
-    auto scale = model::ScaleOp::create(builder, value.getLoc(), value.getType(), value, builder.getF64FloatAttr(factor));
-    setPhase(scale, "backward");
-    setWhen(scale, when);
-    value = scale.getResult();
-  }
-  return made;
-}
-
-/// To the element types that the update reads.
-SmallVector<Value> Reducer::castBack(OpBuilder &builder, ValueRange values, ArrayRef<Gradient> like, StringRef when) {
-  SmallVector<Value> made(values);
-  for (auto [value, gradient] : llvm::zip(made, like)) {
-    Type element = gradient.shard.getElementType();
-    auto type = cast<RankedTensorType>(value.getType());
-    if (type.getElementType() == element)
-      continue;
-    auto castOp = model::CastOp::create(builder, value.getLoc(), spmd::withElementType(type, element), value);
-    setPhase(castOp, "backward");
-    setWhen(castOp, when);
-    value = castOp.getResult();
-  }
-  return made;
-}
-
-SmallVector<Value> Reducer::added(OpBuilder &builder, ValueRange values, StringRef when) {
-  SmallVector<Value> made(values);
-  for (Value &value : made) {
-    auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
-    setPhase(sum, "backward");
-    setWhen(sum, when);
-    value = sum.getSum();
-  }
-  return made;
-}
-
-void Reducer::finish(ArrayRef<Gradient> gradients, ValueRange values) {
-  for (auto [gradient, value] : llvm::zip(gradients, values)) {
-    model::GradientOp op = gradient.op;
-    // The last op that makes it is the one that gives the gradient.
-    if (Operation *maker = value.getDefiningOp(); maker && !isa<spmd::WaitOp>(maker)) {
-      for (Operation *before = maker; before; before = before->getOperand(0).getDefiningOp()) {
-        before->removeAttr(spmd::idsName);
-        if (isa<spmd::WaitOp>(before))
-          break;
-      }
-      if (Attribute ids = op->getAttr(spmd::idsName))
-        maker->setAttr(spmd::idsName, ids);
-    }
-    // The cut of the whole mean that spmd-partition has left is the shard itself.
-    for (Operation *user : llvm::make_early_inc_range(op.getMean().getUsers()))
-      if (isa<UnrealizedConversionCastOp>(user) && user->getResult(0).getType() == value.getType() &&
-          value.getType() != op.getMean().getType()) {
-        user->getResult(0).replaceAllUsesWith(value);
-        user->erase();
-      }
-    if (!op.getMean().use_empty())
-      op.getMean().replaceAllUsesWith(value);
-    op.erase();
-  }
-}
-
-/// One reduce_scatter, completed over replicas.
-void Reducer::reduceShards(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder) {
-  Type token = spmd::TokenType::get(builder.getContext());
-  SmallVector<Value> values;
-  SmallVector<Attribute> shards;
-  SmallVector<Type> types;
-  for (const Gradient &gradient : gradients) {
-    values.push_back(gradient.local);
-    types.push_back(spmd::withElementType(gradient.shard, cast<RankedTensorType>(gradient.local.getType()).getElementType()));
-    shards.push_back(TypeAttr::get(types.back()));
-  }
-  std::int64_t scatters = ranksOf(placement.shardAxes()), reduces = ranksOf(placement.replicateAxes());
-  std::optional<double> divide;
-  if (auto number = unit.getDivideAttr())
-    divide = number.getValueAsDouble();
-  Arithmetic arithmetic = arithmeticOf(divide, forceSum, cast<RankedTensorType>(types.front()).getElementType(),
-                                       scatters, reduces);
-  // What is reduced over replicas later is added up in between.
-  bool between = course.within != course.across;
-  values = scaled(builder, values, arithmetic.before, course.within);
-  ValueRange scattered = collective(
-      builder, gradients, types, /*chained=*/!between, course.within, [&](Location loc) -> Operation * {
-        return spmd::ReduceScatterStartOp::create(builder, loc, token, values, placement.shardAxes(), arithmetic.scatter,
-                                                  APFloat(arithmetic.scatterScale), builder.getArrayAttr(shards),
-                                                  unit.getSymNameAttr());
-      });
-  values.assign(scattered.begin(), scattered.end());
-  if (between)
-    values = added(builder, values, course.within);
-  ValueRange reduced =
-      collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
-        return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.replicateAxes(), arithmetic.all,
-                                              APFloat(arithmetic.allScale), unit.getSymNameAttr());
-      });
-  values.assign(reduced.begin(), reduced.end());
-  values = scaled(builder, values, arithmetic.after, course.across);
-  values = castBack(builder, values, gradients, course.across);
-  if (course.addsShards && !between)
-    values = added(builder, values, course.across);
-  finish(gradients, values);
-}
-
-/// One all_reduce.
-void Reducer::reduceWhole(spmd::UnitOp unit, const Course &course, ArrayRef<Gradient> gradients, OpBuilder &builder) {
-  Type token = spmd::TokenType::get(builder.getContext());
-  SmallVector<Value> values;
-  for (const Gradient &gradient : gradients)
-    values.push_back(gradient.local);
-  std::optional<double> divide;
-  if (auto number = unit.getDivideAttr())
-    divide = number.getValueAsDouble();
-  Arithmetic arithmetic =
-      arithmeticOf(divide, forceSum, cast<RankedTensorType>(values.front().getType()).getElementType(), 1,
-                   ranksOf(placement.dataAxes()));
-  values = scaled(builder, values, arithmetic.before, course.across);
-  SmallVector<Type> types(ValueRange(values).getTypes());
-  ValueRange reduced =
-      collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
-        return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.dataAxes(), arithmetic.all,
-                                              APFloat(arithmetic.allScale), unit.getSymNameAttr());
-      });
-  values.assign(reduced.begin(), reduced.end());
-  values = scaled(builder, values, arithmetic.after, course.across);
-  values = castBack(builder, values, gradients, course.across);
-  if (course.addsShards)
-    values = added(builder, values, course.across);
-  finish(gradients, values);
-}
-
-void Reducer::reduce(std::size_t index, ArrayRef<Gradient> gradients, OpBuilder &builder) {
-  spmd::UnitOp unit = placement.units()[index];
-  Course course = courseOf(unit, section.getRepeat());
-  // With one rank in the shard axis there is nothing to reduce but over replicas.
-  bool scatters = ranksOf(placement.shardAxes()) > 1;
-  SmallVector<Gradient> sharded, whole;
-  for (Gradient gradient : gradients) {
-    bool isSharded = placement.dim(model::GradientOp(gradient.op).getParameter()).has_value();
-    auto type = cast<RankedTensorType>(gradient.local.getType());
-    if (RankedTensorType wire = wireType(type); wire != type) {
-      OpBuilder behind(gradient.op);
-      auto cast = model::CastOp::create(behind, gradient.local.getLoc(), wire, gradient.local);
-      setPhase(cast, "backward");
-      gradient.local = cast.getResult();
-    }
-    // Only the last repetition reduces over replicas what no shard has reduced: it is added up here.
-    bool addsLocals = course.addsLocals || (course.within != course.across && (!isSharded || !scatters));
-    if (addsLocals && section.getRepeat() > 1)
-      gradient.local = accumulated(gradient.local, section, course.starts);
-    if (isSharded && placement.isFlat(model::GradientOp(gradient.op).getParameter()))
-      gradient.local = flat(gradient.local);
-    (isSharded ? sharded : whole).push_back(gradient);
-  }
-  Course late = course;
-  if (course.within != course.across) {
-    late.within = course.across;
-    late.addsShards = false;
-  }
-  if (!sharded.empty())
-    reduceShards(unit, scatters ? course : late, sharded, builder);
-  if (!whole.empty())
-    reduceWhole(unit, late, whole, builder);
-}
-
-spmd::ReleaseOp Reducer::backwardRelease(StringRef unit) {
+/// The last release of a unit in the backward.
+spmd::ReleaseOp backwardRelease(Block &body, StringRef unit) {
   spmd::ReleaseOp last;
   for (auto release : body.getOps<spmd::ReleaseOp>())
     if (spmd::unitOf(release) == unit && isBackward(release))
@@ -391,8 +28,11 @@ spmd::ReleaseOp Reducer::backwardRelease(StringRef unit) {
   return last;
 }
 
-void Reducer::run() {
-  std::vector<SmallVector<Gradient>> ofUnit(found.units.size());
+/// Each unit's gradients are reduced behind the release at the end of its backward.
+void reduceSection(spmd::SectionOp section, const Placement &placement, bool forceSum) {
+  Block &body = section.getBody().front();
+  SectionScopes found = findScopes(section, placement);
+  std::vector<SmallVector<UnitGradient>> ofUnit(found.units.size());
   llvm::StringMap<unsigned> order;
   for (model::ParameterOp parameter : placement.parameters())
     order.insert({parameter.getSymName(), order.size()});
@@ -402,20 +42,19 @@ void Reducer::run() {
         {gradient, gradient.getLocal(), placement.local(gradient.getParameter(), type)});
   }
   for (auto &gradients : ofUnit)
-    llvm::stable_sort(gradients, [&](const Gradient &a, const Gradient &b) {
+    llvm::stable_sort(gradients, [&](const UnitGradient &a, const UnitGradient &b) {
       return order[model::GradientOp(a.op).getParameter()] < order[model::GradientOp(b.op).getParameter()];
     });
   for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
     if (event.kind != UnitEvent::Kind::reduce)
       continue;
+    spmd::UnitOp unit = placement.units()[event.unit];
     OpBuilder builder(found.at(event.position, body));
-    if (auto release = backwardRelease(spmd::UnitOp(placement.units()[event.unit]).getSymName()))
+    if (auto release = backwardRelease(body, unit.getSymName()))
       builder.setInsertionPointAfter(release);
-    reduce(event.unit, ofUnit[event.unit], builder);
+    reduceUnit(unit, section, placement, forceSum, ofUnit[event.unit], builder);
   }
 }
-
-namespace {
 
 /// The mean over micro-batches and ranks of a scalar that the section before has made.
 LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement) {
@@ -424,7 +63,7 @@ LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement)
   if (auto section = value.getDefiningOp<spmd::SectionOp>(); section && section.getRepeat() > 1) {
     auto yield = cast<spmd::YieldOp>(section.getBody().front().getTerminator());
     OpOperand &yielded = yield->getOpOperand(cast<OpResult>(value).getResultNumber());
-    yielded.set(accumulated(yielded.get(), section));
+    yielded.set(addedUp(yielded.get(), section));
     auto scale = model::ScaleOp::create(builder, mean.getLoc(), value.getType(), value,
                                         builder.getF64FloatAttr(1.0 / static_cast<double>(section.getRepeat())));
     setPhase(scale, "update");
@@ -445,12 +84,12 @@ LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement)
 struct InsertReductions : sluice::impl::InsertReductionsBase<InsertReductions> {
   void runOnOperation() override {
     Placement placement(getOperation());
-    RecipeView recipe(getOperation());
+    bool forceSum = RecipeView(getOperation()).boolean("gradient.force_sum");
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>()) {
         Block &body = section.getBody().front();
         if (!body.getOps<model::GradientOp>().empty())
-          Reducer(section, placement, recipe).run();
+          reduceSection(section, placement, forceSum);
         for (auto mean : llvm::make_early_inc_range(body.getOps<model::StepMeanOp>()))
           if (failed(reduceStepMean(mean, placement)))
             return signalPassFailure();

@@ -17,6 +17,10 @@ std::int64_t sluice::passOf(Operation *op) {
   return pass ? pass.getInt() : 0;
 }
 
+void sluice::setPhase(Operation *op, StringRef phase) {
+  op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase));
+}
+
 Operation *SectionScopes::at(std::int64_t position, Block &block) const {
   return position < static_cast<std::int64_t>(ops.size()) ? ops[position] : block.getTerminator();
 }
@@ -37,6 +41,24 @@ struct Span {
 
 /// Spans of one unit: by direction and pass.
 using Spans = std::map<std::pair<bool, std::int64_t>, Span>;
+
+/// Adds a scope. Passes of one unit that overlap, as where what runs twice and what runs once are gathered together,
+/// are one.
+void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
+  for (auto other = scopes.begin(); other != scopes.end();) {
+    bool overlaps = other->unit == scope.unit && other->backward == scope.backward && other->begin < scope.end &&
+                    scope.begin < other->end;
+    if (!overlaps) {
+      ++other;
+      continue;
+    }
+    scope.begin = std::min(scope.begin, other->begin);
+    scope.end = std::max(scope.end, other->end);
+    scope.pass = std::min(scope.pass, other->pass);
+    other = scopes.erase(other);
+  }
+  scopes.push_back(scope);
+}
 
 } // namespace
 
@@ -125,7 +147,7 @@ SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &place
         if (pass + 1 < passes)
           to = std::min(to, std::max(forward.end, forwards[pass + 1].begin));
         if (from >= 0)
-          found.scopes.push_back({unit, false, from, to, pass});
+          addScope(found.scopes, {unit, false, from, to, pass});
       }
       if (firstBackward >= 0)
         found.scopes.push_back({unit, true, firstBackward, end});
@@ -133,7 +155,7 @@ SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &place
     }
     for (const auto &[key, span] : spans[unit])
       if (!span.empty())
-        found.scopes.push_back({unit, key.first, span.begin, span.end, key.second});
+        addScope(found.scopes, {unit, key.first, span.begin, span.end, key.second});
   }
   return found;
 }

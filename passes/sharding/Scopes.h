@@ -1,9 +1,9 @@
 //===- Scopes.h - where units are used in a section ---------------------------------------===//
 //
 // A unit's scope in one direction and pass runs from the first to the last op of its blocks, and of what else reads its
-// parameters (views of them included) or makes its gradients. The root's forward scope runs from the start of the
-// section to the last op of the phase `forward`, one for each pass; its backward scope from the first op of the phase
-// `backward` to the end of the section.
+// parameters (views of them included) or makes its gradients; passes that overlap are one scope. The root's forward
+// scope runs from the start of the section to the last op of the phase `forward`, one for each pass; its backward scope
+// from the first op of the phase `backward` to the end of the section.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_SCOPES_H
@@ -18,6 +18,8 @@ namespace sluice {
 bool isBackward(mlir::Operation *op);
 /// Which time the model runs the op's block, from 0.
 std::int64_t passOf(mlir::Operation *op);
+/// Says in which phase an op stands.
+void setPhase(mlir::Operation *op, llvm::StringRef phase);
 
 struct SectionScopes {
   /// The section's ops; scopes and events count positions in it.

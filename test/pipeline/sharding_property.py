@@ -12,7 +12,7 @@ from sharding_tools import *
 
 SGD = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
-# How often the forward of a unit is run, by unit where not once. What is run twice is a unit of its own block or of the root.
+# How often the forward of a unit begins anew, by unit where not once: what runs twice, if nothing of the unit runs around it.
 MODELS = (
     (("mlp-sequence", "count=3", "dim=12"), {}), (("linear-mlps", "count=3", "dim=8"), {}), (("norm-mlps", "dim=5"), {}),
     (("mlp", "dim=9"), {}), (("mlp-stack", "dim=8"), {}),
@@ -20,7 +20,7 @@ MODELS = (
     (("linear-relu-linear", "in=7", "hidden=15", "out=3"), {}), (("shared-linear", "dim=6"), {}), (("unused-linear", "dim=8"), {}),
     (("double-linear", "dim=7"), {}), (("two-losses", "dim=7"), {}), (("encoder-decoder",), {}),
     (("nested-recompute", "layers=2", "dim=8"), {}),
-    (("multi-forward",), {"inner": 2, "root": 2}), (("two-forwards", "layers=2", "vocab=11"), {"*": 2}),
+    (("multi-forward",), {"inner": 2}), (("two-forwards", "layers=2", "vocab=11"), {"*": 2}),
 )
 
 

@@ -3,6 +3,8 @@
 One rank with as many micro-batches as there are ranks takes the same rows: what any sharded run is compared with.
 """
 
+import re
+
 from sharding_tools import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
@@ -48,11 +50,79 @@ def states_behind_forward_and_backward():
 
 
 @test
+def states_at_every_instruction():
+    # Sharded, whole from the issue of the gather to the release, a piece in between: by unit and micro-batch.
+    model = zoo("mlp-sequence", "count=2", "dim=8")
+    for after, held in (("true", [("sharded", 4)]), ("2", [("piece", 2)]), ("false", [])):
+        plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
+        for unit in ("0", "1"):
+            states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.shown["states"]
+                      if s["entry"] == "train_step" and s["unit"] == unit]
+            whole = [("gathered", 1)]
+            once = whole + held + whole * len(held) + [("sharded", 4)]
+            expect_equal([s[2:] for s in states], [("sharded", 4)] + 2 * once, f"{after}: states of '{unit}'")
+            expect_equal([s[1] for s in states], [0] + [0] * len(once) + [1] * len(once), f"{after}: micro-batches")
+            # From the very instructions on that the events name.
+            expect_equal([s[0] for s in states[1:]], [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and
+                                                      e["unit"] == unit and e["what"] in ("unshard", "reshard")], f"{after}: places")
+    plan = Plan(model, ["mesh.replicate=2", "mesh.shard=2", 'sharding.replicated=["1.*"]'])
+    expect_equal({(s["unit"], s["state"]) for s in plan.shown["states"] if s["unit"] == "1"}, {("1", "whole")}, "a whole unit")
+
+
+@test
 def uneven_rows_in_one_group():
     for sizes in ((16, 15, 8), (7, 15, 3), (16, 17, 8)):
         model = zoo("linear-relu-linear", *(f"{key}={size}" for key, size in zip(("in", "hidden", "out"), sizes)), "batch=4")
         for ranks in (2, 4, 8):
             parity(model, [f"mesh.shard={ranks}", "sharding.units=root"], ranks, steps=10, weights=2e-3)
+
+
+@test
+def every_number_of_ranks():
+    # Extents below, at and above the number of ranks; some ranks have no row at all.
+    model = zoo("linear-relu-linear", "in=5", "hidden=7", "out=3", "batch=2")
+    for ranks in range(1, 9):
+        for dim in ("first", "flat"):
+            parity(model, [f"mesh.shard={ranks}", f"sharding.dim={dim}"], ranks, steps=4, weights=2e-3)
+    plan = Plan(model, ["mesh.shard=8"])
+    expect_equal(plan.parameters()["2.weight"]["padding"], (8 - 3) * 7, "elements of ranks without rows")
+
+
+@test
+def frozen_parameters():
+    # Cut and gathered as the others, without gradient, state or update; a unit of nothing else has no reduction.
+    model = zoo("linear-mlps", "count=3", "dim=8")
+    frozen = 'parameters.frozen=["1.*", "2.in_proj.weight"]'
+    alone = train(Plan(model, ["gradient.microbatches=4", frozen] + ADAM), steps=5)
+    start = tensors(train(Plan(model, [frozen] + ADAM), steps=0).weights)
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.reshard_after_forward=2"],
+                 ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]):
+        plan = Plan(model, mesh + [frozen] + ADAM)
+        found = train(plan, steps=5)
+        near_runs(found, alone, 2e-5, f"{mesh}", weights=2e-2)
+        for name, values in tensors(found.weights).items():
+            expect((values == start[name]) == (name.startswith("1.") or name == "2.in_proj.weight"), f"{mesh}: '{name}', expected a change of what is not frozen alone")
+        expect("U(1)" in plan.events("forward") and "P(1)" not in plan.events(), f"{mesh}: expected a gather and no reduction of what is frozen")
+        expect_equal(plan.count("reduce_scatter", unit="2"), 1, f"{mesh}: reductions of a unit that is frozen in part")
+
+
+@test
+def scaled_losses():
+    # f16 with a scale that stays and one that moves: what is scaled up goes down behind the reduction, on any mesh; a step
+    # whose gradients are not finite is left out on every rank.
+    model = zoo("linear-mlps", "count=2", "dim=8", "loss=mean")
+    half = ["precision.compute=f16", "precision.reduce=f16", "optimizer.name=sgd", "optimizer.lr=0.05"]
+    exact, found = train(Plan(model, ["gradient.microbatches=4"] + half[2:])), {}
+    for mesh in (("mesh.shard=4",), ("mesh.replicate=2", "mesh.shard=2"), ("mesh.replicate=4",)):
+        near_runs(train(Plan(model, [*mesh] + half + ["precision.loss_scale=128"])), exact, 1e-2, f"{mesh}", weights=1e-2)
+        plan = Plan(model, [*mesh] + half + ["precision.loss_scale=dynamic"])
+        found[mesh] = train(plan, steps=12)
+        skipped = found[mesh].norm.count(None)
+        expect(0 < skipped < 12 and None not in found[mesh].norm[skipped:], f"{mesh}: expected first steps that overflow but got {found[mesh].norm}")
+        expect(train(plan, steps=skipped).weights == train(plan, steps=0).weights, f"{mesh}: expected nothing learnt in steps that overflow")
+    for mesh, run_ in found.items():
+        expect_equal(run_.norm.count(None), found[("mesh.shard=4",)].norm.count(None), f"{mesh}: steps that overflow")
+        near(run_.loss, found[("mesh.shard=4",)].loss, 1e-2, f"{mesh}: losses")
 
 
 @test
@@ -87,6 +157,46 @@ def recompute_by_every_grouping():
     expect_equal([e for e in plan.events("backward") if "(e)" in e], ["P(e)"], "events of the embeddings in the backward")
 
 
+DOUBLE = """module attributes {model.batch = 2 : i64, model.name = "double"} {
+  func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+    %w = model.read @w : tensor<4x4xf32>
+    %y = model.matmul %x, %w {transpose_rhs} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %z = model.cast %y : (tensor<2x4xf32>) -> tensor<2x4xf64>
+    %d = model.block "d" -> tensor<2x4xf64> {
+      %v = model.read @d.v : tensor<4xf64>
+      %m = model.multiply %z, %v : (tensor<2x4xf64>, tensor<4xf64>) -> tensor<2x4xf64>
+      model.yield %m : tensor<2x4xf64>
+    }
+    %s = model.reduce_sum %d {dims = array<i64: 0, 1>} : (tensor<2x4xf64>) -> tensor<f64>
+    %loss = model.cast %s : (tensor<f64>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+  model.parameter @w : tensor<4x4xf32> uniform(-5.000000e-01, 5.000000e-01)
+  model.parameter @d.v : tensor<4xf64> uniform(-5.000000e-01, 5.000000e-01)
+}
+"""
+
+
+@test
+def gradients_cross_ranks_in_their_own_type():
+    # A parameter of doubles keeps its digits on the wire beside others of f32, whatever those are reduced in; two types in
+    # one unit have no one collective.
+    model = SCRATCH / "double.mlir"
+    model.write_text(DOUBLE)
+    sgd = ["optimizer.name=sgd", "optimizer.lr=0.5"]
+    alone = tensors(train(Plan(model, ["gradient.microbatches=4"] + sgd), steps=1).weights)["d.v"]
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
+        plan = Plan(model, mesh + sgd)
+        expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives() if c["unit"]}, {("root", "f32"), ("d", "f64")}, f"{mesh}: types")
+        found = tensors(train(plan, steps=1).weights)["d.v"]
+        # The products are of f32 numbers: other orders of the sum agree to the digits of f64.
+        expect(max(abs(a - b) for a, b in zip(found, alone)) < 1e-13, f"{mesh}: expected {alone} but got {found}")
+    for mesh in (["mesh.shard=2"], ["mesh.replicate=2"]):
+        refuse(model, mesh + ["sharding.units=root"], "--set sharding.units=root: parameters of unit 'root', expected one element type "
+               "(other units may have another) but got f32 of 'w' and f64 of 'd.v'")
+    expect_equal(Plan(model, ["sharding.units=root"]).shown["collectives"], [], "collectives of one rank")
+
+
 @test
 def a_unit_that_is_used_twice():
     model = zoo("multi-forward", "batch=32")
@@ -96,6 +206,14 @@ def a_unit_that_is_used_twice():
         for unit in plan.units():
             if plan.shown["units"][plan.units().index(unit)]["bytes"]:
                 expect_equal(plan.count("reduce_scatter", unit=unit), 1, f"{after}: reductions of '{unit}'")
+    # In one unit with what runs once, around both of its runs: whole from the first to the last.
+    for units in ("root", '{a=["inner", "outer"]}'):
+        for policy in ("none", "block"):
+            recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", f"sharding.units={units}", f"recompute.policy={policy}"]
+            plan = Plan(model, recipe)
+            unit = "root" if units == "root" else "a"
+            expect_equal(plan.events(), [f"U({unit})", f"R({unit})", f"U({unit})", f"R({unit})", f"P({unit})"], f"{recipe}: events")
+            parity(model, recipe[:1], 4, recipe[1:], steps=3)
 
 
 @test
@@ -107,6 +225,8 @@ def two_entry_points_over_one_state():
     near_runs(found, alone, 2e-5, "two entry points", weights=2e-2)
     plan = Plan(model, ["mesh.shard=4"])
     expect_equal({c["unit"] for c in plan.collectives("all_gather", entry="train_first")}, {"0"}, "units of train_first")
+    expect_equal({(c["kind"], c["stream"]) for c in plan.collectives(entry="eval_step") if c["unit"]}, {("all_gather", "gather")},
+                 "streams of the evaluation")
     for entry in ("train_step", "train_first"):
         expect_equal({(c["kind"], c["stream"]) for c in plan.collectives(entry=entry) if c["unit"]},
                      {("all_gather", "gather"), ("reduce_scatter", "reduce")}, f"streams of {entry}")
@@ -174,6 +294,59 @@ def unused_parameters():
     for name in first:
         expect((first[name] == last[name]) == (name in unused), f"'{name}': expected a change of what is used alone")
     parity(model, ["mesh.shard=4"], 4)
+
+
+Row = collections.namedtuple("Row", "stream phase unit what names event")
+
+
+def two_steps(plan):
+    """Rows of train_step, and for each issue in two steps one behind the other the issues that are over before it begins, as a
+    set of bits: by the order of its stream, and by records that it waits for."""
+    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+    form = re.compile(r"^ +\d+ (\w+) \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)(.*)$", re.M)
+    rows = [Row(m[1], m[2], m[3], m[4], re.findall(r"%([^:\[\s,)]+)", m[5]), m[5].split()[0] if m[4] in ("record", "wait") else None)
+            for m in form.finditer(step)]
+    over, last = [], {}
+    for number in range(2):
+        recorded = {}
+        for row in rows:
+            before = last.get(row.stream, 0)
+            if row.what == "wait":
+                before |= recorded[row.event]
+            over.append(before)
+            last[row.stream] = before | 1 << (len(over) - 1)
+            if row.what == "record":
+                recorded[row.event] = last[row.stream]
+    return rows, over
+
+
+@test
+def gathers_wait_for_updates():
+    # A gather of the next step is behind the update of each of its parameters, in whatever order streams run, and of its own
+    # step it waits for nothing but what it was issued behind: inputs, gathers before it, and units that run before the one
+    # that fetches it. The host takes no part.
+    for more in ([], ["sharding.reshard_after_forward=true"], ["gradient.clip_norm=1.0"], ["mesh.replicate=2"], ["sharding.dim=flat"]):
+        for distance in (0, 1, 2):
+            plan = Plan(zoo("transformer", "layers=4", "dropout=0"), ["mesh.shard=4", f"schedule.forward_prefetch={distance}"] + more)
+            rows, over = two_steps(plan)
+            order = ["root"] + [f"layers.{i}" for i in range(4)]
+            for unit in plan.shown["units"]:
+                where = f"{more}, distance {distance}, '{unit['name']}'"
+                gather = next(i for i, row in enumerate(rows) if row.what == "all_gather" and row.unit == unit["name"])
+                before = {i for i in range(2 * len(rows)) if over[len(rows) + gather] >> i & 1}
+                updates = {name: [i for i, row in enumerate(rows) if row.what == "adamw" and f"{name}.shard" in row.names]
+                           for name in (p["name"] for p in unit["parameters"])}
+                expect_equal({name: len(found) for name, found in updates.items()}, dict.fromkeys(updates, 1), f"{where}: updates")
+                expect(all(found[0] in before for found in updates.values()), f"{where}: expected a gather behind its updates")
+                own = [rows[i - len(rows)] for i in sorted(before) if i >= len(rows)]
+                place = order.index(unit["name"])
+                # The root fetches one whatever the distance; another fetches as many as that.
+                fetcher = place if distance == 0 else 0 if place <= 1 else max(0, place - distance)
+                runs = {row.unit for row in own if row.what not in ("copy", "record", "wait", "all_gather", "release", "fill")}
+                allowed = set(order[:fetcher]) | {"root", "-"} if fetcher else set()
+                expect(runs <= allowed, f"{where}: expected to wait for units {sorted(allowed)} at most but got {sorted(runs)}")
+                expect({row.phase for row in own} <= {"forward"}, f"{where}: expected to wait for the forward alone")
+                expect({row.what for row in own}.isdisjoint({"reduce_scatter", "all_reduce"}), f"{where}: expected to wait for no reduction")
 
 
 @test

@@ -95,6 +95,36 @@ module attributes {model.recipe = {mesh.context = 2 : i64}} {
 
 // -----
 
+// A word that no key has.
+// expected-error @below {{model.recipe: value of 'sharding.units', expected "block", "root", "bytes:N" or a table from unit names to a list of texts or a text but got "blocks"}}
+module attributes {model.recipe = {sharding.units = "blocks"}} {
+}
+
+// -----
+
+// expected-error @below {{model.recipe: value of 'sharding.dim', expected "first", "largest", "flat", }}
+module attributes {model.recipe = {sharding.dim = "last"}} {
+}
+
+// -----
+
+// Parameters that would cross ranks together and are not of one type; what nobody reads crosses none.
+// expected-error @unknown {{recipe: parameters of unit 'root', expected one element type (other units may have another) but got f32 of 'w' and f64 of 'wide'}}
+module attributes {model.recipe = {mesh.replicate = 2 : i64}} {
+  model.parameter @unused : tensor<3xf64> zeros
+  model.parameter @w : tensor<3xf32> zeros
+  model.parameter @wide : tensor<3xf64> zeros
+  func.func @f() attributes {model.entry = "forward"} {
+    %0 = model.read @w {model.block = ""} : tensor<3xf32>
+    %1 = model.relu %0 {model.block = ""} : (tensor<3xf32>) -> tensor<3xf32>
+    %2 = model.read @wide {model.block = ""} : tensor<3xf64>
+    %3 = model.relu %2 {model.block = ""} : (tensor<3xf64>) -> tensor<3xf64>
+    return
+  }
+}
+
+// -----
+
 // A piece over a number of ranks that does not divide them.
 // expected-error @unknown {{recipe: value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor of 'mesh.shard' (1, 2, 4) but got 3}}
 module attributes {model.recipe = {mesh.shard = 4 : i64, sharding.reshard_after_forward = 3 : i64}} {

@@ -106,6 +106,18 @@ TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedBehindTheForward) {
   EXPECT_EQ(events[2], (UnitEvent{UnitEvent::Kind::release, 0, false, 5}));
 }
 
+TEST(PrefetchOrder, UnitOfTheBackwardAloneIsGatheredThere) {
+  // What no forward reads is neither gathered nor kept before the backward, whatever it would do behind a forward.
+  for (bool reshards : {true, false}) {
+    std::vector<UnitBehaviour> units = {{true, false, false, false}, {false, true, reshards, true}};
+    std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 5}, {1, true, 7, 9}}, units);
+    ASSERT_EQ(events.size(), 5u);
+    EXPECT_EQ(events[1], (UnitEvent{UnitEvent::Kind::gather, 1, true, 7, 1}));
+    EXPECT_EQ(events[3], (UnitEvent{UnitEvent::Kind::release, 1, true, 9, 1}));
+    EXPECT_EQ(events[4].kind, UnitEvent::Kind::reduce);
+  }
+}
+
 TEST(PrefetchOrder, UnitsWithoutGatherAndWithoutGradientHaveNoEvents) {
   std::vector<UnitBehaviour> units = {{true, false, true, false}};
   std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 2}, {0, true, 3, 5}}, units);

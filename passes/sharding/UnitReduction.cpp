@@ -1,0 +1,319 @@
+//===- UnitReduction.cpp - how the gradients of one unit cross ranks ----------------------===//
+
+#include "passes/sharding/UnitReduction.h"
+
+#include "dialect/rules/When.h"
+#include "dialect/spmd/Names.h"
+#include "passes/sharding/Scopes.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+void setWhen(Operation *op, StringRef when) {
+  if (!when.empty() && when != "all")
+    op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
+}
+
+/// All elements in one dim: a view.
+Value flat(Value local) {
+  OpBuilder builder(local.getContext());
+  builder.setInsertionPointAfterValue(local);
+  auto type = cast<RankedTensorType>(local.getType());
+  auto reshape = model::ReshapeOp::create(builder, local.getLoc(),
+                                          RankedTensorType::get({type.getNumElements()}, type.getElementType()), local);
+  setPhase(reshape, "backward");
+  return reshape.getResult();
+}
+
+/// In which repetitions a unit's gradients cross ranks.
+struct Course {
+  /// In which they are reduced within the shards, and over replicas; `all` for every one.
+  std::string within = "last", across = "last";
+  /// What is reduced in several repetitions is added up behind the reduction.
+  bool addsShards = false;
+  /// What is not reduced at once is added up before it, from the start of the section or behind the reduction before.
+  bool addsLocals = true;
+  std::string starts;
+};
+
+Course courseOf(spmd::UnitOp unit, std::int64_t repeat) {
+  Course course;
+  if (repeat == 1)
+    return {"all", "all", false, false, ""};
+  StringRef sync = unit.getSync().value_or("");
+  if (sync == "every")
+    return {"all", "all", true, false, ""};
+  if (sync == "reduce_scatter_only")
+    return {"all", "last", true, false, ""};
+  if (auto listed = listedRepetitions(sync); listed && !listed->empty()) {
+    SmallVector<std::int64_t> starts = {0};
+    for (std::int64_t repetition : *listed)
+      if (repetition + 1 < repeat)
+        starts.push_back(repetition + 1);
+    course.within = course.across = writeWhen(*listed, repeat);
+    course.addsShards = true;
+    course.starts = writeWhen(starts, repeat);
+  }
+  return course;
+}
+
+/// Reductions on the wire and factors beside them: what one rank's gradients are scaled by before, and the result
+/// after.
+struct Arithmetic {
+  double before = 1, after = 1;
+  std::string scatter = "mean", all = "mean";
+  double scatterScale = 1, allScale = 1;
+};
+
+/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce behind it. Sums of numbers of
+/// little range are scaled in two halves, so that they neither overflow nor vanish.
+Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, std::int64_t scatters,
+                        std::int64_t reduces) {
+  Arithmetic made;
+  auto ranks = static_cast<double>(scatters * reduces);
+  if (scatters * reduces == 1 && !divide)
+    return made;
+  double factor = divide.value_or(ranks);
+  if (wire.isF16()) {
+    double half = 1;
+    while (std::fmod(factor, half) == 0 && factor / half > half)
+      half *= 2;
+    made.before = 1 / half;
+    made.after = half / factor;
+  } else if (forceSum) {
+    made.after = 1 / factor;
+  } else if (!divide) {
+    return made;
+  } else if (scatters > 1) {
+    // The mean where the factor is its own, else one that the ranks' terms are scaled by.
+    bool isMean = factor == static_cast<double>(scatters);
+    made.scatter = isMean ? "mean" : "premul_sum";
+    made.scatterScale = isMean ? 1 : 1 / factor;
+    made.all = "sum";
+    return made;
+  } else if (reduces > 1) {
+    bool isMean = factor == static_cast<double>(reduces);
+    made.scatter = "sum";
+    made.all = isMean ? "mean" : "premul_sum";
+    made.allScale = isMean ? 1 : 1 / factor;
+    return made;
+  } else {
+    made.after = 1 / factor;
+  }
+  made.scatter = made.all = "sum";
+  return made;
+}
+
+/// The reductions of one unit in one section.
+class UnitReducer {
+public:
+  UnitReducer(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum)
+      : unit(unit), section(section), placement(placement), forceSum(forceSum) {}
+
+  void run(ArrayRef<UnitGradient> gradients, OpBuilder &builder);
+
+private:
+  /// Starts and waits for a collective over the values, directly one after the other; `make` builds the start.
+  ValueRange collective(OpBuilder &builder, ArrayRef<UnitGradient> gradients, TypeRange types, bool chained,
+                        StringRef when, llvm::function_ref<Operation *(Location)> make);
+  void reduceShards(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
+  void reduceWhole(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
+  std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
+  Arithmetic arithmeticOf(ArrayRef<UnitGradient> gradients, std::int64_t scatters, std::int64_t reduces) {
+    std::optional<double> divide;
+    if (auto number = unit.getDivideAttr())
+      divide = number.getValueAsDouble();
+    return ::arithmeticOf(divide, forceSum, gradients.front().shard.getElementType(), scatters, reduces);
+  }
+
+  /// Each value scaled, or added up over repetitions; itself where there is nothing to do.
+  SmallVector<Value> scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when);
+  SmallVector<Value> added(OpBuilder &builder, ValueRange values, StringRef when);
+  void finish(ArrayRef<UnitGradient> gradients, ValueRange values);
+
+  spmd::UnitOp unit;
+  spmd::SectionOp section;
+  const Placement &placement;
+  bool forceSum;
+};
+
+} // namespace
+
+ValueRange UnitReducer::collective(OpBuilder &builder, ArrayRef<UnitGradient> gradients, TypeRange types, bool chained,
+                                   StringRef when, llvm::function_ref<Operation *(Location)> make) {
+  SmallVector<Location> locations;
+  SmallVector<std::int64_t> ids;
+  for (const UnitGradient &gradient : gradients) {
+    model::GradientOp op = gradient.op;
+    locations.push_back(op.getLoc());
+    if (auto id = op->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
+      ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
+  }
+  Location loc = builder.getFusedLoc(locations);
+  Operation *start = make(loc);
+  auto wait = spmd::WaitOp::create(builder, loc, types, start->getResult(0), chained);
+  if (ids.size() == gradients.size() && !chained)
+    wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
+  for (Operation *op : {start, wait.getOperation()}) {
+    setPhase(op, "backward");
+    setWhen(op, when);
+  }
+  return wait.getValues();
+}
+
+SmallVector<Value> UnitReducer::scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when) {
+  SmallVector<Value> made(values);
+  for (Value &value : made) {
+    if (factor == 1)
+      break;
+    auto scale =
+        model::ScaleOp::create(builder, value.getLoc(), value.getType(), value, builder.getF64FloatAttr(factor));
+    setPhase(scale, "backward");
+    setWhen(scale, when);
+    value = scale.getResult();
+  }
+  return made;
+}
+
+SmallVector<Value> UnitReducer::added(OpBuilder &builder, ValueRange values, StringRef when) {
+  SmallVector<Value> made(values);
+  for (Value &value : made) {
+    auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
+    setPhase(sum, "backward");
+    setWhen(sum, when);
+    value = sum.getSum();
+  }
+  return made;
+}
+
+void UnitReducer::finish(ArrayRef<UnitGradient> gradients, ValueRange values) {
+  for (auto [gradient, value] : llvm::zip(gradients, values)) {
+    model::GradientOp op = gradient.op;
+    // The last op that makes it is the one that gives the gradient.
+    if (Operation *maker = value.getDefiningOp(); maker && !isa<spmd::WaitOp>(maker)) {
+      for (Operation *before = maker; before; before = before->getOperand(0).getDefiningOp()) {
+        before->removeAttr(spmd::idsName);
+        if (isa<spmd::WaitOp>(before))
+          break;
+      }
+      if (Attribute ids = op->getAttr(spmd::idsName))
+        maker->setAttr(spmd::idsName, ids);
+    }
+    // The cut of the whole mean that spmd-partition has left is the shard itself.
+    for (Operation *user : llvm::make_early_inc_range(op.getMean().getUsers()))
+      if (isa<UnrealizedConversionCastOp>(user) && user->getResult(0).getType() == value.getType() &&
+          value.getType() != op.getMean().getType()) {
+        user->getResult(0).replaceAllUsesWith(value);
+        user->erase();
+      }
+    if (!op.getMean().use_empty())
+      op.getMean().replaceAllUsesWith(value);
+    op.erase();
+  }
+}
+
+/// One reduce_scatter, completed over replicas.
+void UnitReducer::reduceShards(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
+  Type token = spmd::TokenType::get(builder.getContext());
+  SmallVector<Value> values;
+  SmallVector<Attribute> shards;
+  SmallVector<Type> types;
+  for (const UnitGradient &gradient : gradients) {
+    values.push_back(gradient.local);
+    types.push_back(gradient.shard);
+    shards.push_back(TypeAttr::get(gradient.shard));
+  }
+  std::int64_t scatters = ranksOf(placement.shardAxes()), reduces = ranksOf(placement.replicateAxes());
+  Arithmetic arithmetic = arithmeticOf(gradients, scatters, reduces);
+  // What is reduced over replicas later is added up in between.
+  bool between = course.within != course.across;
+  values = scaled(builder, values, arithmetic.before, course.within);
+  ValueRange scattered =
+      collective(builder, gradients, types, /*chained=*/!between, course.within, [&](Location loc) -> Operation * {
+        return spmd::ReduceScatterStartOp::create(builder, loc, token, values, placement.shardAxes(),
+                                                  arithmetic.scatter, APFloat(arithmetic.scatterScale),
+                                                  builder.getArrayAttr(shards), unit.getSymNameAttr());
+      });
+  values.assign(scattered.begin(), scattered.end());
+  if (between)
+    values = added(builder, values, course.within);
+  ValueRange reduced = collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
+    return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.replicateAxes(), arithmetic.all,
+                                          APFloat(arithmetic.allScale), unit.getSymNameAttr());
+  });
+  values.assign(reduced.begin(), reduced.end());
+  values = scaled(builder, values, arithmetic.after, course.across);
+  if (course.addsShards && !between)
+    values = added(builder, values, course.across);
+  finish(gradients, values);
+}
+
+/// One all_reduce.
+void UnitReducer::reduceWhole(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
+  Type token = spmd::TokenType::get(builder.getContext());
+  SmallVector<Value> values;
+  for (const UnitGradient &gradient : gradients)
+    values.push_back(gradient.local);
+  Arithmetic arithmetic = arithmeticOf(gradients, 1, ranksOf(placement.dataAxes()));
+  values = scaled(builder, values, arithmetic.before, course.across);
+  SmallVector<Type> types(ValueRange(values).getTypes());
+  ValueRange reduced = collective(builder, gradients, types, false, course.across, [&](Location loc) -> Operation * {
+    return spmd::AllReduceStartOp::create(builder, loc, token, values, placement.dataAxes(), arithmetic.all,
+                                          APFloat(arithmetic.allScale), unit.getSymNameAttr());
+  });
+  values.assign(reduced.begin(), reduced.end());
+  values = scaled(builder, values, arithmetic.after, course.across);
+  if (course.addsShards)
+    values = added(builder, values, course.across);
+  finish(gradients, values);
+}
+
+void UnitReducer::run(ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
+  Course course = courseOf(unit, section.getRepeat());
+  // With one rank in the shard axis there is nothing to reduce but over replicas.
+  bool scatters = ranksOf(placement.shardAxes()) > 1;
+  SmallVector<UnitGradient> sharded, whole;
+  for (UnitGradient gradient : gradients) {
+    bool isSharded = placement.dim(gradient.op.getParameter()).has_value();
+    // Only the last repetition reduces over replicas what no shard has reduced: it is added up here.
+    bool addsLocals = course.addsLocals || (course.within != course.across && (!isSharded || !scatters));
+    if (addsLocals)
+      gradient.local = addedUp(gradient.local, section, course.starts);
+    if (isSharded && placement.isFlat(gradient.op.getParameter()))
+      gradient.local = flat(gradient.local);
+    (isSharded ? sharded : whole).push_back(gradient);
+  }
+  Course late = course;
+  if (course.within != course.across) {
+    late.within = course.across;
+    late.addsShards = false;
+  }
+  if (!sharded.empty())
+    reduceShards(scatters ? course : late, sharded, builder);
+  if (!whole.empty())
+    reduceWhole(late, whole, builder);
+}
+
+Value sluice::addedUp(Value local, spmd::SectionOp section, StringRef starts) {
+  if (section.getRepeat() == 1)
+    return local;
+  OpBuilder builder(section.getContext());
+  builder.setInsertionPointAfterValue(local);
+  // What is computed outside sections is added up in them all the same.
+  if (local.getParentBlock() != &section.getBody().front())
+    builder.setInsertionPointToStart(&section.getBody().front());
+  auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local,
+                                        starts.empty() ? StringAttr() : builder.getStringAttr(starts));
+  Operation *maker = local.getDefiningOp();
+  setPhase(sum, maker ? spmd::phaseOf(maker) : "backward");
+  return sum.getSum();
+}
+
+void sluice::reduceUnit(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum,
+                        ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
+  UnitReducer(unit, section, placement, forceSum).run(gradients, builder);
+}
