@@ -1,125 +1,25 @@
-//===- SkewTest.cpp - delays anywhere change no bit; gathers and reductions overlap ---------===//
+//===- SkewTest.cpp - delays anywhere change no bit ------------------------------------===//
 //
-// The plan runs in this process under a DelayInjector: no delay, a delay before one kind of place (gathers, reductions,
-// compute, updates) or before all of them, on one rank or on all. And with a collective held open until compute has gone
-// on, the step still completes: a runtime that gathered or reduced synchronously would stall here.
+// Plans run in this process under a DelayInjector: no delay, a delay before one kind of place (gathers, reductions,
+// compute, updates, copies) or before all of them, on one rank or on all; for every behaviour that a recipe may ask
+// for.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/numeric/Training.h"
+#include "test/numeric/Steps.h"
 
-#include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Reader.h"
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
-#include <mutex>
+#include <map>
+#include <sstream>
 #include <thread>
 
 namespace sluice::numeric {
 namespace {
-
-const int layers = 4;
-
-/// gpt2-tiny for two ranks, all units resharded, compiled once.
-const std::string &planPath() {
-  static const std::string path = [] {
-    std::string model = scratchFolder() + "/skew.mlir", plan = scratchFolder() + "/skew.plan";
-    std::string recipe = writeScratch("skew.toml", "mesh.shard = 2\ngradient.microbatches = 2\n"
-                                                   "sharding.reshard_after_forward = true\n");
-    CommandResult import = runCommand("sluice-import hf " + referenceFolder() +
-                                      "/gpt2-tiny/config.json --batch 2 --sequence 16 -o " + model);
-    EXPECT_EQ(import.code, 0) << import.err;
-    CommandResult compile = runCommand("sluice-compile " + model + " --recipe " + recipe + " -o " + plan);
-    EXPECT_EQ(compile.code, 0) << compile.err;
-    return plan;
-  }();
-  return path;
-}
-
-/// Losses and every parameter after two steps, as bytes.
-struct Outcome {
-  Status status;
-  std::vector<std::byte> bytes;
-};
-
-/// An injector that acts in train_step alone: the initial weights' instructions have numbers of their own.
-class StepInjector : public DelayInjector {
-public:
-  std::atomic<bool> inStep{false};
-  void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) final {
-    if (inStep)
-      beforeInStep(instruction);
-  }
-
-protected:
-  virtual void beforeInStep(std::uint32_t instruction) = 0;
-};
-
-Outcome runTwoSteps(const plan::PlanT &plan, StepInjector *delays) {
-  ExecutorOptions options;
-  options.delays = delays;
-  auto group = RankGroup::create(plan, options);
-  if (!group.isOk())
-    return {group.takeStatus(), {}};
-  Outcome outcome;
-  outcome.status = (*group)->runEntry("init");
-  if (delays)
-    delays->inStep = true;
-  for (std::int64_t step = 1; step <= 2 && outcome.status.isOk(); ++step) {
-    for (int rank = 0; rank < (*group)->size(); ++rank) {
-      Executor &executor = (*group)->executor(rank);
-      *executor.input("train_step", "lr")->as<float>() = 1e-3f;
-      *executor.input("train_step", "step")->as<std::int64_t>() = step;
-      for (const char *name : {"tokens", "targets"}) {
-        auto port = executor.input("train_step", name);
-        for (std::uint32_t repetition = 0; repetition < port->repetitions; ++repetition)
-          for (std::uint64_t i = 0; i < port->bytes / 4; ++i)
-            port->as<std::int32_t>(repetition)[i] =
-                static_cast<std::int32_t>((i * 7 + repetition * 13 + static_cast<std::uint64_t>(rank) * 29 +
-                                           static_cast<std::uint64_t>(step) * 31 + (name[1] == 'a' ? 3 : 0)) % 250);
-      }
-    }
-    outcome.status = (*group)->runEntry("train_step");
-  }
-  auto append = [&](const void *data, std::size_t size) {
-    const std::byte *first = static_cast<const std::byte *>(data);
-    outcome.bytes.insert(outcome.bytes.end(), first, first + size);
-  };
-  for (int rank = 0; rank < (*group)->size(); ++rank) {
-    Executor &executor = (*group)->executor(rank);
-    append(executor.output("train_step", "loss")->at(), 4);
-    append(executor.output("train_step", "grad_norm")->at(), 4);
-    for (const ParameterMemory &parameter : executor.parameters())
-      append(parameter.tensor.value.data, static_cast<std::size_t>(parameter.tensor.value.elements()) * 4);
-  }
-  return outcome;
-}
-
-/// Where instructions of train_step stand.
-struct Places {
-  const plan::PlanT &plan;
-  std::vector<const plan::InstructionT *> instructions;
-
-  explicit Places(const plan::PlanT &plan) : plan(plan) {
-    for (const auto &entry : plan.entries)
-      if (entry->name == "train_step")
-        for (const auto &section : entry->sections)
-          for (const auto &instruction : section->instructions)
-            instructions.push_back(instruction.get());
-  }
-  bool isCollective(std::size_t i, plan::CollectiveKind kind) const {
-    const auto *collective = instructions[i]->operation.AsCollective();
-    return collective && collective->kind == kind;
-  }
-  std::string unit(std::size_t i) const {
-    int unit = instructions[i]->unit;
-    return unit < 0 ? "" : plan.units[static_cast<std::size_t>(unit)]->name;
-  }
-};
 
 /// Sleeps before instructions that a predicate names.
 class Sleeper : public StepInjector {
@@ -138,109 +38,185 @@ private:
 };
 
 TEST(Skew, DelaysChangeNoBit) {
-  auto file = readCheckedPlan(planPath());
+  auto file = readCheckedPlan(tinyPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);
-  Outcome base = runTwoSteps(file->plan, nullptr);
+  Outcome base = runSteps(file->plan, nullptr);
   ASSERT_TRUE(base.status.isOk()) << base.status.message();
   auto inRange = [&](std::uint32_t i) { return i < places.instructions.size(); };
   auto gather = [&](std::uint32_t i) { return inRange(i) && places.isCollective(i, plan::CollectiveKind::all_gather); };
-  auto reduce = [&](std::uint32_t i) { return inRange(i) && places.isCollective(i, plan::CollectiveKind::reduce_scatter); };
+  auto reduce = [&](std::uint32_t i) {
+    return inRange(i) && places.isCollective(i, plan::CollectiveKind::reduce_scatter);
+  };
   auto afterForward = [&](std::uint32_t i) {
-    return inRange(i) && places.instructions[i]->phase == plan::Phase::loss && places.instructions[i]->operation.AsLaunch();
+    return inRange(i) && places.instructions[i]->phase == plan::Phase::loss &&
+           places.instructions[i]->operation.AsLaunch();
   };
   auto update = [&](std::uint32_t i) {
     return inRange(i) && places.instructions[i]->phase == plan::Phase::update && i % 8 == 0;
   };
   std::vector<std::function<bool(std::uint32_t)>> chosen = {gather, reduce, afterForward, update, [&](std::uint32_t i) {
-                                                              return gather(i) || reduce(i) || afterForward(i) || update(i);
+                                                              return gather(i) || reduce(i) || afterForward(i) ||
+                                                                     update(i);
                                                             }};
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     SCOPED_TRACE(i);
     Sleeper sleeper(chosen[i]);
-    Outcome delayed = runTwoSteps(file->plan, &sleeper);
+    Outcome delayed = runSteps(file->plan, &sleeper);
     ASSERT_TRUE(delayed.status.isOk()) << delayed.status.message();
     EXPECT_GT(sleeper.count, 0);
     EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
   }
 }
 
-/// Holds one collective back until another instruction has been reached on another stream, for at most ten seconds.
-class Gate : public StepInjector {
+/// Sleeps before every second of the instructions that a predicate over entry point and instruction names: ranks fall
+/// behind each other, and by turns.
+class Stumbler : public StepInjector {
 public:
-  Gate(std::uint32_t held, std::uint32_t until) : held(held), until(until) {}
+  explicit Stumbler(std::function<bool(int, std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
   void beforeInStep(std::uint32_t instruction) override {
-    std::unique_lock lock(mutex);
-    if (instruction == until) {
-      reached = true;
-      change.notify_all();
-    }
-    if (instruction == held && !reached) {
-      waited = true;
-      if (!change.wait_for(lock, std::chrono::seconds(10), [&] { return reached; }))
-        stalled = true;
-    }
+    if (chosen(entry, instruction) && ++count % 2)
+      std::this_thread::sleep_for(std::chrono::microseconds(700));
   }
-  bool waited = false, stalled = false;
+  std::atomic<int> count{0};
 
 private:
-  std::uint32_t held, until;
-  bool reached = false;
-  std::mutex mutex;
-  std::condition_variable change;
+  std::function<bool(int, std::uint32_t)> chosen;
 };
 
-/// The last launch of a unit's scope in a phase.
-std::uint32_t lastLaunch(const Places &places, plan::Phase phase, const std::string &unit) {
-  std::uint32_t last = 0;
-  bool inside = false;
-  for (std::uint32_t i = 0; i < places.instructions.size(); ++i) {
-    const plan::InstructionT *instruction = places.instructions[i];
-    if (instruction->phase != phase)
-      continue;
-    if (instruction->operation.AsRelease() && places.unit(i) == unit)
-      return last;
-    if (instruction->operation.AsLaunch())
-      last = i;
-    inside = true;
-  }
-  EXPECT_TRUE(inside);
-  return last;
-}
+struct Behaviour {
+  const char *name;
+  const char *model;
+  const char *recipe;
+  const char *entries = "train_step";
+};
 
-std::uint32_t findCollective(const Places &places, plan::CollectiveKind kind, plan::Phase phase, const std::string &unit) {
-  for (std::uint32_t i = 0; i < places.instructions.size(); ++i)
-    if (places.isCollective(i, kind) && places.instructions[i]->phase == phase && places.unit(i) == unit)
-      return i;
-  ADD_FAILURE() << "no collective of " << unit;
-  return 0;
-}
+constexpr char linears[] = "zoo linear-mlps --set count=3 --set dim=8";
+constexpr char transformer[] = "zoo transformer --set layers=3 --set dropout=0";
+constexpr char untied[] = "zoo transformer --set layers=3 --set dropout=0 --set tied=false";
 
-TEST(Overlap, GathersRunBesideComputeOfTheUnitBefore) {
-  auto file = readCheckedPlan(planPath());
+const Behaviour behaviours[] = {
+    {"Kept", transformer, "mesh.shard = 4\nsharding.reshard_after_forward = false\n"},
+    {"KeptInPieces", transformer, "mesh.shard = 4\nsharding.reshard_after_forward = 2\ngradient.microbatches = 2\n"},
+    {"ReleasedBeforeTheBackward", transformer,
+     "mesh.shard = 2\nsharding.reshard_after_forward = false\nsharding.reshard_before_backward = true\n"},
+    {"KeptOverMicrobatches", linears,
+     "mesh.shard = 2\ngradient.microbatches = 3\nsharding.reshard_after_forward = false\n"
+     "sharding.reshard_after_backward = \"last\"\n"},
+    {"NothingSharded", linears, "mesh.shard = 2\nmesh.replicate = 2\nsharding.strategy = \"no_shard\"\n"},
+    {"Replicas", linears, "mesh.replicate = 2\nmesh.shard = 2\ngradient.microbatches = 3\ngradient.sync = \"every\"\n"},
+    {"ReplicasAtTheLast", linears,
+     "mesh.replicate = 2\nmesh.shard = 2\ngradient.microbatches = 3\ngradient.sync = \"reduce_scatter_only\"\n"},
+    {"Regimes", linears, "mesh.shard = 2\ngradient.microbatches = 4\ngradient.sync = [true, false, false, true]\n"},
+    {"RegimesByUnit", linears,
+     "mesh.shard = 2\ngradient.microbatches = 3\n[gradient.sync]\n\"1\" = [true, false, true]\n\"*\" = \"last\"\n"},
+    {"ByElements", transformer, "mesh.shard = 3\nsharding.dim = \"flat\"\n"},
+    {"LargestDim", transformer, "mesh.shard = 3\nsharding.dim = \"largest\"\nsharding.reshard_after_forward = true\n"},
+    {"WholeBesideSharded", linears, "mesh.shard = 2\nmesh.replicate = 2\nsharding.replicated = [\"1.*\"]\n"},
+    {"UnitsOfSeveralBlocks", untied,
+     "mesh.shard = 2\n[sharding.units]\na = [\"layers.0\", \"layers.2\"]\ne = [\"tok_embeddings*\"]\nnone = []\n"},
+    {"NestedUnitsAndRecompute", "zoo nested-recompute --set layers=2 --set tied=false",
+     "mesh.shard = 2\nsharding.reshard_after_forward = true\nrecompute.policy = \"marked\"\n[sharding.units]\nL0 = "
+     "\"layers.0\"\n"
+     "L1 = \"layers.1\"\nw0 = \"layers.0.feed_forward.w1.*\"\nw1 = \"layers.1.feed_forward.w1.*\"\n"},
+    {"Recompute", transformer, "mesh.shard = 2\nrecompute.policy = \"block\"\n"},
+    {"NarrowTypes", linears,
+     "mesh.replicate = 2\nmesh.shard = 2\nprecision.compute = \"bf16\"\ngradient.microbatches = 2\n"},
+    {"HalvesAndAScale", linears,
+     "mesh.shard = 2\nprecision.compute = \"f16\"\nprecision.reduce = \"f16\"\nprecision.loss_scale = 8.0\n"},
+    {"OnlySums", linears, "mesh.replicate = 2\nmesh.shard = 2\ngradient.force_sum = true\n"},
+    {"Clipped", linears, "mesh.replicate = 2\nmesh.shard = 2\ngradient.clip_norm = 0.01\ngradient.clip_type = inf\n"},
+    {"FarAhead", transformer,
+     "mesh.shard = 2\nsharding.reshard_after_forward = true\nschedule.forward_prefetch = 3\nschedule.backward_prefetch "
+     "= 3\n"
+     "schedule.reduce_buffers = 2\n"},
+    {"NeverAhead", transformer,
+     "mesh.shard = 2\nsharding.reshard_after_forward = true\nschedule.forward_prefetch = 0\nschedule.backward_prefetch "
+     "= 0\n"},
+    {"UsedTwice", "zoo multi-forward", "mesh.shard = 2\nsharding.reshard_after_forward = true\n"},
+    {"ForwardTwice", "zoo two-forwards --set layers=2", "mesh.shard = 2\nsharding.reshard_after_forward = false\n"},
+    {"TwoLosses", "zoo two-losses", "mesh.shard = 2\n"},
+    {"TwoEntryPoints", "zoo mlp-sequence --set count=3 --set dim=8", "mesh.shard = 2\n", "train_step,train_first"},
+    {"TensorAxis", "zoo mlp-stack --set dim=8",
+     "mesh.replicate = 2\nmesh.shard = 2\nmesh.tensor = 2\n[sharding.tensor]\n\"*.in_proj.*\" = "
+     "\"column\"\n\"*.out_proj.*\" = \"row\"\n"},
+};
+
+class SkewOf : public testing::TestWithParam<Behaviour> {};
+
+/// Delays before every collective and copy, before all that computes, and before everything.
+TEST_P(SkewOf, EveryPlace) {
+  const Behaviour &behaviour = GetParam();
+  auto file = readCheckedPlan(compilePlan(std::string("skew-") + behaviour.name, behaviour.model, behaviour.recipe));
   ASSERT_TRUE(file.isOk()) << file.status().message();
-  Places places(file->plan);
-  for (int layer = 0; layer + 1 < layers; ++layer) {
-    std::string next = "h." + std::to_string(layer + 1);
-    Gate gate(findCollective(places, plan::CollectiveKind::all_gather, plan::Phase::forward, next),
-              lastLaunch(places, plan::Phase::forward, "h." + std::to_string(layer)));
-    Outcome outcome = runTwoSteps(file->plan, &gate);
-    ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
-    EXPECT_FALSE(gate.stalled) << next;
+  StepsOptions options;
+  options.entries.clear();
+  std::stringstream names(behaviour.entries);
+  for (std::string name; std::getline(names, name, ',');)
+    options.entries.push_back(name);
+  std::map<int, std::vector<const plan::InstructionT *>> instructions;
+  for (const std::string &name : options.entries)
+    instructions[findEntry(file->plan, name)] = Places(file->plan, name).instructions;
+  auto kind = [&](int entry, std::uint32_t i) {
+    const auto &list = instructions.at(entry);
+    return i < list.size() ? list[i]->operation.type : plan::Operation::NONE;
+  };
+  auto moves = [&](int entry, std::uint32_t i) {
+    return kind(entry, i) == plan::Operation::Collective || kind(entry, i) == plan::Operation::Copy;
+  };
+  auto computes = [&](int entry, std::uint32_t i) { return kind(entry, i) == plan::Operation::Launch; };
+  auto all = [](int, std::uint32_t) { return true; };
+  Outcome base = runSteps(file->plan, nullptr, options);
+  ASSERT_TRUE(base.status.isOk()) << base.status.message();
+  ASSERT_FALSE(base.bytes.empty());
+  int number = 0;
+  for (const std::function<bool(int, std::uint32_t)> &chosen :
+       {std::function<bool(int, std::uint32_t)>(moves), {computes}, {all}}) {
+    SCOPED_TRACE(number++);
+    Stumbler stumbler(chosen);
+    Outcome delayed = runSteps(file->plan, &stumbler, options);
+    ASSERT_TRUE(delayed.status.isOk()) << delayed.status.message();
+    EXPECT_GT(stumbler.count, 10);
+    ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
+    EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
   }
 }
 
-TEST(Overlap, ReductionsRunBesideTheBackwardOfTheUnitBefore) {
-  auto file = readCheckedPlan(planPath());
-  ASSERT_TRUE(file.isOk()) << file.status().message();
-  Places places(file->plan);
-  for (int layer = layers - 1; layer > 0; --layer) {
-    std::string unit = "h." + std::to_string(layer);
-    Gate gate(findCollective(places, plan::CollectiveKind::reduce_scatter, plan::Phase::backward, unit),
-              lastLaunch(places, plan::Phase::backward, "h." + std::to_string(layer - 1)));
-    Outcome outcome = runTwoSteps(file->plan, &gate);
-    ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
-    EXPECT_FALSE(gate.stalled) << unit;
+INSTANTIATE_TEST_SUITE_P(Behaviours, SkewOf, testing::ValuesIn(behaviours),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+/// Steps that are issued one behind the other: a gather of the next step waits for the update of what it gathers,
+/// however late that comes, and so does all else.
+TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
+  for (const char *recipe :
+       {"mesh.shard = 2\n", "mesh.shard = 2\nschedule.forward_prefetch = 3\nsharding.reshard_after_forward = true\n",
+        "mesh.replicate = 2\nmesh.shard = 2\nsharding.reshard_after_forward = false\n",
+        "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\n"}) {
+    SCOPED_TRACE(recipe);
+    auto file = readCheckedPlan(compilePlan("skew-steps", transformer, recipe));
+    ASSERT_TRUE(file.isOk()) << file.status().message();
+    Places places(file->plan);
+    // All on the inputs of the first: the host's writes would not be ordered with what it has issued.
+    StepsOptions options;
+    options.steps = 4;
+    options.waits = false;
+    Outcome base = runSteps(file->plan, nullptr, options);
+    ASSERT_TRUE(base.status.isOk()) << base.status.message();
+    auto updates = [&](std::uint32_t i) {
+      return i < places.instructions.size() && places.instructions[i]->phase == plan::Phase::update &&
+             places.instructions[i]->operation.AsLaunch();
+    };
+    Sleeper sleeper(updates);
+    Outcome delayed = runSteps(file->plan, &sleeper, options);
+    ASSERT_TRUE(delayed.status.isOk()) << delayed.status.message();
+    EXPECT_GT(sleeper.count, 8);
+    ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
+    EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
+    // And they are those of steps that the host waits for.
+    StepsOptions waiting = options;
+    waiting.sameInputs = waiting.waits = true;
+    Outcome waited = runSteps(file->plan, nullptr, waiting);
+    EXPECT_EQ(std::memcmp(base.bytes.data(), waited.bytes.data(), base.bytes.size()), 0);
   }
 }
 
