@@ -3,6 +3,7 @@
 #include "passes/import/ConfigFields.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -10,7 +11,7 @@
 using namespace sluice;
 namespace json = llvm::json;
 
-static constexpr std::int64_t sizeLimit = 1 << 30;
+static constexpr std::int64_t sizeLimit = 1 << 30, layerLimit = 100000;
 
 /// Fields that say how to store, name or generate, and nothing about the model's mathematics.
 static constexpr llvm::StringLiteral withoutMeaning[] = {
@@ -60,6 +61,15 @@ std::int64_t ConfigFields::optionalSize(llvm::StringRef field, std::int64_t othe
   return get(field) ? size(field) : otherwise;
 }
 
+std::int64_t ConfigFields::layers(llvm::StringRef field, llvm::StringRef otherName) {
+  std::int64_t count = size(field, otherName);
+  if (count <= layerLimit)
+    return count;
+  json::Value got(count);
+  fail(field, "at most " + std::to_string(layerLimit), &got);
+  return 1;
+}
+
 std::int64_t ConfigFields::integer(llvm::StringRef field, std::int64_t otherwise) {
   const json::Value *value = get(field);
   if (!value)
@@ -81,6 +91,13 @@ double ConfigFields::number(llvm::StringRef field, double otherwise, bool mayBeZ
   return otherwise;
 }
 
+double ConfigFields::rate(llvm::StringRef field, double otherwise) {
+  double given = number(field, otherwise, true);
+  if (!(given < 1))
+    fail(field, "a number from 0 to 1 (below 1)", object.get(field));
+  return given;
+}
+
 bool ConfigFields::boolean(llvm::StringRef field, bool otherwise) {
   const json::Value *value = get(field);
   if (!value)
@@ -99,6 +116,24 @@ std::string ConfigFields::text(llvm::StringRef field, llvm::StringRef otherwise)
     return text->str();
   fail(field, "a text", value);
   return otherwise.str();
+}
+
+std::string ConfigFields::activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu) {
+  const json::Value *value = get(field);
+  if (!value)
+    return otherwise.str();
+  std::string found = llvm::StringSwitch<std::string>(value->getAsString().value_or(""))
+                          .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}, "tanh")
+                          .Cases({"gelu", "gelu_python"}, "none")
+                          .Case("relu", "relu")
+                          .Cases({"silu", "swish"}, mayBeSilu ? "silu" : "")
+                          .Default("");
+  if (found.empty())
+    fail(field,
+         std::string(mayBeSilu ? "\"silu\", " : "") +
+             "\"gelu_new\", \"gelu_pytorch_tanh\", \"gelu_fast\", \"gelu\" or \"relu\"",
+         value);
+  return found;
 }
 
 void ConfigFields::mustBeOff(llvm::StringRef field, llvm::StringRef why) {

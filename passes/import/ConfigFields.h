@@ -36,10 +36,17 @@ public:
   /// A size that the config must have; another name that the family has for it may stand in its place.
   std::int64_t size(llvm::StringRef field, llvm::StringRef otherName = "");
   std::int64_t optionalSize(llvm::StringRef field, std::int64_t otherwise);
+  /// A number of layers: a size, and few enough to build them all.
+  std::int64_t layers(llvm::StringRef field, llvm::StringRef otherName = "");
   /// Above 0, or at least 0.
   double number(llvm::StringRef field, double otherwise, bool mayBeZero);
+  /// A rate of dropout.
+  double rate(llvm::StringRef field, double otherwise);
   bool boolean(llvm::StringRef field, bool otherwise);
   std::string text(llvm::StringRef field, llvm::StringRef otherwise);
+  /// An activation by any of its names in transformers: `tanh` or `none` (forms of gelu), `relu`, or `silu` where it may
+  /// be that.
+  std::string activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu);
   /// Something that the importer does not do: it must be off (missing, null, false, empty).
   void mustBeOff(llvm::StringRef field, llvm::StringRef why);
   /// Fields without meaning here.

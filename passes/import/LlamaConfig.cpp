@@ -8,7 +8,6 @@
 #include "passes/import/Llama.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace sluice;
 namespace json = llvm::json;
@@ -146,10 +145,7 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   config.vocabulary = fields.size("vocab_size");
   config.width = fields.size("hidden_size");
   config.inner = fields.size("intermediate_size");
-  config.layers = fields.size("num_hidden_layers");
-  if (config.layers > 100000)
-    fields.fail("num_hidden_layers", "at most 100000", object.get("num_hidden_layers"));
-  SLUICE_RETURN_IF_ERROR(fields.status);
+  config.layers = fields.layers("num_hidden_layers");
   config.heads = fields.size("num_attention_heads");
   bool silent = !fields.has("num_key_value_heads") && family.keyHeads != 0;
   config.keyHeads = fields.optionalSize("num_key_value_heads", silent ? family.keyHeads : config.heads);
@@ -174,23 +170,11 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   config.rope = readRope(fields, positions);
   config.windows = readWindows(fields, family, config.layers);
 
-  const json::Value *activation = fields.get("hidden_act");
-  config.activation = !activation ? "silu"
-                                  : llvm::StringSwitch<std::string>(activation->getAsString().value_or(""))
-                                        .Cases({"silu", "swish"}, "silu")
-                                        .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}, "tanh")
-                                        .Cases({"gelu", "gelu_python"}, "none")
-                                        .Case("relu", "relu")
-                                        .Default("");
-  if (config.activation.empty())
-    fields.fail("hidden_act", "\"silu\", \"gelu\", \"gelu_new\", \"gelu_pytorch_tanh\", \"gelu_fast\" or \"relu\"",
-                activation);
+  config.activation = fields.activation("hidden_act", "silu", /*mayBeSilu=*/true);
   // torch leaves the row of the padding token out of the embedding's gradient.
   if (const json::Value *padding = fields.get("pad_token_id"))
     fields.fail("pad_token_id", "null (the embedding learns every row: set it so where the data holds no padding)", padding);
-  double dropout = fields.number("attention_dropout", 0, true);
-  if (!(dropout < 1))
-    fields.fail("attention_dropout", "a number from 0 to 1 (below 1)", fields.get("attention_dropout"));
+  double dropout = fields.rate("attention_dropout", 0);
   config.attentionDropout = options.dropout.value_or(dropout);
   fields.refuseUnknown();
   SLUICE_RETURN_IF_ERROR(fields.status);

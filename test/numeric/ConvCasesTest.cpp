@@ -86,6 +86,43 @@ TEST_P(ConvCases, Match) {
   }
 }
 
+// At a rate of 0 a step of three micro-batches sees what three steps of one see.
+TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
+  auto run = [](int microbatches, int steps, const std::string &recipe) {
+    TrainingRun made;
+    made.label = "running-" + std::to_string(microbatches) + "-" + std::to_string(recipe.size());
+    made.zoo = "conv --set stem=4 --set hidden=6 --set height=12 --set width=12";
+    made.steps = steps;
+    made.options = "--data random:5";
+    made.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\ngradient.microbatches = " + std::to_string(microbatches) +
+                  "\n" + recipe;
+    return train(made, true).weights;
+  };
+  TensorMap one = run(3, 1, ""), three = run(1, 3, "");
+  std::size_t states = 0;
+  for (const auto &[name, tensor] : three) {
+    ASSERT_TRUE(one.count(name)) << name;
+    EXPECT_EQ(one.at(name).values, tensor.values) << name;
+    if (name.ends_with("num_batches_tracked")) {
+      EXPECT_EQ(tensor.values, std::vector<double>{3}) << name;
+      ++states;
+    }
+  }
+  EXPECT_EQ(states, 4u);
+  // A recompute is no further batch.
+  for (const auto &[name, tensor] : run(3, 1, "recompute.policy = \"marked\"\n"))
+    EXPECT_EQ(one.at(name).values, tensor.values) << name;
+  // Each rank sees its own rows.
+  TensorMap ranks = run(1, 1, "mesh.shard = 2\n");
+  std::size_t compared = 0;
+  for (const auto &[name, tensor] : ranks)
+    if (name.starts_with("rank0.") && name.ends_with("running_mean")) {
+      EXPECT_NE(tensor.values, ranks.at("rank1" + name.substr(5)).values) << name;
+      ++compared;
+    }
+  EXPECT_EQ(compared, 4u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, ConvCases, testing::ValuesIn(cases()), [](const auto &info) {
   std::string name = info.param;
   for (char &c : name)

@@ -9,7 +9,6 @@
 #include "test/numeric/Training.h"
 
 #include "runtime/train/Checkpoint.h"
-#include "runtime/train/Weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -90,39 +89,6 @@ TEST_P(Families, LossAndEveryGradient) {
     ++compared;
   }
   EXPECT_EQ(compared, training.weights.size());
-}
-
-/// The logits that the plan's entry point gives on every rank's rows, with the weights of a checkpoint.
-std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens) {
-  std::vector<double> all;
-  auto ranks = openRanks(plan, {});
-  EXPECT_TRUE(ranks.isOk()) << ranks.status().message();
-  if (!ranks.isOk())
-    return all;
-  Status loaded = loadWeights(**ranks, weights);
-  EXPECT_TRUE(loaded.isOk()) << loaded.message();
-  for (const auto &entry : (*ranks)->plan().entries) {
-    if (entry->name != "logits")
-      continue;
-    const plan::PortT *in = findInput(*entry, "tokens"), *out = findOutput(*entry, "logits");
-    std::size_t share = tokens.size() / static_cast<std::size_t>((*ranks)->size());
-    for (int rank = 0; rank < (*ranks)->size(); ++rank)
-      EXPECT_TRUE((*ranks)
-                      ->write(rank, in->view->buffer, in->view->offset,
-                              std::as_bytes(std::span(tokens).subspan(static_cast<std::size_t>(rank) * share, share)))
-                      .isOk());
-    Status ran = (*ranks)->run("logits");
-    EXPECT_TRUE(ran.isOk()) << ran.message();
-    std::size_t size = 1;
-    for (auto extent : out->view->shape)
-      size *= static_cast<std::size_t>(extent);
-    std::vector<float> values(size);
-    for (int rank = 0; rank < (*ranks)->size(); ++rank) {
-      EXPECT_TRUE((*ranks)->read(rank, out->view->buffer, out->view->offset, std::as_writable_bytes(std::span(values))).isOk());
-      all.insert(all.end(), values.begin(), values.end());
-    }
-  }
-  return all;
 }
 
 // Of the checkpoint as it is, and of the checkpoint as Sluice writes it again.

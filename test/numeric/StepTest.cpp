@@ -41,13 +41,39 @@ constexpr Split splits[] = {{2, "mesh.shard = 2\n"},
                             {4, "mesh.shard = 2\ngradient.microbatches = 2\n"},
                             {4, "mesh.shard = 2\nmesh.replicate = 2\n"}};
 
-TEST(Dropout, MasksAreThoseOfTheRows) {
-  auto run = [](const std::string &label, int parts, const std::string &recipe) {
-    TrainingRun made = tiny("dropout-" + label, parts, recipe);
-    made.importOptions = "--dropout 0.2";
+/// A model whose dropouts are set by `--dropout`, with weights large enough that what is dropped shows, and data.
+struct DropoutModel {
+  std::string label, config, weights, data;
+};
+
+/// GPT-2's three kinds of dropout; attention's alone, of heads that share keys and see a window.
+std::vector<DropoutModel> dropoutModels() {
+  std::string folder = referenceFolder();
+  std::vector<DropoutModel> list = {
+      {"gpt2", folder + "/gpt2-tiny/config.json", folder + "/gpt2-tiny/init.safetensors", folder + "/tokens.bin"}};
+  for (const std::string name : {"llama", "mistral"}) {
+    std::string family = folder + "/families/" + name;
+    list.push_back({name, family + "/config.json", family, "random:5"});
+  }
+  return list;
+}
+
+class Dropout : public testing::TestWithParam<DropoutModel> {
+protected:
+  /// Eight rows a step; a rate of 0 leaves dropout out.
+  TrainingRun run(const std::string &label, int parts, const std::string &recipe, const std::string &rate = "0.2",
+                  const std::string &seed = "3") const {
+    TrainingRun made = tiny("dropout-" + GetParam().label + "-" + label, parts, recipe);
+    made.config = GetParam().config;
+    made.importOptions = "--dropout " + rate;
+    made.options = "--data " + GetParam().data + " --seed " + seed + " --init " + GetParam().weights;
     return made;
-  };
-  Training whole = train(run("whole", 1, ""), true);
+  }
+};
+
+TEST_P(Dropout, MasksAreThoseOfTheRows) {
+  Training whole = train(run("whole", 1, ""), false);
+  ASSERT_FALSE(whole.loss.empty());
   int number = 0;
   for (const Split &split : splits) {
     SCOPED_TRACE(split.recipe);
@@ -57,17 +83,13 @@ TEST(Dropout, MasksAreThoseOfTheRows) {
   std::string mesh = "mesh.shard = 2\ngradient.microbatches = 2\n";
   expectSameRuns(train(run("again", 4, mesh), true), train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
   // It is there at all, and goes by the seed.
-  Training without = train(tiny("without-dropout", 1, ""), false);
-  EXPECT_GT(std::abs(without.loss[0] - whole.loss[0]), 1e-4);
-  TrainingRun other = run("seed", 1, "");
-  other.options = "--data " + referenceFolder() + "/tokens.bin --seed 3 --init " + referenceFolder() +
-                  "/gpt2-tiny/init.safetensors";
-  Training third = train(other, false);
-  other.label += "-4";
-  other.options += " --seed 4";
-  other.options.replace(other.options.find("--seed 3"), 8, "");
-  EXPECT_NE(train(other, false).loss[0], third.loss[0]);
+  double first = whole.loss.at(0);
+  EXPECT_GT(std::abs(train(run("without", 1, "", "0"), false).loss.at(0) - first), 1e-3);
+  EXPECT_GT(std::abs(train(run("seed", 1, "", "0.2", "4"), false).loss.at(0) - first), 1e-4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, Dropout, testing::ValuesIn(dropoutModels()),
+                         [](const auto &info) { return info.param.label; });
 
 /// Targets of eight rows, of which unlike numbers count: rows 0 to 2 nearly none, the last ones all.
 std::string unevenTargets() {
@@ -153,6 +175,25 @@ TEST(Frozen, TheRestTrainsAsBefore) {
   ASSERT_FALSE(part.loss.empty());
   EXPECT_EQ(part.loss[0], whole.loss[0]);
   EXPECT_LT(part.gradientNorm[0], whole.gradientNorm[0]);
+}
+
+TEST(NoDecay, LeavesOutWhatItNames) {
+  auto run = [](const std::string &label, const std::string &recipe) {
+    TrainingRun made = tiny("decay-" + label, 2, "mesh.shard = 2\n" + recipe);
+    made.steps = 1;
+    return train(made, true);
+  };
+  Training none = run("none", "optimizer.weight_decay = 0.0\n"), all = run("all", "optimizer.weight_decay = 0.5\n"),
+           some = run("some", "optimizer.weight_decay = 0.5\noptimizer.no_decay = [\"*.bias\", \"wte.weight\"]\n");
+  ASSERT_FALSE(some.weights.empty());
+  for (const auto &[name, tensor] : some.weights) {
+    bool isNamed = name == "wte.weight" || name.ends_with(".bias");
+    EXPECT_EQ(tensor.values, (isNamed ? none : all).weights.at(name).values) << name;
+    // Biases begin at 0, where nothing can decay.
+    if (!name.ends_with(".bias")) {
+      EXPECT_NE(none.weights.at(name).values, all.weights.at(name).values) << name;
+    }
+  }
 }
 
 TEST(Evaluation, SharesTheStateAndTheArena) {

@@ -2,6 +2,8 @@
 
 #include "test/numeric/Training.h"
 
+#include "runtime/train/Weights.h"
+
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -60,6 +62,38 @@ Training train(const TrainingRun &run, bool save) {
   if (save)
     training.weights = readSafetensors(out + "/model.safetensors");
   return training;
+}
+
+std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens) {
+  std::vector<double> all;
+  auto ranks = openRanks(plan, {});
+  EXPECT_TRUE(ranks.isOk()) << ranks.status().message();
+  if (!ranks.isOk())
+    return all;
+  Status loaded = loadWeights(**ranks, weights);
+  EXPECT_TRUE(loaded.isOk()) << loaded.message();
+  for (const auto &entry : (*ranks)->plan().entries) {
+    if (entry->name != "logits")
+      continue;
+    const plan::PortT *in = findInput(*entry, "tokens"), *out = findOutput(*entry, "logits");
+    std::size_t share = tokens.size() / static_cast<std::size_t>((*ranks)->size());
+    for (int rank = 0; rank < (*ranks)->size(); ++rank) {
+      auto rows = std::span(tokens).subspan(static_cast<std::size_t>(rank) * share, share);
+      EXPECT_TRUE((*ranks)->write(rank, in->view->buffer, in->view->offset, std::as_bytes(rows)).isOk());
+    }
+    Status ran = (*ranks)->run("logits");
+    EXPECT_TRUE(ran.isOk()) << ran.message();
+    std::size_t size = 1;
+    for (auto extent : out->view->shape)
+      size *= static_cast<std::size_t>(extent);
+    std::vector<float> values(size);
+    for (int rank = 0; rank < (*ranks)->size(); ++rank) {
+      auto bytes = std::as_writable_bytes(std::span(values));
+      EXPECT_TRUE((*ranks)->read(rank, out->view->buffer, out->view->offset, bytes).isOk());
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  return all;
 }
 
 TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe) {

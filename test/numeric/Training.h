@@ -44,6 +44,9 @@ struct Training {
 /// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
 Training train(const TrainingRun &run, bool save);
 
+/// The logits that the plan's entry point gives of these rows, shared by its ranks, with the weights of a checkpoint.
+std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens);
+
 /// The reference folder's model of that name on its tokens, `rows` of 16 tokens on a rank, seed 3.
 TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe);
 
