@@ -73,7 +73,20 @@ private:
     // The printer, registered before, takes what is not handled here.
     if (hasFile(diagnostic.getLocation()))
       return mlir::failure();
-    std::cerr << (isError ? "error: " : "warning: ") << diagnostic.str() << pathOf(diagnostic.getLocation()) << "\n";
+    auto word = [&]() -> const char * {
+      switch (diagnostic.getSeverity()) {
+      case mlir::DiagnosticSeverity::Error:
+        return "error: ";
+      case mlir::DiagnosticSeverity::Warning:
+        return "warning: ";
+      case mlir::DiagnosticSeverity::Note:
+        return "note: ";
+      case mlir::DiagnosticSeverity::Remark:
+        return "remark: ";
+      }
+      return "";
+    };
+    std::cerr << word() << diagnostic.str() << pathOf(diagnostic.getLocation()) << "\n";
     for (mlir::Diagnostic &note : diagnostic.getNotes())
       std::cerr << "note: " << note.str() << pathOf(note.getLocation()) << "\n";
     return mlir::success();

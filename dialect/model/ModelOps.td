@@ -22,6 +22,7 @@ include "dialect/model/ops/Embedding.td"
 include "dialect/model/ops/Loss.td"
 include "dialect/model/ops/LinearLoss.td"
 include "dialect/model/ops/Random.td"
+include "dialect/model/ops/AllReduce.td"
 include "dialect/model/ops/Step.td"
 include "dialect/model/ops/Optimizer.td"
 

@@ -40,6 +40,8 @@ inline constexpr llvm::StringLiteral rootUnit = "root";
 
 /// The op's phase; "forward" where it says none.
 inline llvm::StringRef phaseOf(mlir::Operation *op) {
+/// On a reduction that the author wrote: blocks whose units are gathered while it is under way.
+inline constexpr llvm::StringLiteral unshardName = "spmd.unshard";
   auto phase = op->getAttrOfType<mlir::StringAttr>(phaseName);
   return phase ? phase.getValue() : llvm::StringRef("forward");
 }

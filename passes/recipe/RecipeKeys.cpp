@@ -59,6 +59,9 @@ std::vector<RecipeKey> makeKeys() {
        .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; or "
               "`megatron`, the usual plan of a Hugging Face family",
        .choices = {"replicated", "megatron", "column", "row"}, .tableKinds = recipeChoice, .tableOf = "parameter globs"});
+  add(flag("sharding.sequence", false,
+           "between what is split over the axis `tensor`, values lie in parts of the sequence, and norms are computed on them: "
+           "reduce_scatter and all_gather in the place of all_reduce"));
   add({.name = "sharding.units", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("block"),
        .doc = "what is gathered together: each outermost block and the rest as `root`; all as one unit; parameters in "
               "order of use up to N bytes; or lists of globs over blocks or parameters (what none names is `root`)",

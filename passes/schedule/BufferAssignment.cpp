@@ -321,7 +321,7 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
       continue;
     }
     if (isa<spmd::ReduceScatterStartOp>(start)) {
-      newPlace(value, "gradient_shard");
+      newPlace(value, spmd::unitOf(start).empty() ? "" : "gradient_shard");
       continue;
     }
     // The storage has the ranks' chunks one after another; the value is what is not padding at its tail.

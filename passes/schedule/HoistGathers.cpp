@@ -204,6 +204,24 @@ std::optional<PrefetchTable> tableOf(const RecipeView &recipe, StringRef key, Ar
   }
   return table;
 }
+/// On the author's word: the gathers that come next of the units of the blocks are issued with the reduction.
+void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
+  for (auto reduction : block.getOps<spmd::AllReduceStartOp>()) {
+    auto blocks = reduction->getAttrOfType<ArrayAttr>(spmd::unshardName);
+    if (!blocks)
+      continue;
+    Mover mover(block, reduction);
+    for (auto name : blocks.getAsRange<StringAttr>())
+      for (unsigned unit : units.around(name.getValue()))
+        for (Operation *op = reduction->getNextNode(); op; op = op->getNextNode())
+          if (auto start = dyn_cast<spmd::AllGatherStartOp>(op); start && spmd::unitOf(start) == names[unit]) {
+            move(start, mover);
+            break;
+          }
+    reduction->removeAttr(spmd::unshardName);
+  }
+}
+
 
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
   void runOnOperation() override {
@@ -224,6 +242,7 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
                   << recipe.origin(key) << ": unit that '" << unit << "' prefetches by '" << key
                   << "', expected one of the plan's but got '" << target << "'";
               return signalPassFailure();
+  hoistToAuthors(block, units, names);
             }
     bool atReleases = recipe.string("schedule.backward_prefetch") == "post";
     spmd::UnitBlocks units(getOperation());

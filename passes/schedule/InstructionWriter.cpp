@@ -108,8 +108,18 @@ void InstructionWriter::write(Operation &op) {
 void InstructionWriter::writeCopyLaunch(const OperandCopy &copy, Operation *op) {
   const RankedTensorType type = typeOf(copy.operand->get());
   const int64_t id = idOf(copy.operand->get());
-  auto launch = makeLaunch(op->getLoc(), "copy", {view(copy.from, type)}, {view(copy.to, type)},
-                           builder.getDictionaryAttr({}));
+  // Of a part that is padded on some rank, what is there.
+  const auto whatIsThere = [&](plan_ir::ViewAttr whole) {
+    const plan_ir::ViewAttr part = placed(whole, op, copy.operand->getOperandNumber());
+    const plan_ir::ValidAttr valid = part.getValid();
+    if (!valid)
+      return whole;
+    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
+    const int64_t ranks = spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes));
+    return valid.getChunk() * ranks == valid.getTotal() ? whole : part;
+  };
+  auto launch = makeLaunch(op->getLoc(), "copy", {whatIsThere(view(copy.from, type))},
+                           {whatIsThere(view(copy.to, type))}, builder.getDictionaryAttr({}));
   launch.setInputValues({id});
   launch.setOutputValues({id});
   launch.setTraffic(2 * type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType()));

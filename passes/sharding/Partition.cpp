@@ -12,6 +12,7 @@
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/InitEntry.h"
+#include "passes/sharding/AuthorReductions.h"
 #include "passes/sharding/Inline.h"
 #include "passes/sharding/LocalTypes.h"
 #include "passes/sharding/tensor/Collectives.h"
@@ -72,6 +73,7 @@ public:
     addArguments();
     readStates();
     if (failed(shardUpdate()))
+    lowerAllReduces(block, placement);
       return failure();
     tensor::joinReductions(block);
     takeWrites();

@@ -22,15 +22,16 @@ Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
   const plan::TensorSplitT &split = *parameter.split;
   const Around whole(parameter.shape, split.dim);
   const std::uint64_t parts = groupSize(plan, split.axes);
-  // Elements of a segment that one part holds without a gap.
-  const std::uint64_t stretch = whole.extent / split.segments / parts * whole.inner;
+  // Rows of a segment, and of the chunk of it that a part has room for: the last parts may be padded.
+  const std::uint64_t segment = whole.extent / split.segments, room = static_cast<std::uint64_t>(split.extent) / split.segments;
   const Around cut(cutShape(parameter), static_cast<std::size_t>(std::max(cutDim(parameter), 0)));
   const std::uint64_t chunk = parameter.dim < 0 ? cut.extent : static_cast<std::uint64_t>(parameter.chunk);
   std::uint64_t begin = 0;
   for (std::uint64_t row = 0; row < whole.outer * split.segments; ++row)
-    for (std::uint64_t part = 0; part < parts; ++part)
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      const std::uint64_t first = std::min(part * room, segment), rows = std::min(room, segment - first);
       // In the part, rows of segments follow one another; its shards cut them where they may.
-      for (std::uint64_t at = row * stretch, end = at + stretch; at < end;) {
+      for (std::uint64_t at = row * room * whole.inner, end = at + rows * whole.inner; at < end;) {
         const std::uint64_t place = at / cut.inner % cut.extent, outside = at / cut.inner / cut.extent;
         const std::uint64_t shard = place / chunk;
         // As far as this shard goes in this row of the cut dim.
@@ -45,6 +46,7 @@ Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
         begin += run.count;
         at += run.count;
       }
+    }
   return Status::ok();
 }
 

@@ -122,6 +122,7 @@ std::vector<VjpCase> vjpCases() {
       unary("sqrt", 0.5, 2), unary("rsqrt", 0.5, 2), unary("relu", 1, 0.001),
       movement("scale", "{factor = 1.5}", "tensor<2x3x4xf64>"),
       movement("reshape", "", "tensor<6x4xf64>"),
+      movement("all_reduce", "{reduction = \"sum\"}", "tensor<2x3x4xf64>"),
       movement("broadcast", "", "tensor<5x2x3x4xf64>"),
       movement("transpose", "{permutation = array<i64: 2, 0, 1>}", "tensor<4x2x3xf64>"),
       movement("slice", "{start = array<i64: 0, 1, 0>, limit = array<i64: 2, 3, 4>, step = array<i64: 1, 1, 2>}",

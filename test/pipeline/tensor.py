@@ -106,6 +106,7 @@ for data in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
             repeat = 2 if more else 1
             expect_counts(f"mlp {mesh + more}", got[2], forward=3 * repeat, backward=2 * repeat, update=1)
         for model in (GPT2, LLAMA):
+            # With two heads of keys the collectives are others: tensor_heads.py.
             if model == LLAMA and tensor == 4:
                 continue
             expected = train(model, data)
@@ -154,15 +155,14 @@ for model, split in ((MLP, COLUMN_ROW), (GPT2, MEGATRON)):
     if open(SCRATCH + ".plan", "rb").read() != without:
         problems.append("mesh.tensor=1: expected the plan without it but got another")
     made = compile_plan(model, ["mesh.shard=2"] + split)
-    if "'sharding.tensor' has no effect where 'mesh.tensor' is 1" not in made.stderr:
+    if "remark: " not in made.stderr or "'sharding.tensor' has no effect where 'mesh.tensor' is 1" not in made.stderr:
         problems.append(f"expected a remark on a split over one rank but got {made.stderr}")
 
 made = compile_plan(MLP, ["mesh.tensor=2"] + COLUMN_ROW)
-if "all_reduce over 'tensor': a split dim is reduced by model.matmul" not in made.stderr:
+lines = made.stderr.splitlines()
+if not lines or any("remark: " not in line for line in lines) or "all_reduce over 'tensor': a split dim is reduced by model.matmul" not in made.stderr:
     problems.append(f"expected a remark that names the rule but got {made.stderr}")
 
-refuse(LLAMA, ["mesh.tensor=4"] + MEGATRON, "sharding.tensor", "k_proj.weight", "expected a split that 4 ranks divide", "but got extent 2")
-refuse(MLP, ["mesh.tensor=5"] + COLUMN_ROW, "sharding.tensor", "expected a dim that 5 tensor ranks divide")
 refuse(MLP, ["mesh.tensor=2"] + MEGATRON, "sharding.tensor", "expected a plan that splits a parameter")
 refuse(MLP, ["mesh.tensor=2", "sharding.tensor=column"], "expected a table by parameter glob or 'megatron'")
 refuse(MLP, ["mesh.tensor=2", 'sharding.tensor={"*.nothing"="column"}'], "sharding.tensor")

@@ -172,9 +172,9 @@ namespace {
 struct HeadFactors {
   ShardingRule rule;
   TensorFactors q, k, lse;
-  HeadFactors(const Extents &e, bool wholeShared) {
+  explicit HeadFactors(const Extents &e) {
     unsigned batch = rule.addFactor(e.B), rows = rule.addFactor(e.T, true), groups = rule.addFactor(e.G),
-             shared = rule.addFactor(e.H / e.G, wholeShared), size = rule.addFactor(e.D, true),
+             shared = rule.addFactor(e.H / e.G), size = rule.addFactor(e.D, true),
              columns = rule.addFactor(e.S, true);
     q = {{batch}, {rows}, {groups, shared}, {size}};
     k = {{batch}, {columns}, {groups}, {size}};
@@ -184,17 +184,54 @@ struct HeadFactors {
 } // namespace
 
 ShardingRule AttentionOp::getShardingRule() {
-  HeadFactors f(Extents(getQ(), getK()), /*wholeShared=*/false);
+  HeadFactors f(Extents(getQ(), getK()));
   f.rule.operands.append({f.q, f.k, f.k});
   f.rule.results.append({f.q, f.lse});
   return f.rule;
 }
 
+// Gradients of k and v are sums over the heads that share them.
 ShardingRule AttentionGradOp::getShardingRule() {
-  HeadFactors f(Extents(getQ(), getK()), /*wholeShared=*/true);
+  HeadFactors f(Extents(getQ(), getK()));
+  f.rule.reduction = PartialReduction::sum;
   f.rule.operands.append({f.q, f.q, f.k, f.k, f.q, f.lse});
   f.rule.results.append({f.q, f.k, f.k});
   return f.rule;
+}
+
+/// k or v with each head of theirs once for every head of q that shares it.
+static Value repeatHeads(OpBuilder &builder, Location location, Value value, const Extents &e) {
+  Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, 1, e.D});
+  Value repeated = BroadcastOp::create(builder, location,
+                                       tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), apart);
+  return makeReshape(builder, location, repeated, {e.B, e.S, e.H, e.D});
+}
+
+// Heads of q alone split where there are more parts than heads of k and v.
+FailureOr<SmallVector<Value>> AttentionOp::buildSplitForm(OpBuilder &builder) {
+  Extents e(getQ(), getK());
+  if (e.G == e.H)
+    return failure();
+  auto op = AttentionOp::create(builder, getLoc(), getQ(), repeatHeads(builder, getLoc(), getK(), e),
+                                repeatHeads(builder, getLoc(), getV(), e), getScaleAttr(), getCausalAttr(),
+                                getWindowAttr());
+  return SmallVector<Value>(op->getResults());
+}
+
+// The gradient of a head that is shared is the sum over those that share it.
+FailureOr<SmallVector<Value>> AttentionGradOp::buildSplitForm(OpBuilder &builder) {
+  Extents e(getQ(), getK());
+  if (e.G == e.H)
+    return failure();
+  Location location = getLoc();
+  auto op = AttentionGradOp::create(builder, location, getDout(), getQ(), repeatHeads(builder, location, getK(), e),
+                                    repeatHeads(builder, location, getV(), e), getOut(), getLse(), getScaleAttr(),
+                                    getCausalAttr(), getWindowAttr());
+  auto sumOfShared = [&](Value value) -> Value {
+    Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, e.H / e.G, e.D});
+    return ReduceSumOp::create(builder, location, apart, builder.getDenseI64ArrayAttr({3}), UnitAttr());
+  };
+  return SmallVector<Value>{op.getDq(), sumOfShared(op.getDk()), sumOfShared(op.getDv())};
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,9 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
   let arguments = (ins Model_FloatTensor:$q, Model_FloatTensor:$k, Model_FloatTensor:$v, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<I64Attr>:$window);
   let results = (outs Model_FloatTensor:$out, Model_FloatTensor:$lse);
+  let extraClassDeclaration = [{
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+  }];
   let hasVerifier = 1;
 }
 def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes]> {
@@ -22,6 +25,9 @@ def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<I64Attr>:$window);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);
+  let extraClassDeclaration = [{
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+  }];
   let hasVerifier = 1;
 }
 

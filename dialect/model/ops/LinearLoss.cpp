@@ -148,6 +148,24 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
   return f.rule;
 }
 
+// Logits over a part of the classes are made whole: a rank has few of them already.
+FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
+
+FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildSplitForm(OpBuilder &builder) {
+  Location location = getLoc();
+  Value logits = MatmulOp::create(builder, location, getX(), getWeight(), /*transpose_lhs=*/false,
+                                  /*transpose_rhs=*/true);
+  Value dlogits = CrossEntropyGradOp::create(builder, location, getDloss(), logits, getTargets(), getLse(),
+                                             getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
+  Value dx = MatmulOp::create(builder, location, dlogits, getWeight(), /*transpose_lhs=*/false,
+                              /*transpose_rhs=*/false);
+  auto rows = static_cast<int64_t>(elementsOf(getTargets()));
+  auto byRows = [&](Value value) { return makeReshape(builder, location, value, {rows, shapeOf(value).back()}); };
+  Value dweight = MatmulOp::create(builder, location, byRows(dlogits), byRows(getX()), /*transpose_lhs=*/true,
+                                   /*transpose_rhs=*/false);
+  return SmallVector<Value>{dx, dweight};
+}
+
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,9 @@ def Model_LinearCrossEntropyOp
                        StrAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                        OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_Scalar:$loss, Model_FloatTensor:$lse);
+  let extraClassDeclaration = [{
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+  }];
   let hasVerifier = 1;
 }
 def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_InferTypes]> {
@@ -24,6 +27,9 @@ def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad
                        Model_IntegerTensor:$targets, Model_FloatTensor:$lse, I64Attr:$rows, StrAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
+  let extraClassDeclaration = [{
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+  }];
   let hasVerifier = 1;
 }
 

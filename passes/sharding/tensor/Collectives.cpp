@@ -38,11 +38,13 @@ Value allReduced(OpBuilder &builder, Value value, StringRef op, SmallVectorImpl<
   return make<spmd::WaitOp>(builder, loc, made, value.getType(), start.getToken()).getValues()[0];
 }
 
-/// Dims with the split one as segments, ranks and what is left of it: [outer, segments, ranks, chunk, inner].
+/// Dims with the split one as segments, ranks and what is left of it: [outer, segments, ranks, chunk, inner]. `extent` is
+/// that of a segment.
 struct Apart {
-  std::int64_t outer = 1, segments, ranks, chunk, inner = 1;
+  std::int64_t outer = 1, segments, ranks, extent, chunk, inner = 1;
   Apart(ArrayRef<std::int64_t> shape, const Layout &layout, std::int64_t ranks)
-      : segments(layout.segments), ranks(ranks), chunk(shape[layout.dim] / layout.segments / ranks) {
+      : segments(layout.segments), ranks(ranks), extent(shape[layout.dim] / layout.segments),
+        chunk(spmd::chunkOf(extent, ranks)) {
     for (auto [dim, extent] : llvm::enumerate(shape))
       if (static_cast<std::int64_t>(dim) != layout.dim)
         (static_cast<std::int64_t>(dim) < layout.dim ? outer : inner) *= extent;
@@ -66,6 +68,31 @@ Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, S
   return make<model::AddOp>(builder, loc, made, type, log, largest).getResult();
 }
 
+Value scattered(OpBuilder &builder, Value partial, const Layout &layout, std::int64_t ranks,
+                SmallVectorImpl<Operation *> &made) {
+  Location loc = partial.getLoc();
+  RankedTensorType shard = spmd::shardType(typeOf(partial), layout.dim, axes(builder), ranks);
+  auto start = make<spmd::ReduceScatterStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()),
+                                                ValueRange(partial), axes(builder), "sum", APFloat(1.0),
+                                                builder.getTypeArrayAttr({shard}), StringAttr());
+  return make<spmd::WaitOp>(builder, loc, made, shard, start.getToken()).getValues()[0];
+}
+
+spmd::ValidAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t total) {
+  return spmd::ValidAttr::get(context, layout.dim, total, {StringAttr::get(context, axisName)});
+}
+
+Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, std::int64_t ranks,
+             SmallVectorImpl<Operation *> &made) {
+  SmallVector<std::int64_t> none(whole.getRank(), 0), dense(whole.getRank(), 1);
+  auto pad = make<model::PadOp>(builder, value.getLoc(), made, localType(whole, layout, ranks), value, none, none, dense,
+                                APFloat(0.0));
+  // What is read ends where the rank's part does, what is written does not.
+  spmd::ValidAttr place = placeOf(builder.getContext(), layout, whole.getDimSize(layout.dim));
+  pad->setAttr(spmd::placesName, builder.getArrayAttr({place, builder.getUnitAttr()}));
+  return pad.getResult();
+}
+
 Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::int64_t ranks,
                     SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
@@ -73,6 +100,8 @@ Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::
   Type element = whole.getElementType();
   Apart apart(whole.getShape(), layout, ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, element); };
+  if (isPadded(whole, layout, ranks))
+    value = padded(builder, value, whole, layout, ranks, made);
   // Ranks one after another in a dim of their own, which then goes to its place.
   RankedTensorType all = tensor({ranks, apart.outer, apart.segments, apart.chunk, apart.inner});
   RankedTensorType one = spmd::shardType(all, 0, axes(builder), ranks);
@@ -84,6 +113,16 @@ Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::
                                           tensor({apart.outer, apart.segments, ranks, apart.chunk, apart.inner}),
                                           everyones, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
                      .getResult();
+  if (ranks * apart.chunk != apart.extent) {
+    // Padding is behind the last row of the one segment.
+    Value rows = make<model::ReshapeOp>(builder, loc, made, tensor({apart.outer, ranks * apart.chunk, apart.inner}), placed)
+                     .getResult();
+    placed = make<model::SliceOp>(builder, loc, made, tensor({apart.outer, apart.extent, apart.inner}), rows,
+                                  ArrayRef<std::int64_t>{0, 0, 0},
+                                  ArrayRef<std::int64_t>{apart.outer, apart.extent, apart.inner},
+                                  ArrayRef<std::int64_t>{1, 1, 1})
+                 .getResult();
+  }
   return make<model::ReshapeOp>(builder, loc, made, tensor(whole.getShape()), placed).getResult();
 }
 
@@ -93,7 +132,7 @@ Value cutOut(OpBuilder &builder, Value value, const Layout &layout, std::int64_t
   RankedTensorType whole = typeOf(value);
   Apart apart(whole.getShape(), layout, ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
-  RankedTensorType segmented = tensor({apart.outer, apart.segments, ranks * apart.chunk, apart.inner});
+  RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent, apart.inner});
   Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
   RankedTensorType part = spmd::shardType(segmented, 2, axes(builder), ranks);
   Value piece = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();

@@ -2,6 +2,8 @@
 
 #include "passes/sharding/tensor/Layout.h"
 
+#include "dialect/spmd/Mesh.h"
+
 using namespace mlir;
 
 namespace sluice::tensor {
@@ -38,19 +40,42 @@ std::optional<Layout> layoutOf(const ShardingRule &rule, const TensorFactors &te
   return std::nullopt;
 }
 
-bool divides(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks) {
-  return rule.factors[split.factor].size % (split.segments * ranks) == 0;
+Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks) {
+  std::int64_t size = rule.factors[split.factor].size;
+  if (size % (split.segments * ranks) == 0)
+    return Cut::even;
+  bool isInside = split.segments != 1, isAligned = true;
+  for (const auto *tensors : {&rule.operands, &rule.results})
+    for (const TensorFactors &tensor : *tensors)
+      for (const auto &dim : tensor) {
+        if (!llvm::is_contained(dim, split.factor))
+          continue;
+        std::int64_t extent = 1;
+        for (unsigned factor : dim)
+          extent *= rule.factors[factor].size;
+        for (unsigned factor : dim) {
+          if (factor == split.factor)
+            break;
+          isInside |= rule.factors[factor].size != 1;
+        }
+        isAligned &= spmd::chunkOf(size, ranks) * (extent / size) == spmd::chunkOf(extent, ranks);
+      }
+  return isInside ? Cut::merged : isAligned ? Cut::padded : Cut::unaligned;
 }
 
 bool hasFactor(const TensorFactors &tensor, unsigned factor) {
   return llvm::any_of(tensor, [&](const auto &dim) { return llvm::is_contained(dim, factor); });
 }
 
+bool isPadded(RankedTensorType whole, const Layout &layout, std::int64_t ranks) {
+  return layout.isSplit() && whole.getDimSize(layout.dim) % (layout.segments * ranks) != 0;
+}
+
 RankedTensorType localType(RankedTensorType type, const Layout &layout, std::int64_t ranks) {
   if (!layout.isSplit())
     return type;
   SmallVector<std::int64_t> shape(type.getShape());
-  shape[layout.dim] /= ranks;
+  shape[layout.dim] = spmd::chunkOf(shape[layout.dim], ranks);
   return RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
 }
 

@@ -1,7 +1,9 @@
 //===- Layout.h - how a value lies over the ranks of the tensor axis ----------------------===//
 //
-// A split dim is so many equal segments (one, but in fused weights), each cut in equal chunks: a rank holds its chunk of
-// every segment. Through an op a split follows a factor of the op's sharding rule.
+// A split dim is so many equal segments (one, but in fused weights), each cut in chunks: a rank holds its chunk of every
+// segment. Where the ranks do not divide a dim of one segment, chunks are ceil(extent / ranks), and the last ranks' are
+// padded or empty: all ranks have one type, and views tell how much of it is there. Through an op a split follows a factor
+// of the op's sharding rule.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_LAYOUT_H
@@ -28,6 +30,8 @@ struct Layout {
   PartialReduction reduction = PartialReduction::none;
   /// The parameter that the split began with.
   llvm::StringRef parameter;
+  /// A split of the sequence between layers: it gives way to one that a parameter asks for.
+  bool ofSequence = false;
 
   bool isSplit() const { return kind == Kind::split; }
   bool isPartial() const { return kind == Kind::partial; }
@@ -47,12 +51,19 @@ struct FactorSplit {
 std::optional<FactorSplit> factorOf(const ShardingRule &rule, const TensorFactors &tensor, const Layout &layout);
 /// The layout of a tensor that has the factor; nothing where it has not.
 std::optional<Layout> layoutOf(const ShardingRule &rule, const TensorFactors &tensor, const FactorSplit &split);
-/// True where the factor has equal chunks for all ranks.
-bool divides(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks);
+/// How a factor is cut over the ranks: in equal chunks; in chunks of which the last are padded; or not at all, where a
+/// padded chunk would be no window of some tensor (`merged`: it is inside of another factor; `unaligned`: chunks of the
+/// dim would cut through what it is made of, as heads).
+enum class Cut : std::uint8_t { even, padded, merged, unaligned };
+Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks);
+inline bool isCut(Cut cut) { return cut == Cut::even || cut == Cut::padded; }
 /// True where a tensor has the factor.
 bool hasFactor(const TensorFactors &tensor, unsigned factor);
 
-/// The type that one rank holds; the type itself where nothing is split.
+/// True where ranks hold parts that are not all full.
+bool isPadded(mlir::RankedTensorType whole, const Layout &layout, std::int64_t ranks);
+
+/// The type that one rank holds, padding included; the type itself where nothing is split.
 mlir::RankedTensorType localType(mlir::RankedTensorType type, const Layout &layout, std::int64_t ranks);
 
 } // namespace sluice::tensor

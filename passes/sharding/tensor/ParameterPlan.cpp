@@ -131,11 +131,10 @@ Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp 
     layout.segments *= more;
     grows = more != 1;
   }
-  if (shape[layout.dim] % (layout.segments * ranks) != 0)
+  if (layout.segments != 1 && shape[layout.dim] % (layout.segments * ranks) != 0)
     return wrong("expected a dim that " + std::to_string(ranks) + " tensor ranks divide but got dim " +
                  std::to_string(layout.dim) + " of " +
-                 (layout.segments == 1 ? "" : std::to_string(layout.segments) + " segments of ") + "extent " +
-                 std::to_string(shape[layout.dim] / layout.segments));
+                 std::to_string(layout.segments) + " segments of extent " + std::to_string(shape[layout.dim] / layout.segments));
   return std::optional<Layout>(layout);
 }
 

@@ -58,6 +58,9 @@ void PartitionTensor::runOnOperation() {
       }))
     return;
   if (ranks == 1) {
+    if (recipe.boolean("sharding.sequence"))
+      emitRemark(unknown) << recipe.origin("sharding.sequence")
+                          << ": 'sharding.sequence' has no effect where 'mesh.tensor' is 1";
     if (isAsked)
       emitRemark(unknown) << recipe.origin("sharding.tensor")
                           << ": 'sharding.tensor' has no effect where 'mesh.tensor' is 1";
@@ -72,14 +75,22 @@ void PartitionTensor::runOnOperation() {
     emitError(unknown) << splits.status().message();
     return signalPassFailure();
   }
+  tensor::Wishes wishes{*splits, ranks, recipe.origin("sharding.tensor"), recipe.boolean("sharding.sequence"), 0};
+  if (auto sequence = module->getAttrOfType<IntegerAttr>("model.sequence"))
+    wishes.sequence = sequence.getInt();
   tensor::Reasons reasons;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function->hasAttr(spmd::entryName) || function.isExternal())
       continue;
     inlineRecompute(function.front());
-    if (failed(tensor::propagate(function, *splits, ranks, recipe.origin("sharding.tensor"), reasons)))
+    if (failed(tensor::propagate(function, wishes, reasons)))
       return signalPassFailure();
   }
+  if (wishes.bySequence && llvm::none_of(reasons.list, [](const auto &reason) {
+        return StringRef(reason.first).starts_with("reduce_scatter");
+      }))
+    emitRemark(unknown) << recipe.origin("sharding.sequence")
+                        << ": 'sharding.sequence' has no effect where no split completes values of a sequence";
   for (const auto &[text, reason] : reasons.list)
     emitRemark(reason.where) << text << " (" << reason.times << (reason.times == 1 ? " time)" : " times)");
   splitParameters(*splits, ranks);

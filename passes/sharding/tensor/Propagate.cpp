@@ -11,6 +11,7 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/sharding/tensor/Collectives.h"
+#include "passes/sharding/tensor/Heads.h"
 
 using namespace mlir;
 
@@ -29,9 +30,8 @@ namespace {
 
 class Propagation {
 public:
-  Propagation(func::FuncOp function, const ParameterSplits &splits, std::int64_t ranks, StringRef origin,
-              Reasons &reasons)
-      : block(function.getBody().front()), splits(splits), ranks(ranks), origin(origin), reasons(reasons) {}
+  Propagation(func::FuncOp function, const Wishes &wishes, Reasons &reasons)
+      : block(function.getBody().front()), wishes(wishes), splits(wishes.splits), ranks(wishes.ranks), reasons(reasons) {}
 
   LogicalResult run() {
     for (Operation *op = &block.front(); op;) {
@@ -68,20 +68,27 @@ private:
   void makeWhole(OpOperand &use, Operation *why, StringRef text);
   LogicalResult makeSplit(OpOperand &use, const Layout &layout);
   Value resolve(Value partial, Operation *why);
+  /// True where the value's readers can do with a part of the sequence.
+  bool hasSequence(Value partial);
+  /// Zeros in the padding of a split value.
+  void clearPadding(OpOperand &use, RankedTensorType whole, const Layout &layout);
   /// The value again, made in parts by the ops that make it, where they can; null where they cannot.
   Value remake(Value value, const Layout &layout);
+  FailureOr<std::optional<FactorSplit>> splitOf(OpOperand &use, const ShardingRule &rule, StringRef &text);
+  bool makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   void finish();
   std::string ruleText(Operation *op);
 
   Block &block;
+  const Wishes &wishes;
   const ParameterSplits &splits;
   std::int64_t ranks;
-  StringRef origin;
   Reasons &reasons;
   const Layout whole;
   llvm::DenseMap<Value, Layout> layouts;
-  llvm::DenseMap<Value, Value> gathered;
+  /// What has been gathered; parts of the sequence a second time for the backward, so as not to be kept.
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> gathered;
   /// Ops that are through: their operands have been taken as they lay.
   llvm::DenseSet<Operation *> visited;
   /// Made here, with types that are final.
@@ -101,6 +108,17 @@ std::string Propagation::ruleText(Operation *op) {
   return text;
 }
 
+/// Of rows, their places in the sequence and features; no gradient of a parameter.
+bool Propagation::hasSequence(Value partial) {
+  auto type = cast<RankedTensorType>(partial.getType());
+  return wishes.bySequence && type.getRank() == 3 && type.getDimSize(1) > 1 &&
+         (!wishes.sequence || type.getDimSize(1) == wishes.sequence) &&
+         layoutOfValue(partial).reduction == PartialReduction::sum &&
+         llvm::none_of(partial.getUsers(), [](Operation *user) {
+           return isa<model::GradientOp>(user) || spmd::phaseOf(user) == "update";
+         });
+}
+
 /// Completes a partial value right behind its maker, for all readers that are still to come.
 Value Propagation::resolve(Value partial, Operation *why) {
   PartialReduction reduction = layoutOfValue(partial).reduction;
@@ -109,13 +127,31 @@ Value Propagation::resolve(Value partial, Operation *why) {
   builder.setInsertionPointAfter(maker);
   // What the completion is made of.
   SmallVector<Operation *> made;
-  Value value = completed(builder, partial, reduction, made);
+  Layout part;
+  if (hasSequence(partial)) {
+    part.kind = Layout::Kind::split;
+    part.dim = 1;
+    part.ofSequence = true;
+  }
+  Value value = part.isSplit() ? scattered(builder, partial, part, ranks, made)
+                               : completed(builder, partial, reduction, made);
   for (Operation *op : made) {
     copyTags(maker, op);
     visited.insert(op);
     settled.insert(op);
     if (isa<spmd::AllReduceStartOp>(op))
       reasons.add(maker->getLoc(), "all_reduce over 'tensor': a split dim is reduced by " + ruleText(maker));
+    if (isa<spmd::ReduceScatterStartOp>(op))
+      reasons.add(maker->getLoc(), "reduce_scatter over 'tensor': a split dim is reduced by " + ruleText(maker) +
+                                       ", and what follows takes parts of the sequence");
+  }
+  if (part.isSplit()) {
+    // Of the whole's type like every value on the way, until the end.
+    auto shaped = model::ReshapeOp::create(builder, maker->getLoc(), cast<RankedTensorType>(partial.getType()), value);
+    copyTags(maker, shaped);
+    visited.insert(shaped);
+    value = shaped.getResult();
+    set(value, part, layoutOfValue(partial).parameter);
   }
   if (Attribute ids = maker->getAttr(spmd::idsName); ids && maker->getNumResults() == 1)
     value.getDefiningOp()->setAttr(spmd::idsName, ids);
@@ -133,18 +169,32 @@ void Propagation::makeWhole(OpOperand &use, Operation *why, StringRef text) {
   }
   if (!layout.isSplit())
     return;
-  Value &known = gathered[value];
+  bool isAgain = layout.ofSequence && spmd::phaseOf(why) == "backward";
+  std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
+  Value known = gathered.lookup(key);
   if (!known) {
     OpBuilder builder(why);
-    builder.setInsertionPointAfterValue(value);
+    if (!isAgain)
+      builder.setInsertionPointAfterValue(value);
     SmallVector<Operation *> made;
-    known = gatheredWhole(builder, value, layout, ranks, made);
+    // Of a window, what it is a window of: others may want that as well.
+    if (Operation *view = layout.ofSequence ? value.getDefiningOp() : nullptr;
+        view && isa<ViewOpInterface>(view) && view->getNumResults() == 1 && layoutOfValue(view->getOperand(0)).ofSequence) {
+      made.push_back(builder.clone(*view));
+      made.back()->removeAttr(spmd::placesName);
+      copyTags(isAgain ? why : view, made.back());
+      makeWhole(made.back()->getOpOperand(0), made.back(), text);
+      known = made.back()->getResult(0);
+    } else {
+      known = gatheredWhole(builder, value, layout, ranks, made);
+      reasons.add(why->getLoc(), ("all_gather over 'tensor': " + text + " " + ruleText(why)).str());
+    }
+    gathered[key] = known;
     for (Operation *op : made) {
-      copyTags(value.getDefiningOp() ? value.getDefiningOp() : why, op);
+      copyTags(value.getDefiningOp() && !isAgain ? value.getDefiningOp() : why, op);
       visited.insert(op);
       settled.insert(op);
     }
-    reasons.add(why->getLoc(), ("all_gather over 'tensor': " + text + " " + ruleText(why)).str());
   }
   use.set(known);
 }
@@ -160,7 +210,7 @@ Value Propagation::remake(Value value, const Layout &layout) {
     return nullptr;
   ShardingRule rule = ruled.getShardingRule();
   std::optional<FactorSplit> split = factorOf(rule, rule.results[0], layout);
-  if (!split || rule.factors[split->factor].whole || !divides(rule, *split, ranks) ||
+  if (!split || rule.factors[split->factor].whole || !isCut(cutOf(rule, *split, ranks)) ||
       (rule.factors[split->factor].positioned && layout.segments != 1))
     return nullptr;
   SmallVector<Value> operands(maker->getOperands());
@@ -185,6 +235,22 @@ Value Propagation::remake(Value value, const Layout &layout) {
   return made->getResult(0);
 }
 
+void Propagation::clearPadding(OpOperand &use, RankedTensorType whole, const Layout &layout) {
+  if (!isPadded(whole, layout, ranks))
+    return;
+  OpBuilder builder(use.getOwner());
+  builder.setInsertionPointAfterValue(use.get());
+  SmallVector<Operation *> made;
+  Value cleared = padded(builder, use.get(), whole, layout, ranks, made);
+  for (Operation *op : made) {
+    copyTags(use.get().getDefiningOp() ? use.get().getDefiningOp() : use.getOwner(), op);
+    visited.insert(op);
+    settled.insert(op);
+  }
+  set(cleared, layout, layout.parameter);
+  use.set(cleared);
+}
+
 LogicalResult Propagation::makeSplit(OpOperand &use, const Layout &layout) {
   if (layoutOfValue(use.get()).isSameSplit(layout))
     return success();
@@ -207,18 +273,21 @@ LogicalResult Propagation::makeSplit(OpOperand &use, const Layout &layout) {
   return success();
 }
 
-/// Tells the kernel where its part of a factor lies: `spmd.places`, the valid extent of each operand and result.
+/// Tells the kernel where its part of a factor lies, and how much of it there is: `spmd.places`, the valid extent of each
+/// operand and result. In the update the padding of parts is zeros, and stays so.
 void Propagation::setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
-  if (!rule.factors[split.factor].positioned)
+  bool isPartial = cutOf(rule, split, ranks) == Cut::padded && spmd::phaseOf(op) != "update";
+  if (!rule.factors[split.factor].positioned && !isPartial)
     return;
   Builder builder(op->getContext());
   SmallVector<Attribute> places;
   auto add = [&](const TensorFactors &tensor) {
     std::optional<Layout> layout = layoutOf(rule, tensor, split);
-    places.push_back(layout ? Attribute(spmd::ValidAttr::get(op->getContext(), layout->dim,
-                                                             rule.factors[split.factor].size,
-                                                             {builder.getStringAttr(axisName)}))
-                            : Attribute(builder.getUnitAttr()));
+    std::int64_t total = 1;
+    if (layout)
+      for (unsigned factor : tensor[layout->dim])
+        total *= rule.factors[factor].size;
+    places.push_back(layout ? Attribute(placeOf(op->getContext(), *layout, total)) : Attribute(builder.getUnitAttr()));
   };
   for (const TensorFactors &tensor : rule.operands)
     add(tensor);
@@ -264,8 +333,12 @@ LogicalResult Propagation::visitUnruled(Operation *op) {
     const Layout &layout = splitOf(gradient.getParameter(), gradient.getType());
     OpOperand &use = gradient->getOpOperand(0);
     set(gradient.getMean(), layout, layout.parameter);
-    if (layout.isSplit())
-      return makeSplit(use, layout);
+    if (layout.isSplit()) {
+      if (failed(makeSplit(use, layout)))
+        return failure();
+      clearPadding(use, cast<RankedTensorType>(gradient.getType()), layout);
+      return success();
+    }
     makeWhole(use, op, "the gradient of a whole parameter is whole for");
     return success();
   }
@@ -292,46 +365,99 @@ LogicalResult Propagation::takePartials(Operation *op, const ShardingRule &rule,
     return success();
   }
   for (OpOperand &use : op->getOpOperands())
-    makeWhole(use, op, "");
+    if (isPartial(use.get()))
+      resolve(use.get(), op);
   return success();
+}
+
+/// The split that an operand asks for, by its factor; nothing where it must be whole. An error where that would make all
+/// ranks do the same work.
+FailureOr<std::optional<FactorSplit>> Propagation::splitOf(OpOperand &use, const ShardingRule &rule, StringRef &text) {
+  Operation *op = use.getOwner();
+  const Layout layout = layoutOfValue(use.get());
+  std::optional<FactorSplit> found = factorOf(rule, rule.operands[use.getOperandNumber()], layout);
+  text = "a split dim must be whole for";
+  if (!found || rule.factors[found->factor].whole || (rule.factors[found->factor].positioned && layout.segments != 1))
+    return std::optional<FactorSplit>();
+  Cut cut = cutOf(rule, *found, ranks);
+  if (isCut(cut))
+    return found;
+  text = "a dim that the ranks do not divide is part of another for";
+  if (cut == Cut::merged || spmd::phaseOf(op) == "backward")
+    return std::optional<FactorSplit>();
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    if (auto further = layoutOf(rule, rule.results[index], {found->factor, 1});
+        further && isShared(result, further->dim, ranks)) {
+      text = "heads that serve several ranks are whole for";
+      return std::optional<FactorSplit>();
+    }
+  InFlightDiagnostic error = op->emitError()
+                             << wishes.origin << ": value of 'sharding.tensor' for parameter '" << layout.parameter
+                             << "', expected a split that " << ranks << " ranks divide in '" << op->getName()
+                             << "' but got extent " << rule.factors[found->factor].size / found->segments;
+  error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
+  return failure();
+}
+
+/// True where the op adds up over the factor for the gradient of a parameter that is split: that is made in parts, out of
+/// the whole sequence.
+bool Propagation::makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    if (hasFactor(rule.results[index], split.factor))
+      continue;
+    Value value = result;
+    while (value.hasOneUse() && value.getUsers().begin()->getNumResults() == 1 &&
+           !isa<model::GradientOp>(*value.getUsers().begin()))
+      value = value.getUsers().begin()->getResult(0);
+    for (Operation *user : value.getUsers())
+      if (auto gradient = dyn_cast<model::GradientOp>(user); gradient && splits.contains(gradient.getParameter()))
+        return true;
+  }
+  return false;
 }
 
 LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
   std::optional<FactorSplit> split;
   StringRef parameter;
-  for (OpOperand &use : op->getOpOperands()) {
-    const Layout layout = layoutOfValue(use.get());
-    if (!layout.isSplit())
-      continue;
-    std::optional<FactorSplit> found = factorOf(rule, rule.operands[use.getOperandNumber()], layout);
-    if (found && !rule.factors[found->factor].whole && !divides(rule, *found, ranks)) {
-      InFlightDiagnostic error = op->emitError() << origin << ": value of 'sharding.tensor' for parameter '"
-                                                 << layout.parameter << "', expected a split that " << ranks
-                                                 << " ranks divide in '" << op->getName() << "' but got extent "
-                                                 << rule.factors[found->factor].size / found->segments;
-      error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
-      return failure();
+  bool isOfSequence = false;
+  // Splits of parameters first: the sequence gives way.
+  for (bool ofSequence : {false, true})
+    for (OpOperand &use : op->getOpOperands()) {
+      const Layout layout = layoutOfValue(use.get());
+      if (!layout.isSplit() || layout.ofSequence != ofSequence)
+        continue;
+      StringRef text;
+      FailureOr<std::optional<FactorSplit>> found = splitOf(use, rule, text);
+      if (failed(found))
+        return failure();
+      if (!*found || (split && !(*split == **found))) {
+        makeWhole(use, op,
+                  !*found      ? text
+                  : ofSequence ? "parts of the sequence are made whole for"
+                               : "one dim at most is split for");
+        continue;
+      }
+      if (ofSequence && !split && makesSplitGradient(op, rule, **found)) {
+        makeWhole(use, op, "the gradient of a split parameter is made in parts by");
+        continue;
+      }
+      split = *found;
+      parameter = layout.parameter;
+      isOfSequence = ofSequence;
     }
-    bool fits = found && !rule.factors[found->factor].whole && (!split || *split == *found) &&
-                (!rule.factors[found->factor].positioned || layout.segments == 1);
-    if (!fits) {
-      makeWhole(use, op, split ? "one dim at most is split for" : "a split dim must be whole for");
-      continue;
-    }
-    split = found;
-    parameter = layout.parameter;
-  }
   if (!split)
     return success();
   for (OpOperand &use : op->getOpOperands())
     if (std::optional<Layout> wanted = layoutOf(rule, rule.operands[use.getOperandNumber()], *split)) {
       wanted->parameter = parameter;
+      wanted->ofSequence = isOfSequence;
       if (failed(makeSplit(use, *wanted)))
         return failure();
     }
   setPlaces(op, rule, *split);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     if (std::optional<Layout> layout = layoutOf(rule, rule.results[index], *split)) {
+      layout->ofSequence = isOfSequence;
       set(result, *layout, parameter);
       continue;
     }
@@ -411,14 +537,21 @@ FailureOr<Operation *> Propagation::visit(Operation *op) {
     visited.insert(op);
     return visitAdditive(op, rule);
   }
-  // An op that must have a split factor whole may have a form that need not.
+  // An op that can take no split as it lies, since a factor must be whole or cannot be cut as the ranks are, may have a form
+  // that can.
+  bool isStuck = false, isTaken = false;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     const Layout &layout = layoutOfValue(operand);
     std::optional<FactorSplit> split = layout.isSplit() ? factorOf(rule, rule.operands[index], layout) : std::nullopt;
-    if (split && rule.factors[split->factor].whole)
-      if (Operation *first = replaceBySplitForm(op))
-        return first;
+    if (!split)
+      continue;
+    Cut cut = cutOf(rule, *split, ranks);
+    isStuck |= rule.factors[split->factor].whole || cut == Cut::unaligned;
+    isTaken |= !rule.factors[split->factor].whole && isCut(cut) && !layout.ofSequence;
   }
+  if (isStuck && !isTaken)
+    if (Operation *first = replaceBySplitForm(op))
+      return first;
   if (failed(visitRuled(op, rule)))
     return failure();
   visited.insert(op);
@@ -446,9 +579,8 @@ void Propagation::finish() {
   }
 }
 
-LogicalResult propagate(func::FuncOp function, const ParameterSplits &splits, std::int64_t ranks, StringRef origin,
-                        Reasons &reasons) {
-  return Propagation(function, splits, ranks, origin, reasons).run();
+LogicalResult propagate(func::FuncOp function, const Wishes &wishes, Reasons &reasons) {
+  return Propagation(function, wishes, reasons).run();
 }
 
 } // namespace sluice::tensor

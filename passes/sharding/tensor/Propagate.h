@@ -29,9 +29,20 @@ struct Reasons {
   void add(mlir::Location where, std::string text);
 };
 
-/// Rewrites the function to what one rank computes. `origin`: the line of the recipe that asks for the splits.
-llvm::LogicalResult propagate(mlir::func::FuncOp function, const ParameterSplits &splits, std::int64_t ranks,
-                              llvm::StringRef origin, Reasons &reasons);
+/// What the recipe asks for.
+struct Wishes {
+  ParameterSplits splits;
+  std::int64_t ranks = 1;
+  /// The line that asks for the splits.
+  std::string origin;
+  /// Values of the sequence that are completed lie in parts of it from there on.
+  bool bySequence = false;
+  /// Extent of the sequence; 0 where the model does not say.
+  std::int64_t sequence = 0;
+};
+
+/// Rewrites the function to what one rank computes.
+llvm::LogicalResult propagate(mlir::func::FuncOp function, const Wishes &wishes, Reasons &reasons);
 
 } // namespace sluice::tensor
 

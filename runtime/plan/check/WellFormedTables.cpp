@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t maxWorld = 1 << 20;
 constexpr std::size_t maxAxes = 8;
 constexpr std::size_t maxStreams = 64;
-constexpr std::size_t maxDims = 8;
 constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
 constexpr std::uint32_t maxAlignment = 1 << 20;
 constexpr std::uint32_t maxRepeat = 1 << 20;
@@ -172,8 +171,8 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     const std::uint64_t parts = groupSize(plan, split->axes);
     const auto extent = static_cast<std::uint64_t>(parameter.shape[split->dim]);
     if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
-        std::uint64_t(split->extent) % split->segments != 0 || extent / parts != std::uint64_t(split->extent) ||
-        extent % parts != 0)
+        std::uint64_t(split->extent) % split->segments != 0 || (split->segments != 1 && extent % parts != 0) ||
+        extent / parts + (extent % parts != 0) != std::uint64_t(split->extent))
       return bad(name + ", expected parts of " + std::to_string(parts) + " ranks that partition dim " +
                  std::to_string(split->dim) + " of " + std::to_string(extent) + " in " +
                  std::to_string(split->segments) + " segments but got parts of " + std::to_string(split->extent));

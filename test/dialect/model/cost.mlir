@@ -199,6 +199,8 @@ module attributes {model.name = "all"} {
 
   // CHECK-LABEL: func.func @random
   func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>, %t: tensor<i64>, %r: tensor<i64>) {
+    // CHECK: model.all_reduce {{.*}}model.cost = "flops=20, bytes=160"
+    %1 = model.all_reduce %x {reduction = "mean"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
     // CHECK: model.dropout {{.*}}model.cost = "flops=440, bytes=184"
     %0 = model.dropout %x, %s, %t, %r {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     return

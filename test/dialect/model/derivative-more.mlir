@@ -293,3 +293,14 @@ func.func @f(%x: tensor<6x4xf32> {model.input = "x"}, %w: tensor<5x4xf32> {model
   %loss, %lse = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return %loss : tensor<f32>
 }
+
+// -----
+
+// all_reduce: each rank's cotangent stays where it is
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: return %[[DY]]
+func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  %y = model.all_reduce %x {reduction = "sum"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}

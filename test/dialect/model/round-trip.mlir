@@ -211,6 +211,13 @@ module attributes {model.name = "all"} {
     return
   }
 
+  // CHECK-LABEL: func.func @ranks
+  func.func @ranks(%x: tensor<2x3xf32>) {
+    // CHECK: model.all_reduce %{{.*}} {reduction = "sum", unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %0 = model.all_reduce %x {reduction = "sum", unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return
+  }
+
   // CHECK-LABEL: func.func @images
   func.func @images(%x: tensor<2x7x9x4xf32>, %w: tensor<6x2x3x3xf32>, %b: tensor<6xf32>, %s: tensor<4xf32>, %n: tensor<i64>) {
     // CHECK: model.conv2d %{{.*}}, %{{.*}}, %{{.*}} {dilation = array<i64: 1, 1>, groups = 2 : i64, padding = array<i64: 1, 1>, stride = array<i64: 2, 1>}

@@ -164,7 +164,7 @@ module attributes {model.name = "all"} {
     %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
-    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2 whole, m=8 whole, n=5 whole}"
+    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole} reduce=sum"
     %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
     // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
@@ -228,6 +228,8 @@ module attributes {model.name = "all"} {
   func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>) {
     // CHECK: model.dropout {{.*}}model.sharding_rule = "([i, j], [], [], []) -> ([i, j]) {i=4 positioned, j=5 positioned}"
     %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
+    // CHECK: model.all_reduce {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=4, j=5}"
+    %1 = model.all_reduce %x {reduction = "mean"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
     return
   }
 

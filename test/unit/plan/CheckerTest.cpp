@@ -373,6 +373,17 @@ const Bad pieces[] = {
      [](HandPlan &h) {
        gatherFromPiece(h);
        h.buffer("shard.b").shape = {2, 4};
+    // One dim may have uneven parts; segments side by side may not.
+    {"UnevenSegments", 1, "in 2 segments but got parts of 2",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 4;
+       h.parameter("a.weight").shape = {3, 6};
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->segments = 2;
+       h.parameter("a.weight").split->extent = 2;
+     }},
        h.buffer("shard.b").bytes = 32;
        h.collective("reduce b").axes = {2};
        h.collective("reduce b").segments[0]->destination->shape = {2, 4};

@@ -80,6 +80,7 @@ Bound concat(const KernelRequest &request) {
   });
 }
 
+// An input that is cut on this rank may be padded to what it has room for as well.
 Bound pad(const KernelRequest &request) {
   Check check("pad", request);
   SLUICE_RETURN_IF_ERROR(check.count(1, 1));
@@ -99,9 +100,11 @@ Bound pad(const KernelRequest &request) {
     pitch[d] = step.empty() ? 1 : step[d];
     if (pitch[d] < 1)
       return check.refuse("step, expected positive numbers but got " + std::to_string(pitch[d]));
-    std::int64_t padded = 0;
-    if (__builtin_mul_overflow(std::max<std::int64_t>(x.extent[d] - 1, 0), pitch[d], &padded) ||
-        __builtin_add_overflow(padded, std::min<std::int64_t>(x.extent[d], 1), &padded) ||
+    std::int64_t padded = 0, extent = x.extent[d];
+    if (extent < x.shape[d] && y.extent[d] == y.shape[d])
+      extent = x.shape[d];
+    if (__builtin_mul_overflow(std::max<std::int64_t>(extent - 1, 0), pitch[d], &padded) ||
+        __builtin_add_overflow(padded, std::min<std::int64_t>(extent, 1), &padded) ||
         __builtin_add_overflow(padded, low[d], &padded) || __builtin_add_overflow(padded, high[d], &padded))
       return check.refuse("padded extent, expected at most 63 bits but got more in dim " + std::to_string(d));
     SLUICE_RETURN_IF_ERROR(check.dim(y, d, padded));

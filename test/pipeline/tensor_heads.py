@@ -1,0 +1,46 @@
+"""Fewer heads of keys and values than tensor ranks, or a number of them that the ranks do not divide: every rank has all of
+them, and its share of the heads of queries."""
+
+from sharding_tools import *
+
+MEGATRON = "sharding.tensor=megatron"
+
+
+def llama(heads, shared, layers=1, **more):
+    folder = SCRATCH / f"llama-{heads}-{shared}"
+    folder.mkdir(exist_ok=True)
+    config = json.loads((REFERENCE / "llama-tiny" / "config.json").read_text())
+    config |= {"num_attention_heads": heads, "num_key_value_heads": shared, "head_dim": 64 // heads,
+               "num_hidden_layers": layers, "intermediate_size": 48} | more
+    (folder / "config.json").write_text(json.dumps(config))
+    run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", folder / "model.mlir")
+    return folder / "model.mlir"
+
+
+@test
+def fewer_than_ranks():
+    for heads, shared, tensor in ((4, 1, 2), (4, 1, 4), (4, 2, 4), (8, 2, 4)):
+        model = llama(heads, shared)
+        for data in ([], ["mesh.shard=2"]) if tensor < 4 else ([],):
+            for more in ([], ["recompute.policy=block"]):
+                near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", MEGATRON] + more)), train(Plan(model, data + more)),
+                          2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
+
+
+@test
+def not_divided_by_ranks():
+    model = llama(12, 3, hidden_size=96, head_dim=8)
+    near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON])), train(Plan(model, [])), 2e-5, "12 and 3 heads over 2", weights=2e-4)
+
+
+@test
+def said_in_a_remark():
+    remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "remark: all_gather over 'tensor': heads that serve several ranks are whole for")
+
+
+@test
+def heads_of_queries_must_divide():
+    refuse(llama(4, 2), ["mesh.tensor=8", MEGATRON], "q_proj.weight", "expected a split that 8 ranks divide", "but got extent 4")
+
+
+main()

@@ -1,0 +1,61 @@
+"""`sharding.sequence`: between layers, values lie in parts of the sequence over the tensor axis.
+
+Per layer, attention and feed-forward each take two of both kinds: forward, an all_gather ahead of what is split by column
+and a reduce_scatter behind what is split by row; backward, an all_gather of the cotangent, one of the column's input again
+(it is not kept), and a reduce_scatter."""
+
+from sharding_tools import *
+
+MEGATRON = "sharding.tensor=megatron"
+SEQUENCE = "sharding.sequence=true"
+
+
+def llama(sequence=16):
+    path = SCRATCH / f"llama-{sequence}.mlir"
+    run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", sequence, "-o", path)
+    return path
+
+
+@test
+def numbers():
+    for model, name in ((tiny(), "gpt2"), (llama(), "llama")):
+        for data in ([], ["mesh.shard=2"]):
+            for more in ([], ["recompute.policy=block", "gradient.clip_norm=0.5", "gradient.microbatches=2"]):
+                near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more)), train(Plan(model, data + more)),
+                          2e-5, f"{name} {data + more}", weights=2e-4)
+
+
+@test
+def sequences_that_ranks_do_not_divide():
+    model = tiny(sequence=15)
+    near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "15 over 2", weights=2e-4)
+
+
+@test
+def dropout_draws_by_place():
+    path = SCRATCH / "dropout.mlir"
+    run("sluice-import", "hf", REFERENCE / "gpt2-tiny" / "config.json", "--batch", 2, "--sequence", 16, "--dropout", 0.1, "-o", path)
+    near_runs(train(Plan(path, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(path, [])), 2e-5, "dropout", weights=2e-4)
+
+
+@test
+def collectives():
+    plan = Plan(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE])
+    layers = len(plan.units()) - 1
+    found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives() if c["axis"] == "tensor")
+    # Ahead of the output of the vocabulary as ahead of any column; behind the embedding as behind any row.
+    expect_equal(found["forward", "all_gather"] + found["loss", "all_gather"], 2 * layers + 1, "all_gathers forward")
+    expect_equal(found["forward", "reduce_scatter"], 2 * layers + 1, "reduce_scatters forward")
+    expect_equal(found["backward", "reduce_scatter"] + found["loss", "reduce_scatter"], 2 * layers + 1, "reduce_scatters backward")
+    expect_equal(found["forward", "all_reduce"], 0, "all_reduces forward")
+
+
+@test
+def remarks():
+    remark(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': a split dim is reduced by model.matmul")
+    remark(tiny(), [SEQUENCE], "'sharding.sequence' has no effect where 'mesh.tensor' is 1")
+    remark(zoo("mlp-stack"), ["mesh.tensor=2", SEQUENCE, 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'],
+           "'sharding.sequence' has no effect where no split completes values of a sequence")
+
+
+main()

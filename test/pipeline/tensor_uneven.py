@@ -1,0 +1,120 @@
+"""Dims that the ranks of the tensor axis do not divide: the last parts are padded, or empty, and padding never becomes data."""
+
+from sharding_tools import *
+
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
+
+
+def parity(dim, mesh, ranks, recipes, split=SPLIT, name="mlp-stack", steps=10):
+    model = zoo(name, f"dim={dim}", "batch=8")
+    alone = train(Plan(model, [f"gradient.microbatches={ranks}"] + ADAM), steps=steps)
+    start = train(Plan(model, []), steps=0).weights
+    for recipe in recipes:
+        plan = Plan(model, mesh + [split] + recipe + ADAM)
+        expect(train(plan, steps=0).weights == start, f"{dim}, {mesh + recipe}: expected the initial weights of one rank")
+        near_runs(train(plan, steps=steps), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
+
+
+@test
+def tensor_alone():
+    for dim in (3, 5, 17):
+        parity(dim, ["mesh.tensor=2"], 1, ([],), steps=4)
+    # More ranks than some dims have chunks: the last hold nothing of those.
+    parity(1, ["mesh.tensor=4"], 1, ([],), steps=4)
+    parity(3, ["mesh.tensor=7"], 1, ([], ["gradient.clip_norm=1e9", "gradient.clip_type=inf"]), steps=4)
+
+
+@test
+def shard_and_tensor():
+    for dim in (3, 5, 17):
+        parity(dim, ["mesh.shard=2", "mesh.tensor=2"], 2,
+               ([], ["sharding.reshard_after_forward=true", "recompute.policy=block"],
+                ["sharding.reshard_after_forward=false"]))
+
+
+@test
+def replicate_shard_and_tensor():
+    for dim in (3, 5, 17):
+        parity(dim, ["mesh.replicate=2", "mesh.shard=2", "mesh.tensor=2"], 4, ([], ["sharding.dim=flat"]), steps=4)
+
+
+@test
+def parts_and_shards_of_one_dim():
+    plan = Plan(zoo("mlp-stack", "dim=5"), ["mesh.shard=2", "mesh.tensor=2", SPLIT])
+    weight = plan.parameters()["0.in_proj.weight"]
+    expect_equal((weight["shape"], weight["part"]["dim"], weight["local"]), ([15, 5], 0, [4, 5]), "0.in_proj.weight")
+    bias = plan.parameters()["0.in_proj.bias"]
+    expect_equal((bias["shape"], bias["local"]), ([15], [4]), "0.in_proj.bias")
+
+
+@test
+def splits_that_need_gathers():
+    for split in ('{"*.in_proj.weight"="column", "*.out_proj.weight"="row"}', '{"*.in_proj.*"="column"}',
+                  '{"*.out_proj.weight"="row"}', '{"*.out_proj.*"="column"}', '{"0.in_proj.*"="row"}'):
+        parity(5, ["mesh.shard=2", "mesh.tensor=2"], 2, ([],), "sharding.tensor=" + split, steps=3)
+
+
+@test
+def norms():
+    """Of values that are made in uneven parts, and of gradients."""
+    model = zoo("norm-mlps", "dim=5", "batch=8")
+    alone = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=4)
+    for split in (SPLIT, 'sharding.tensor={"*.out_proj.*"="column"}'):
+        near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", split] + ADAM), steps=4), alone, 1e-4, split, weights=2e-2)
+    model = zoo("mlp-stack", "dim=5", "batch=8")
+    for p in (1, 2, 3, "inf"):
+        clip = ["gradient.clip_norm=0.05", f"gradient.clip_type={p}", "optimizer.name=sgd", "optimizer.lr=0.1"]
+        near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + clip)),
+                  train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
+
+
+@test
+def vocabularies():
+    """Rows of a table and columns of logits, of which the last rank has fewer, or one none."""
+    config = json.loads((REFERENCE / "gpt2-tiny" / "config.json").read_text())
+    for size, tensor in ((257, 2), (255, 4)):
+        folder = SCRATCH / f"vocabulary-{size}"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(config | {"vocab_size": size, "n_layer": 1}))
+        model = folder / "model.mlir"
+        run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+        for data in ([], ["mesh.shard=2"]):
+            near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", "sharding.tensor=megatron"])), train(Plan(model, data)),
+                      2e-5, f"{size} over {tensor}", weights=2e-4)
+
+
+@test
+def precision_and_accumulation():
+    model = zoo("mlp-stack", "dim=5", "batch=8")
+    mesh = ["mesh.shard=2", "mesh.tensor=2", SPLIT]
+    for recipe, tolerance in ((["precision.compute=bf16"], 3e-2), (["gradient.microbatches=2"], 1e-5),
+                              (["gradient.microbatches=2", "gradient.sync=every"], 1e-5)):
+        count = 4 if "gradient.microbatches=2" in recipe else 2
+        settings = [s for s in recipe if "gradient" not in s] + [f"gradient.microbatches={count}"]
+        near_runs(train(Plan(model, mesh + recipe + ADAM)), train(Plan(model, settings + ADAM)), tolerance, f"{recipe}")
+
+
+@test
+def weights_on_another_mesh():
+    model = zoo("mlp-stack", "dim=5", "batch=8")
+    first = train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + ADAM))
+    folder = SCRATCH / "first"
+    folder.mkdir(exist_ok=True)
+    (folder / "model.safetensors").write_bytes(first.weights)
+    for mesh in ([], ["mesh.tensor=4", SPLIT], ["mesh.tensor=3", "mesh.replicate=2", SPLIT]):
+        again = train(Plan(model, mesh), "--init", folder, steps=0)
+        expect(again.weights == first.weights, f"{mesh}: expected the saved weights but got others")
+
+
+@test
+def heads_must_divide():
+    model = SCRATCH / "llama.mlir"
+    run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+    refuse(model, ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "q_proj.weight",
+           "expected a split that 3 ranks divide", "but got extent 4")
+    refuse(tiny(), ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "c_attn",
+           "expected a dim that 3 tensor ranks divide", "3 segments of extent 64")
+
+
+main()
