@@ -69,10 +69,11 @@ VjpCase movement(const std::string &op, const std::string &attributes, const std
           }, {"x"}};
 }
 
-VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t groups, const std::string &attributes) {
+VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t groups, const std::string &attributes,
+                  std::int64_t keys = 4) {
   return {name, [=](Function &f, TensorMap &inputs) {
-            std::string q = given(f, inputs, "q", {2, 4, heads, 3}), k = given(f, inputs, "k", {2, 4, groups, 3}),
-                        v = given(f, inputs, "v", {2, 4, groups, 3});
+            std::string q = given(f, inputs, "q", {2, 4, heads, 3}), k = given(f, inputs, "k", {2, keys, groups, 3}),
+                        v = given(f, inputs, "v", {2, keys, groups, 3});
             f.output("out", f.ops("attention", {q, k, v}, attributes,
                                   {tensorType({2, 4, heads, 3}, "f64"), tensorType({2, heads, 4}, "f64")})[0]);
           }, {"q", "k", "v"}, true};
@@ -121,8 +122,8 @@ std::vector<VjpCase> vjpCases() {
       unary("negate", 1, 0), unary("exp", 1, 0), unary("log", 0.5, 2), unary("tanh", 1, 0), unary("erf", 1, 0),
       unary("sqrt", 0.5, 2), unary("rsqrt", 0.5, 2), unary("relu", 1, 0.001),
       movement("scale", "{factor = 1.5}", "tensor<2x3x4xf64>"),
-      movement("reshape", "", "tensor<6x4xf64>"),
       movement("all_reduce", "{reduction = \"sum\"}", "tensor<2x3x4xf64>"),
+      movement("reshape", "", "tensor<6x4xf64>"),
       movement("broadcast", "", "tensor<5x2x3x4xf64>"),
       movement("transpose", "{permutation = array<i64: 2, 0, 1>}", "tensor<4x2x3xf64>"),
       movement("slice", "{start = array<i64: 0, 1, 0>, limit = array<i64: 2, 3, 4>, step = array<i64: 1, 1, 2>}",
@@ -138,6 +139,7 @@ std::vector<VjpCase> vjpCases() {
       matmul("matmul_both_transposed", {2, 4, 3}, {2, 5, 4}, "{transpose_lhs, transpose_rhs}", "tensor<2x3x5xf64>", false, false),
       matmul("matmul_fused", {2, 3, 4}, {4, 5}, "", "tensor<2x3x5xf64>", true, true),
       attention("attention", 2, 2, "{scale = 0.5, causal}"), attention("attention_full", 2, 1, "{scale = 0.7}"),
+      attention("attention_cross", 4, 2, "{scale = 0.7}", 7),
       attention("attention_window", 4, 2, "{scale = 0.5, causal, window = 2 : i64}"), unary("sin", 3, 0), unary("cos", 3, 0)};
   const std::pair<const char *, const char *> ropes[] = {
       {"default", "{theta = 100.0}"},

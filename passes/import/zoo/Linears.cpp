@@ -131,6 +131,28 @@ static Status buildTwoLosses(ModuleBuilder &b, const Settings &s) {
   return Status::ok();
 }
 
+/// Products of x, each summed over the ranks by the author's own all-reduce, and behind each an MLP, whose unit is gathered
+/// while that sum is under way.
+static Status buildReduceModel(ModuleBuilder &b, const Settings &s) {
+  std::int64_t dim = s.size("dim"), count = s.size("count");
+  Value x = begin(b, dim), total;
+  llvm::SmallVector<Value> sums;
+  auto mlpName = [](std::int64_t i) { return "mlps.mlp" + std::to_string(i + 1); };
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::string name = "reduce_module" + std::to_string(i + 1);
+    b.at(name);
+    b.declare(name + ".weight", {dim, dim}, {"normal", 0, 1});
+    sums.push_back(b.allReduce(b.relu(b.matmul(x, b.read(name + ".weight"), false)), mlpName(i)));
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    Value y = mlpBlock(b, mlpName(i), sums[static_cast<std::size_t>(i)], 4);
+    b.at("mlps");
+    total = total ? b.add(total, y) : y;
+  }
+  b.finishTrain({total});
+  return Status::ok();
+}
+
 std::vector<Model> zoo::linearModels() {
   return {
       {"mlp", "Linear, ReLU, Linear, ReLU", {{"dim", "16"}, {"multiplier", "4"}}, buildMlp},
@@ -147,6 +169,8 @@ std::vector<Model> zoo::linearModels() {
       {"shared-linear", "two Linears that share one weight, ReLU between", {{"dim", "8"}}, buildSharedLinear},
       {"unused-linear", "two blocks, each an unused Linear(1, 1) and a used Linear; a Linear in the root",
        {{"dim", "16"}}, buildUnusedLinear},
+      {"reduce-model", "products summed over the ranks by the author, and MLPs behind them that are gathered meanwhile",
+       {{"dim", "8"}, {"count", "3", Kind::size, 1000}}, buildReduceModel},
       {"two-losses", "a Linear, two Linears behind it, a loss of each", {{"dim", "8"}}, buildTwoLosses},
   };
 }

@@ -274,6 +274,12 @@ Value ModuleBuilder::dropout(Value x) {
       .getY();
 }
 
+Value ModuleBuilder::allReduce(Value x, llvm::StringRef gathered) {
+  return model::AllReduceOp::create(builder, location, x, builder.getStringAttr("sum"),
+                                    builder.getStrArrayAttr({gathered}))
+      .getResult();
+}
+
 Value ModuleBuilder::firstRows(Value x, std::int64_t count) {
   Shape limit(shapeOf(x)), start(limit.size(), 0), step(limit.size(), 1);
   if (limit.front() == count)

@@ -78,6 +78,8 @@ public:
   mlir::Value channelsLast(mlir::Value x);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation);
   mlir::Value dropout(mlir::Value x);
+  /// The sum over all data-parallel ranks. The unit of the block `gathered` is gathered while it is under way.
+  mlir::Value allReduce(mlir::Value x, llvm::StringRef gathered);
   /// The first `count` rows.
   mlir::Value firstRows(mlir::Value x, std::int64_t count);
   /// Over all dims, or over `dims`.
