@@ -1,0 +1,44 @@
+"""Passes ask ops through their interfaces and do not look at their kinds: what a model computes needs no change in passes/.
+
+They name the ops that say where things are, build the few that a phase adds of its own, and look for no others.
+"""
+
+import re
+
+import lint
+
+STRUCTURE = {"Parameter", "Read", "Write", "Gradient", "StepMean", "Block", "Checkpoint", "Recompute", "Yield",
+             # The author's own collective, which becomes one.
+             "AllReduce"}
+# What phases build: the loss's softmax over a split axis, clipping, updates, initial values, conversions, paddings.
+BUILT = {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Exp", "Log", "Scale", "Cast", "Constant", "Reshape",
+         "Transpose", "Slice", "Pad", "PowerSum", "NormRoot", "ClipCoefficient", "AllFinite", "Sgd", "Adam", "Adamw",
+         "RandomNormal", "RandomUniform"}
+# And look for again: a conversion at a boundary, sums and maxima that a reduction may be moved behind.
+SOUGHT = {"Cast", "Add", "Maximum"}
+
+NAMED = re.compile(r"\bmodel::([A-Z]\w*)Op\b")
+SEARCH = re.compile(r"\b(?:isa|isa_and_nonnull|cast|dyn_cast|dyn_cast_or_null|getOps|walk|getParentOfType|getDefiningOp)<([^<>()]*)>")
+
+
+def check(root):
+    for name, path in lint.files(root, ("passes",), (".cpp", ".h")):
+        if name.startswith("passes/import/"):
+            continue
+        for number, line in enumerate(lint.lines(path), 1):
+            for op in NAMED.findall(line):
+                if op not in STRUCTURE | BUILT:
+                    yield f"{name}:{number}: expected an interface of the op but got model::{op}Op"
+            for types in SEARCH.findall(line):
+                for op in NAMED.findall(types):
+                    if op in BUILT - SOUGHT:
+                        yield f"{name}:{number}: expected an interface of the op but got a search for model::{op}Op"
+
+
+CLEAN = {"passes/model/A.cpp": "// A\nauto x = isa<model::ReadOp>(op) ? model::ExpOp::create(b, l, y) : z;\n",
+         "passes/import/B.cpp": "// B\nmodel::RopeOp::create(b, l, y);\n"}
+PLANTED = [({"passes/sharding/C.cpp": "// C\nif (auto rope = dyn_cast<model::RopeOp>(op))\n"}, "expected an interface of the op but got model::RopeOp"),
+           ({"passes/sharding/D.cpp": "// D\nif (isa<model::AddOp, model::ExpOp>(op))\n"}, "a search for model::ExpOp")]
+
+if __name__ == "__main__":
+    lint.main(check, CLEAN, PLANTED)
