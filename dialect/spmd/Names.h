@@ -20,6 +20,12 @@ inline constexpr llvm::StringLiteral stateName = "spmd.state";
 /// On arguments: the name of a host input, and whether each repetition has its own.
 inline constexpr llvm::StringLiteral inputName = "spmd.input";
 inline constexpr llvm::StringLiteral perRepetitionName = "spmd.per_repetition";
+/// On arguments that lie in host memory: "host".
+inline constexpr llvm::StringLiteral spaceName = "spmd.space";
+/// On ops that run elsewhere than on the compute stream: "host", by the host on host memory; "gather", before a gather.
+inline constexpr llvm::StringLiteral streamName = "spmd.stream";
+inline constexpr llvm::StringLiteral hostStream = "host";
+inline constexpr llvm::StringLiteral gatherStream = "gather";
 /// On results: the argument whose memory the result takes over; the name of a host output.
 inline constexpr llvm::StringLiteral donatesName = "spmd.donates";
 inline constexpr llvm::StringLiteral outputName = "spmd.output";
@@ -34,14 +40,14 @@ inline constexpr llvm::StringLiteral recomputeName = "model.recompute";
 inline constexpr llvm::StringLiteral placesName = "spmd.places";
 /// Which time the model runs the op's outermost block, from 0; absent: the first.
 inline constexpr llvm::StringLiteral passName = "model.pass";
+/// On a reduction that the author wrote: blocks whose units are gathered while it is under way.
+inline constexpr llvm::StringLiteral unshardName = "spmd.unshard";
 
 /// The unit of what no block holds.
 inline constexpr llvm::StringLiteral rootUnit = "root";
 
 /// The op's phase; "forward" where it says none.
 inline llvm::StringRef phaseOf(mlir::Operation *op) {
-/// On a reduction that the author wrote: blocks whose units are gathered while it is under way.
-inline constexpr llvm::StringLiteral unshardName = "spmd.unshard";
   auto phase = op->getAttrOfType<mlir::StringAttr>(phaseName);
   return phase ? phase.getValue() : llvm::StringRef("forward");
 }
@@ -54,6 +60,12 @@ inline llvm::StringRef blockOf(mlir::Operation *op) {
 
 /// The outermost block of a path.
 inline llvm::StringRef outermostBlock(llvm::StringRef path) { return path.split('/').first; }
+
+/// The stream that runs an op; empty: compute.
+inline llvm::StringRef streamOf(mlir::Operation *op) {
+  auto stream = op->getAttrOfType<mlir::StringAttr>(streamName);
+  return stream ? stream.getValue() : llvm::StringRef();
+}
 
 /// The unit that a collective or release names; empty without one.
 inline llvm::StringRef unitOf(mlir::Operation *op) {

@@ -48,6 +48,7 @@ void emitArenas(EmitContext &context) {
     arena->peak_live = op.getPeakLive();
     arena->workspace = op.getWorkspace();
     arena->alignment = op.getAlignment();
+    arena->pinned = op.getPinned();
     context.plan.arenas.push_back(std::move(arena));
   });
 }

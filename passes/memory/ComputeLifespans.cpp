@@ -26,39 +26,38 @@ struct Numbered {
   int64_t at;
 };
 
-/// For each instruction of a section on another stream than compute: behind which instruction compute knows it done.
+/// For each instruction of a section on another stream than compute: behind which instruction compute knows it done. The
+/// host's work stands as compute's does: whatever takes its memory, on any stream, is ordered behind it.
 class Completion {
 public:
-  Completion(llvm::ArrayRef<Numbered> section) {
-    llvm::DenseMap<int64_t, Numbered> records;
-    for (const Numbered &n : section) {
-      if (isa<RecordOp>(n.op))
-        records[cast<RecordOp>(n.op).getEvent()] = n;
-      if (auto wait = dyn_cast<WaitOp>(n.op); wait && streamOf(wait) == "compute")
-        if (auto it = records.find(wait.getEvent()); it != records.end())
-          waits.push_back({streamOf(it->second.op), it->second.at, n.at, whenOf(wait)});
-    }
-    end = section.empty() ? 0 : section.back().at + 1;
-  }
+  Completion(llvm::ArrayRef<Numbered> section) : section(section) {}
 
   /// One past the instruction by which an access at `at` is known to be over.
   int64_t of(Operation *op, int64_t at) const {
-    if (streamOf(op) == "compute" || streamOf(op).empty())
+    const llvm::StringRef own = streamOf(op);
+    if (own == "compute" || own == "host" || own.empty())
       return at + 1;
-    for (const Known &wait : waits)
-      if (wait.stream == streamOf(op) && wait.record > at && (wait.when == "all" || wait.when == whenOf(op)))
-        return wait.at + 1;
-    return end;
+    // Who knows it: by its own order, then by waiting for records of those who know.
+    llvm::SmallVector<llvm::StringRef, 4> knowing = {own};
+    llvm::DenseMap<int64_t, bool> tells;
+    for (const Numbered &n : section.drop_front(at - section.front().at + 1)) {
+      if (auto record = dyn_cast<RecordOp>(n.op)) {
+        tells[record.getEvent()] = llvm::is_contained(knowing, streamOf(record));
+        continue;
+      }
+      auto wait = dyn_cast<WaitOp>(n.op);
+      if (!wait || !tells.lookup(wait.getEvent()) || (whenOf(wait) != "all" && whenOf(wait) != whenOf(op)))
+        continue;
+      if (streamOf(wait) == "compute")
+        return n.at + 1;
+      if (!llvm::is_contained(knowing, streamOf(wait)))
+        knowing.push_back(streamOf(wait));
+    }
+    return section.back().at + 1;
   }
 
 private:
-  struct Known {
-    llvm::StringRef stream;
-    int64_t record, at;
-    llvm::StringRef when;
-  };
-  llvm::SmallVector<Known> waits;
-  int64_t end = 0;
+  llvm::ArrayRef<Numbered> section;
 };
 
 struct ComputeLifespans : sluice::impl::ComputeLifespansBase<ComputeLifespans> {

@@ -4,6 +4,7 @@
 #include "dialect/plan/Plan.h"
 #include "passes/memory/Arena.h"
 #include "passes/memory/Budget.h"
+#include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PackingSolver.h"
 
 namespace sluice {
@@ -51,16 +52,18 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       live = std::max(live, largestLiveSum(problem, 1));
     }
     uint64_t workspace = 0;
-    if (space == "device")
-      for (auto stream : module.getOps<plan_ir::StreamOp>())
+    for (auto stream : module.getOps<plan_ir::StreamOp>())
+      if (stream.getProcessor() == space)
         workspace += stream.getWorkspace();
     OpBuilder builder(module.getContext());
     auto all = module.getOps<plan_ir::BufferOp>();
     builder.setInsertionPointToEnd(module.getBody());
     if (!all.empty())
       builder.setInsertionPoint(*all.begin());
+    RecipeView recipe(module);
+    const bool pinned = space == "host" && !recipe.strings("memory.offload").empty() && recipe.boolean("memory.pinned");
     plan_ir::ArenaOp::create(builder, module.getLoc(), space, persistent + height, persistent, persistentBytes + live,
-                             workspace, arenaAlignment);
+                             workspace, arenaAlignment, pinned);
     return success();
   }
 };

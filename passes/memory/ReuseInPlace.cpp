@@ -29,7 +29,8 @@ Spans spansOf(EntryOp entry) {
       if (span.users.empty())
         span.first = position;
       span.last = position;
-      span.isShared |= isa<CollectiveOp>(op);
+      const llvm::StringRef stream = streamOf(op);
+      span.isShared |= isa<CollectiveOp>(op) || (!stream.empty() && stream != "compute" && stream != "host");
       if (span.users.empty() || span.users.back() != op)
         span.users.push_back(op);
     }

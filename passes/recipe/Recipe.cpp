@@ -107,7 +107,11 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
     return key.kinds & recipeNumbers && numbers->size() == key.length &&
            std::all_of(numbers->begin(), numbers->end(), [](double v) { return v >= 0 && v < 1; });
   }
-  return std::holds_alternative<std::vector<std::string>>(value) && key.kinds & recipeStrings;
+  const auto *texts = std::get_if<std::vector<std::string>>(&value);
+  return texts && key.kinds & recipeStrings &&
+         (key.elements.empty() || std::all_of(texts->begin(), texts->end(), [&](const std::string &text) {
+            return std::find(key.elements.begin(), key.elements.end(), text) != key.elements.end();
+          }));
 }
 
 /// True for what the format allows though this version does not do it.
@@ -128,6 +132,11 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
     return key.laterKinds & recipeNumber;
   if (std::holds_alternative<RecipeTable>(value))
     return key.laterKinds & recipeTable;
+  if (const auto *texts = std::get_if<std::vector<std::string>>(&value))
+    return key.laterKinds & recipeStrings ||
+           std::any_of(texts->begin(), texts->end(), [&](const std::string &text) {
+             return std::find(key.laterElements.begin(), key.laterElements.end(), text) != key.laterElements.end();
+           });
   return key.laterKinds & recipeStrings;
 }
 
@@ -235,6 +244,10 @@ Status Recipe::resolve() {
   if (number("schedule.min_lr") > number("optimizer.lr"))
     return conflict("schedule.min_lr", "expected at most 'optimizer.lr' but that is " +
                                            printRecipeValue(value("optimizer.lr")));
+
+  if (isGiven("memory.offload") && text("target.device") != "cpu")
+    return conflict("memory.offload", "expected 'target.device' = \"cpu\", or nothing in host memory, but got \"" +
+                                          text("target.device") + "\"");
 
   if (value("schedule.backward_prefetch") == RecipeValue(std::string("none")))
     entries["schedule.backward_prefetch"].value = std::int64_t(0);

@@ -179,7 +179,10 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "memory.budget", .kinds = recipeBytes | recipeChoice, .defaultValue = {},
        .doc = "most bytes that a rank may need; over it compilation ends with exit code 3", .choices = {"none"},
        .least = 1});
-  add(later("memory.offload", "what is kept in host memory", recipeText));
+  add({.name = "memory.offload", .kinds = recipeStrings, .defaultValue = Texts(),
+       .doc = "what is kept in host memory: parameters are copied to the device before each use of their unit; where the "
+              "optimizer's states are, gradients are copied and the update runs",
+       .laterKinds = recipeText, .elements = {"parameters", "optimizer"}, .laterElements = {"activations"}});
   add(flag("memory.pinned", true, "host memory of offloading is pinned"));
   add(flag("collective.register", true, "register buffers with communicators that can"));
 

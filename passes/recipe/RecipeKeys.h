@@ -81,6 +81,9 @@ struct RecipeKey {
   unsigned tableKinds = 0;
   /// What a table's names match, for messages and docs.
   std::string tableOf = "unit globs";
+  /// What the elements of a recipeStrings list may be, and what the format also allows; empty: any.
+  std::vector<std::string> elements = {};
+  std::vector<std::string> laterElements = {};
 };
 
 /// All keys, in the order in which they are printed and documented.

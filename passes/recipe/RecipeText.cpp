@@ -142,8 +142,12 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
     parts.push_back("a number" + bounds(key));
   if (key.kinds & recipeBytes)
     parts.push_back("a number of bytes (as 1048576 or \"24MiB\")");
-  if (key.kinds & recipeStrings)
-    parts.push_back("a list of texts");
+  if (key.kinds & recipeStrings) {
+    std::string of;
+    for (std::size_t i = 0; i < key.elements.size(); ++i)
+      of += (i == 0 ? "" : i + 1 == key.elements.size() ? " and " : ", ") + quote(key.elements[i]);
+    parts.push_back("a list of " + (of.empty() ? std::string("texts") : of));
+  }
   if (key.kinds & recipeText)
     parts.push_back("a text");
   if (key.kinds & recipeBooleans)

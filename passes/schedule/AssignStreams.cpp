@@ -76,11 +76,20 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     const int threads = recipe.integer("target.threads");
     const std::string isa = recipe.string("target.isa"), device = recipe.string("target.device");
     llvm::StringMap<uint64_t> workspace;
-    llvm::StringSet<> used;
+    llvm::StringSet<> used, inHost;
+    for (auto buffer : module.getOps<BufferOp>())
+      if (buffer.getSpace() == "host")
+        inHost.insert(buffer.getSymName());
     used.insert("compute");
     for (auto entry : module.getOps<EntryOp>())
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
-        StringRef stream = "compute";
+        // What the lowering has placed stays: work of the host, and casts before gathers.
+        StringRef stream = streamOf(op).empty() ? "compute" : streamOf(op);
+        if (auto copy = dyn_cast<CopyOp>(op)) {
+          const bool fromHost = inHost.contains(copy.getSource().getBuffer().getValue());
+          const bool toHost = inHost.contains(copy.getDestination().getBuffer().getValue());
+          stream = copy.getToken() ? (toHost ? "offload" : "fetch") : fromHost && toHost ? "host" : "compute";
+        }
         if (auto collective = dyn_cast<CollectiveOp>(op))
           // Compute waits for what crosses tensor ranks: it does not queue behind gathers and reductions of units.
           stream = isOverTensor(collective)                ? "tensor"
@@ -112,10 +121,12 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     auto buffers = module.getOps<BufferOp>();
     if (!buffers.empty())
       builder.setInsertionPoint(*buffers.begin());
-    // Collectives first where a processor must choose: others wait for them.
-    for (auto [name, priority] : {std::pair("compute", 0), std::pair("gather", 1), std::pair("reduce", 1), std::pair("tensor", 1)})
+    // Collectives and copies first where a processor must choose: others wait for them.
+    for (auto [name, priority] :
+         {std::pair("compute", 0), std::pair("gather", 1), std::pair("reduce", 1), std::pair("tensor", 1),
+          std::pair("fetch", 1), std::pair("offload", 1), std::pair("host", 0)})
       if (used.contains(name)) {
-        auto stream = StreamOp::create(builder, module.getLoc(), name, "device");
+        auto stream = StreamOp::create(builder, module.getLoc(), name, StringRef(name) == "host" ? "host" : "device");
         stream.setPriority(priority);
         stream.setWorkspace(workspace.lookup(name));
       }

@@ -4,6 +4,7 @@
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spaces.h"
 
 using namespace mlir;
 
@@ -25,6 +26,12 @@ std::string parameterBehind(Value shard) {
       return "";
     }
     Operation *maker = shard.getDefiningOp();
+    // Through a copy to the value that was copied.
+    if (auto wait = dyn_cast<spmd::WaitOp>(maker))
+      if (auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>()) {
+        shard = copy.getOperands()[cast<OpResult>(shard).getResultNumber()];
+        continue;
+      }
     if (maker->getNumOperands() != 1)
       return "";
     shard = maker->getOperand(0);
@@ -106,6 +113,8 @@ LogicalResult BufferAssignment::placeArguments() {
       buffer = buffers.add(type, argument.getLoc(), entryName, "input");
       buffers[buffer].hint = "input." + input.str();
     }
+    if (spmd::isInHost(argument))
+      buffers[buffer].space = "host";
     bind(argument, {buffer, denseLayout(type.getShape())});
   }
   return success();
@@ -140,6 +149,11 @@ void BufferAssignment::findDonations() {
     // Made in place from the start only where nothing reads the old value; updates in place are found by mustAlias.
     BlockArgument old = entry.getArgument(donates.getInt());
     Value value = behindSections(operand.get());
+    // What is copied there can be copied right there: whatever reads the old value stands before.
+    if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getToken().getDefiningOp<spmd::CopyStartOp>())
+      if (spmd::isInHost(value) == spmd::isInHost(old) &&
+          !isReadAfter(places[old].buffer, positions.lookup(wait.getToken().getDefiningOp())))
+        targets.try_emplace(value, places[old].buffer);
     if (old.use_empty() && value.getDefiningOp<KernelOpInterface>() && !value.getDefiningOp<ViewOpInterface>() &&
         !value.getDefiningOp<DestinationOpInterface>())
       targets.try_emplace(value, places[old].buffer);
@@ -153,7 +167,7 @@ LogicalResult BufferAssignment::place(Operation &op) {
     placeWait(wait);
     return success();
   }
-  if (isa<spmd::ReleaseOp>(op))
+  if (isa<spmd::ReleaseOp, spmd::CopyStartOp>(op))
     return success();
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
     const RankedTensorType type = typeOf(accumulate.getSum());
@@ -320,6 +334,10 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
       bind(value, placeOf(operand));
       continue;
     }
+    if (isa<spmd::CopyStartOp>(start)) {
+      placeCopied(operand.get(), value);
+      continue;
+    }
     if (isa<spmd::ReduceScatterStartOp>(start)) {
       newPlace(value, spmd::unitOf(start).empty() ? "" : "gradient_shard");
       continue;
@@ -347,6 +365,16 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
   }
 }
 
+/// Of a persistent tensor, a copy that lives as long as it is read; of another, what that is for.
+void BufferAssignment::placeCopied(Value from, Value to) {
+  if (auto target = targets.find(to); target != targets.end())
+    return bind(to, {target->second, denseLayout(typeOf(to).getShape())});
+  const int source = placeOf(from).buffer;
+  const int buffer = newPlace(to, buffers[source].bufferClass).buffer;
+  if (buffers[source].entry.empty())
+    buffers[buffer].hint = buffers[source].hint + "." + buffers[buffer].space;
+}
+
 Place &BufferAssignment::newPlace(Value value, llvm::StringRef bufferClass) {
   RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());
@@ -356,6 +384,8 @@ Place &BufferAssignment::newPlace(Value value, llvm::StringRef bufferClass) {
   const int buffer =
       buffers.add(RankedTensorType::get(shape, type.getElementType()), value.getLoc(), entryName, bufferClass.str());
   buffers[buffer].block = op ? spmd::outermostBlock(spmd::blockOf(op)).str() : "";
+  if (spmd::isInHost(value))
+    buffers[buffer].space = "host";
   bind(value, {buffer, denseLayout(type.getShape())});
   return places[value];
 }
@@ -409,6 +439,9 @@ void BufferAssignment::countAccesses() {
       for (OpResult result : op.getResults())
         if (auto place = places.find(result); place != places.end())
           buffers[place->second.buffer].writers.insert(phase);
+      if (auto copy = dyn_cast<spmd::CopyStartOp>(op))
+        for (Value value : cast<spmd::WaitOp>(*copy->user_begin()).getValues())
+          buffers[placeOf(value).buffer].writers.insert(phase);
     }
 }
 

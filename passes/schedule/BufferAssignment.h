@@ -70,6 +70,7 @@ private:
   llvm::LogicalResult placeStart(mlir::Operation &op);
   void placeReduced(mlir::OpOperand &operand, mlir::RankedTensorType shard);
   void placeWait(spmd::WaitOp op);
+  void placeCopied(mlir::Value from, mlir::Value to);
   /// A dense buffer for the chunks of all ranks.
   Place newChunks(mlir::RankedTensorType shard, int64_t ranks, mlir::Location location);
 

@@ -31,6 +31,8 @@ struct Entry {
   bool backward = false;
   std::int64_t pass = 0;
   spmd::WaitOp wait;
+  /// Copies to the device that the unit's ops read with no gather in between, but for the one of `wait`.
+  SmallVector<spmd::CopyStartOp> copies;
   Operation *first = nullptr;
   std::int64_t position = 0;
   bool isRoot() const { return unit == spmd::rootUnit; }
@@ -44,6 +46,12 @@ std::int64_t passOf(Operation *op) {
 }
 
 spmd::AllGatherStartOp gatherOf(spmd::WaitOp wait) { return wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); }
+
+/// A unit's copy to the device that compute itself waits for.
+spmd::CopyStartOp copyOf(spmd::WaitOp wait) {
+  auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>();
+  return copy && copy.getUnit() && copy.getTo() == "device" && !wait.getChained() ? copy : spmd::CopyStartOp();
+}
 
 /// Entries in program order.
 std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
@@ -79,6 +87,15 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
       gathered.wait = wait;
       gathered.position = at;
     }
+    if (wait && copyOf(wait)) {
+      Entry &copied = entry(spmd::unitOf(copyOf(wait)), wait);
+      if (copied.wait) {
+        copied.copies.push_back(copyOf(wait));
+      } else {
+        copied.wait = wait;
+        copied.position = at;
+      }
+    }
     for (unsigned unit : around) {
       Entry &used = entry(names[unit], &op);
       if (!used.wait && !used.first) {
@@ -113,27 +130,43 @@ private:
   Operation *after;
 };
 
+/// Adds an op of the section and before it what makes its operands, copies and their waits included, if they are made out
+/// of nothing else of the section; false where they are not.
+bool addMakers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
+  if (llvm::is_contained(ops, op))
+    return true;
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || maker->getBlock() != block)
+      continue;
+    auto wait = dyn_cast<spmd::WaitOp>(maker);
+    bool isCopy = isa<spmd::CopyStartOp>(maker) || (wait && wait.getToken().getDefiningOp<spmd::CopyStartOp>());
+    if (!isCopy || !addMakers(maker, block, ops))
+      return false;
+  }
+  ops.push_back(op);
+  return true;
+}
+
 /// The ops in the section that make a start's operands out of nothing else of the section, to be moved along. Failure
 /// where an operand is made otherwise and behind the place.
-FailureOr<SmallVector<Operation *>> makers(spmd::AllGatherStartOp start, Operation *place) {
+FailureOr<SmallVector<Operation *>> makers(Operation *start, Operation *place) {
   SmallVector<Operation *> ops;
-  for (Value operand : start.getOperands()) {
+  for (Value operand : start->getOperands()) {
     Operation *maker = operand.getDefiningOp();
     if (!maker || maker->getBlock() != start->getBlock())
       continue;
-    bool moves = llvm::none_of(maker->getOperands(), [&](Value input) {
-      return input.getDefiningOp() && input.getParentBlock() == start->getBlock();
-    });
-    if (!moves && (!place || place->isBeforeInBlock(maker)))
+    SmallVector<Operation *> along = ops;
+    if (addMakers(maker, start->getBlock(), along))
+      ops = std::move(along);
+    else if (!place || place->isBeforeInBlock(maker))
       return failure();
-    if (moves && !llvm::is_contained(ops, maker))
-      ops.push_back(maker);
   }
   return ops;
 }
 
 /// True where the release of the same unit stands between a place and a start: until there its memory is taken.
-bool isHeldAt(spmd::AllGatherStartOp start, Operation *place) {
+bool isHeldAt(Operation *start, Operation *place) {
   for (Operation *op = start->getPrevNode(); op && op != place; op = op->getPrevNode())
     if (auto release = dyn_cast<spmd::ReleaseOp>(op); release && spmd::unitOf(release) == spmd::unitOf(start))
       return true;
@@ -141,7 +174,7 @@ bool isHeldAt(spmd::AllGatherStartOp start, Operation *place) {
 }
 
 /// Moves a start, with what makes its operands, by a mover; not at all where it must stay.
-void move(spmd::AllGatherStartOp start, Mover &mover) {
+void move(Operation *start, Mover &mover) {
   FailureOr<SmallVector<Operation *>> moved = makers(start, mover.place());
   if (failed(moved) || isHeldAt(start, mover.place()))
     return;
@@ -156,8 +189,8 @@ void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
   for (const Entry &entry : entries) {
     if (!entry.backward || entry.isRoot())
       continue;
-    if (before && entry.wait) {
-      spmd::AllGatherStartOp start = gatherOf(entry.wait);
+    if (before && entry.wait && gatherOf(entry.wait)) {
+      Operation *start = gatherOf(entry.wait);
       for (Operation *op = start->getPrevNode(); op; op = op->getPrevNode()) {
         auto release = dyn_cast<spmd::ReleaseOp>(op);
         if (!release || spmd::unitOf(release) != before->unit || !isBackward(release))
@@ -171,39 +204,6 @@ void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
   }
 }
 
-void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names, const PrefetchDistance &distance,
-           bool atReleases) {
-  std::vector<Entry> entries = findEntries(block, units, names);
-  std::vector<ScopeEntry> scopes;
-  for (const Entry &entry : entries)
-    scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
-  std::vector<std::size_t> issue = gatherIssue(scopes, distance);
-
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    Operation *place = entries[i].wait ? entries[i].wait.getOperation() : entries[i].first->getPrevNode();
-    Mover mover(block, place);
-    for (std::size_t j = i + 1; j < entries.size(); ++j)
-      if (issue[j] == i && entries[j].wait)
-        move(gatherOf(entries[j].wait), mover);
-  }
-  if (atReleases)
-    hoistToReleases(block, entries);
-}
-
-/// A table of the recipe: from units to the units that their use prefetches.
-std::optional<PrefetchTable> tableOf(const RecipeView &recipe, StringRef key, ArrayRef<std::string> units) {
-  if (!isa_and_nonnull<DictionaryAttr>(recipe.raw(key)))
-    return std::nullopt;
-  PrefetchTable table;
-  for (const std::string &unit : units) {
-    std::vector<std::string> targets;
-    if (auto list = dyn_cast_or_null<ArrayAttr>(recipe.forName(key, unit)))
-      for (auto target : list.getAsRange<StringAttr>())
-        targets.push_back(target.getValue().str());
-    table.push_back({unit, std::move(targets)});
-  }
-  return table;
-}
 /// On the author's word: the gathers that come next of the units of the blocks are issued with the reduction.
 void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
   for (auto reduction : block.getOps<spmd::AllReduceStartOp>()) {
@@ -222,6 +222,43 @@ void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::s
   }
 }
 
+void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names, const PrefetchDistance &distance,
+           bool atReleases) {
+  std::vector<Entry> entries = findEntries(block, units, names);
+  std::vector<ScopeEntry> scopes;
+  for (const Entry &entry : entries)
+    scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
+  std::vector<std::size_t> issue = gatherIssue(scopes, distance);
+
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Operation *place = entries[i].wait ? entries[i].wait.getOperation() : entries[i].first->getPrevNode();
+    Mover mover(block, place);
+    for (std::size_t j = i + 1; j < entries.size(); ++j)
+      if (issue[j] == i && entries[j].wait) {
+        move(entries[j].wait.getToken().getDefiningOp(), mover);
+        for (spmd::CopyStartOp copy : entries[j].copies)
+          move(copy, mover);
+      }
+  }
+  if (atReleases)
+    hoistToReleases(block, entries);
+  hoistToAuthors(block, units, names);
+}
+
+/// A table of the recipe: from units to the units that their use prefetches.
+std::optional<PrefetchTable> tableOf(const RecipeView &recipe, StringRef key, ArrayRef<std::string> units) {
+  if (!isa_and_nonnull<DictionaryAttr>(recipe.raw(key)))
+    return std::nullopt;
+  PrefetchTable table;
+  for (const std::string &unit : units) {
+    std::vector<std::string> targets;
+    if (auto list = dyn_cast_or_null<ArrayAttr>(recipe.forName(key, unit)))
+      for (auto target : list.getAsRange<StringAttr>())
+        targets.push_back(target.getValue().str());
+    table.push_back({unit, std::move(targets)});
+  }
+  return table;
+}
 
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
   void runOnOperation() override {
@@ -242,13 +279,13 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
                   << recipe.origin(key) << ": unit that '" << unit << "' prefetches by '" << key
                   << "', expected one of the plan's but got '" << target << "'";
               return signalPassFailure();
-  hoistToAuthors(block, units, names);
             }
     bool atReleases = recipe.string("schedule.backward_prefetch") == "post";
     spmd::UnitBlocks units(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
-        if (!section.getBody().front().getOps<spmd::AllGatherStartOp>().empty())
+        if (Block &body = section.getBody().front(); !body.getOps<spmd::AllGatherStartOp>().empty() ||
+                                                     !body.getOps<spmd::CopyStartOp>().empty())
           hoist(section.getBody().front(), units, names, distance, atReleases);
   }
 };

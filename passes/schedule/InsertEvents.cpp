@@ -3,6 +3,8 @@
 
 #include "dialect/plan/Accesses.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace sluice {
 #define GEN_PASS_DEF_INSERTEVENTS
 #include "passes/schedule/Passes.h.inc"
@@ -15,6 +17,9 @@ namespace {
 
 struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
   void runOnOperation() override {
+    for (auto stream : getOperation().getOps<StreamOp>())
+      if (stream.getProcessor() == "host")
+        host = FlatSymbolRefAttr::get(stream.getSymNameAttr());
     for (auto entry : getOperation().getOps<EntryOp>()) {
       int64_t events = entry.getEvents();
       for (auto section : entry.getBody().getOps<SectionOp>())
@@ -59,7 +64,60 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
       collective.removeTokenAttr();
       await.erase();
     }
+    if (failed(insertCopies(section, awaits, events)))
+      return failure();
+    insertSides(section, events);
     return success();
+  }
+
+  /// A stream waits for the place of another one.
+  static void order(OpBuilder &builder, Operation *like, FlatSymbolRefAttr before, FlatSymbolRefAttr after,
+                    int64_t &events) {
+    make<RecordOp>(builder, like, events, before);
+    make<WaitOp>(builder, like, events++, after);
+  }
+
+  /// Copies of one token start together, behind what compute and the host have been told to do before, and are waited for
+  /// together: by compute, or by the stream of gathers.
+  LogicalResult insertCopies(SectionOp section, llvm::DenseMap<int64_t, AwaitOp> &awaits, int64_t &events) {
+    llvm::MapVector<int64_t, llvm::SmallVector<CopyOp>> copies;
+    for (auto copy : section.getBody().getOps<CopyOp>())
+      if (copy.getToken())
+        copies[*copy.getToken()].push_back(copy);
+    for (auto &[token, together] : copies) {
+      AwaitOp await = awaits.lookup(token);
+      if (!await)
+        return together.front().emitOpError("token ") << token << ", expected a plan.await but got none";
+      OpBuilder builder(together.front());
+      const FlatSymbolRefAttr stream = together.front().getStreamAttr();
+      order(builder, together.front(), compute(&getContext()), stream, events);
+      if (host)
+        order(builder, together.front(), host, stream, events);
+      builder.setInsertionPointAfter(together.back());
+      make<RecordOp>(builder, together.back(), events, stream);
+      builder.setInsertionPoint(await);
+      make<WaitOp>(builder, await, events++,
+                   await.getChained() ? FlatSymbolRefAttr::get(&getContext(), "gather") : compute(&getContext()));
+      for (CopyOp copy : together)
+        copy.removeTokenAttr();
+      await.erase();
+    }
+    return success();
+  }
+
+  /// What the host does, and what is launched before a gather on its stream, starts behind what compute has been told to
+  /// do before. Work of one stream in the same repetitions, without anything in between, is one piece.
+  void insertSides(SectionOp section, int64_t &events) {
+    Operation *before = nullptr;
+    for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
+      const bool isSide =
+          isa<LaunchOp, FillOp, CopyOp>(op) && (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
+      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op))) {
+        OpBuilder builder(&op);
+        order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
+      }
+      before = isSide ? &op : nullptr;
+    }
   }
 
   /// Those that rely on a chained await must stand on the same stream: its order is all that orders them.
@@ -72,6 +130,9 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
                                    << stream.getValue() << "' but got one on '" << next.getStreamAttr().getValue() << "'");
     return await.emitOpError("chained, expected a collective behind it but got none");
   }
+
+  /// The stream of the host; null where it has nothing to do.
+  FlatSymbolRefAttr host;
 };
 
 } // namespace

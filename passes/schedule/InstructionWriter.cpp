@@ -80,6 +80,8 @@ void InstructionWriter::write(Operation &op) {
     return writeAccumulate(accumulate);
   if (isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op))
     return writeStart(op);
+  if (auto copy = dyn_cast<spmd::CopyStartOp>(op))
+    return writeCopyStart(copy);
   if (auto wait = dyn_cast<spmd::WaitOp>(op)) {
     auto await = make<plan_ir::AwaitOp>(op.getLoc(), {{"token", builder.getI64IntegerAttr(tokens.lookup(wait.getToken()))}});
     await.setChained(wait.getChained());
@@ -220,6 +222,17 @@ void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks
     if (auto wait = dyn_cast<spmd::WaitOp>(op))
       if (StringRef unit = spmd::unitOf(wait.getToken().getDefiningOp()); !unit.empty())
         launch.setUnit(unit);
+  }
+}
+
+void InstructionWriter::writeCopyStart(spmd::CopyStartOp op) {
+  const int64_t token = tokens.size() + 1;
+  tokens[op.getToken()] = token;
+  for (auto [from, to] : llvm::zip(op.getOperands(), cast<spmd::WaitOp>(*op->user_begin()).getValues())) {
+    auto copy = make<plan_ir::CopyOp>(op.getLoc(), {{"source", view(from)},
+                                                    {"destination", view(to)},
+                                                    {"token", builder.getI64IntegerAttr(token)}});
+    finish(copy, op.getOperation());
   }
 }
 

@@ -76,6 +76,7 @@ private:
   void writeChunkCopies(const Place &whole, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
                         mlir::Operation *op, bool gathers);
   void writeStart(mlir::Operation &op);
+  void writeCopyStart(spmd::CopyStartOp op);
   void writePadding(mlir::Operation &op, mlir::Value value, plan_ir::ViewAttr whole);
 
   mutable mlir::func::FuncOp function;
@@ -99,6 +100,8 @@ template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operat
       instruction.setPass(pass.getInt());
     if (from->hasAttr(spmd::recomputeName))
       instruction.setRecompute(true);
+    if (llvm::StringRef stream = spmd::streamOf(from); !stream.empty())
+      instruction.setStreamAttr(mlir::FlatSymbolRefAttr::get(builder.getContext(), stream));
     llvm::StringRef unit = spmd::unitOf(from);
     // A collective is a unit's where it says so.
     if (unit.empty() && from->hasAttr(spmd::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)

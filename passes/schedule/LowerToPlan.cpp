@@ -7,6 +7,8 @@
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/Passes.h"
 
+#include <set>
+
 namespace sluice {
 #define GEN_PASS_DEF_LOWERTOPLAN
 #include "passes/schedule/Passes.h.inc"
@@ -184,6 +186,18 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
   }
 }
 
+/// The streams that instructions name already; plan-assign-streams makes all of them.
+void emitStreams(ModuleOp module, OpBuilder &builder) {
+  std::set<std::string> named;
+  for (auto entry : module.getOps<plan_ir::EntryOp>())
+    entry.walk([&](Operation *op) {
+      if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
+        named.insert(stream.getValue().str());
+    });
+  for (const std::string &name : named)
+    plan_ir::StreamOp::create(builder, module.getLoc(), name, name == spmd::hostStream ? "host" : "device");
+}
+
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -207,6 +221,7 @@ struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
     emitBuffers(buffers, builder);
     for (EntryLowering &lowering : lowerings)
       lowering.emit();
+    emitStreams(module, builder);
     for (func::FuncOp function : functions)
       function.erase();
   }

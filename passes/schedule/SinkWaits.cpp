@@ -1,7 +1,7 @@
 //===- SinkWaits.cpp - reductions are waited for late -----------------------------------------===//
 //
 // A wait frees the memory of a reduction's input, and makes the compute stream stand still until the reduction is done.
-// So it goes where the next input would be one too many, and no earlier.
+// So it goes where the next input would be one too many, and no earlier. The same holds for copies of what was reduced.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +44,15 @@ std::vector<Reduction> findReductions(Block &block) {
   return reductions;
 }
 
+/// The copies of reduced gradients to host memory: a wait frees what is copied.
+std::vector<Reduction> findCopies(Block &block) {
+  std::vector<Reduction> copies;
+  for (auto start : block.getOps<spmd::CopyStartOp>())
+    if (start.getTo() == "host" && spmd::phaseOf(start) == "backward")
+      copies.push_back({spmd::unitOf(start), start, {cast<spmd::WaitOp>(*start->user_begin())}});
+  return copies;
+}
+
 /// Ops of the block that a wait's values are on their way through to the section's end: sums, factors, further
 /// reductions. In the order of the block.
 SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
@@ -69,8 +78,7 @@ bool movesAlong(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
   });
 }
 
-void sink(Block &block, std::size_t buffers) {
-  std::vector<Reduction> reductions = findReductions(block);
+void sink(Block &block, const std::vector<Reduction> &reductions, std::size_t buffers) {
   for (std::size_t i = 0; i < reductions.size(); ++i)
     for (spmd::WaitOp wait : reductions[i].waits) {
       Operation *place = i + buffers < reductions.size() ? reductions[i + buffers].start : block.getTerminator();
@@ -95,7 +103,8 @@ struct SinkWaits : sluice::impl::SinkWaitsBase<SinkWaits> {
         std::max<std::int64_t>(1, RecipeView(getOperation()).integer("schedule.reduce_buffers")));
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
-        sink(section.getBody().front(), buffers);
+        for (auto *find : {findReductions, findCopies})
+          sink(section.getBody().front(), find(section.getBody().front()), buffers);
   }
 };
 

@@ -42,6 +42,8 @@ void FoldUnitAxes::runOnOperation() {
 
   for (spmd::WaitOp wait : waits) {
     Operation *start = wait.getToken().getDefiningOp();
+    if (isa<spmd::CopyStartOp>(start))
+      continue;
     ArrayAttr axes = livingAxes(mesh, start->getAttrOfType<ArrayAttr>("axes"));
     start->setAttr("axes", axes);
     if (!axes.empty())
@@ -68,12 +70,19 @@ void FoldUnitAxes::runOnOperation() {
     wait.erase();
     start->erase();
   }
-  // A chain whose second collective is gone is not one any more.
-  for (auto function : getOperation().getOps<func::FuncOp>())
-    function.walk([](spmd::WaitOp wait) {
-      bool chained = wait.getChained() && llvm::all_of(wait->getUsers(), [](Operation *user) {
-                       return isa<spmd::AllReduceStartOp, spmd::ReduceScatterStartOp, spmd::AllGatherStartOp>(user);
-                     });
-      wait.setChained(chained);
+  // What no gather follows is compute's. A chain whose second collective is gone is not one any more.
+  const auto isStart = [](Operation *user) {
+    return isa<spmd::AllReduceStartOp, spmd::ReduceScatterStartOp, spmd::AllGatherStartOp>(user);
+  };
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    function.walk([&](Operation *op) {
+      if (spmd::streamOf(op) == spmd::gatherStream && !llvm::all_of(op->getUsers(), isStart))
+        op->removeAttr(spmd::streamName);
     });
+    function.walk([&](spmd::WaitOp wait) {
+      wait.setChained(wait.getChained() && llvm::all_of(wait->getUsers(), [&](Operation *user) {
+                        return isStart(user) || spmd::streamOf(user) == spmd::gatherStream;
+                      }));
+    });
+  }
 }

@@ -94,6 +94,8 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     function.setArgAttr(index, spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
     if (!piece.state.empty())
       function.setArgAttr(index, spmd::stateName, builder.getStringAttr(piece.state));
+    if (piece.inHost)
+      function.setArgAttr(index, spmd::spaceName, builder.getStringAttr("host"));
     function.setResultAttr(index, spmd::donatesName, builder.getI64IntegerAttr(index));
   }
   function.setArgAttr(persistent.size(), spmd::inputName, builder.getStringAttr("seed"));

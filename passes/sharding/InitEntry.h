@@ -14,6 +14,8 @@ struct Persistent {
   /// Empty for the parameter itself.
   std::string state;
   mlir::RankedTensorType type;
+  /// True for what is kept in host memory.
+  bool inHost = false;
 };
 
 /// Adds `@init`: from the seed to all parameters and states, whose memory it takes as arguments.

@@ -3,6 +3,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spaces.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Scopes.h"
 
@@ -81,6 +82,7 @@ private:
   void keep(const UnitEvent &event, OpBuilder &builder);
   void release(const UnitEvent &event, OpBuilder &builder);
   void copyViews(const UnitEvent &event, OpBuilder &builder);
+  void fetch(const UnitEvent &event, ArrayRef<model::ReadOp> reads, bool forGather, OpBuilder &builder);
   void replaceReads();
 
   StringRef nameOf(std::size_t unit) const { return spmd::UnitOp(placement.units()[unit]).getSymName(); }
@@ -111,6 +113,8 @@ private:
   std::vector<SmallVector<Wanted>> wanted;
   /// By scope, what its readers get.
   std::vector<SmallVector<Value>> valuesIn;
+  /// By shard in host memory, its copy on the device for the event at hand.
+  llvm::DenseMap<Value, Value> fetched;
 };
 
 } // namespace
@@ -135,6 +139,9 @@ void Gatherer::collect() {
 Value Gatherer::localValue(const Wanted &want, const UnitEvent &event, OpBuilder &builder) {
   model::ReadOp read = want.read;
   Value shard = shards.lookup(read.getParameter());
+  bool isFetched = fetched.contains(shard);
+  if (isFetched)
+    shard = fetched[shard];
   auto type = cast<RankedTensorType>(shard.getType());
   Type element = cast<RankedTensorType>(read.getType()).getElementType();
   if (type.getElementType() == element)
@@ -143,7 +150,33 @@ Value Gatherer::localValue(const Wanted &want, const UnitEvent &event, OpBuilder
   tag(cast, event, event.once ? "first" : "");
   if (Attribute ids = read->getAttr(spmd::idsName))
     cast->setAttr(spmd::idsName, ids);
+  // Compute does not wait for a copy that only a gather wants.
+  if (isFetched && want.sharded)
+    cast->setAttr(spmd::streamName, builder.getStringAttr(spmd::gatherStream));
   return cast.getResult();
+}
+
+/// Copies what lies in host memory to the device, all of a unit's together.
+void Gatherer::fetch(const UnitEvent &event, ArrayRef<model::ReadOp> reads, bool forGather, OpBuilder &builder) {
+  fetched.clear();
+  SmallVector<Value> operands;
+  SmallVector<Location> locations;
+  for (model::ReadOp read : reads)
+    if (Value shard = shards.lookup(read.getParameter());
+        spmd::isInHost(shard) && !llvm::is_contained(operands, shard)) {
+      operands.push_back(shard);
+      locations.push_back(read.getLoc());
+    }
+  if (operands.empty())
+    return;
+  Location loc = builder.getFusedLoc(locations);
+  auto start = spmd::CopyStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), operands, "device",
+                                         spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr());
+  auto wait = spmd::WaitOp::create(builder, loc, ValueRange(operands).getTypes(), start.getToken(), forGather);
+  tag(start, event, event.once ? "first" : "");
+  tag(wait, event, event.once ? "first" : "");
+  for (auto [shard, copy] : llvm::zip(operands, wait.getValues()))
+    fetched[shard] = copy;
 }
 
 /// What was gathered by elements, under the parameter's shape: a view.
@@ -163,6 +196,11 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
   SmallVector<std::int64_t> ids;
   SmallVector<Location> locations;
   bool fromPiece = event.held;
+  SmallVector<model::ReadOp> reads;
+  for (Wanted &want : wanted[event.unit])
+    if (want.sharded && !fromPiece)
+      reads.push_back(want.read);
+  fetch(event, reads, /*forGather=*/true, builder);
   for (Wanted &want : wanted[event.unit]) {
     if (!want.sharded)
       continue;
@@ -195,16 +233,25 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
 /// gathered anew.
 void Gatherer::enter(const UnitEvent &event, OpBuilder &builder) {
   auto &values = valuesIn[event.scope];
+  // What is held needs no second copy or cast either.
+  const auto valueBefore = [&](std::size_t index) {
+    Value before;
+    for (std::size_t scope = 0; event.held && scope < found.scopes.size(); ++scope)
+      if (found.scopes[scope].unit == event.unit && scope != event.scope && valuesIn[scope].size() > index)
+        before = valuesIn[scope][index];
+    return before;
+  };
+  SmallVector<model::ReadOp> reads;
+  for (auto [index, want] : llvm::enumerate(wanted[event.unit]))
+    if (!want.sharded && !valueBefore(index))
+      reads.push_back(want.read);
+  fetch(event, reads, /*forGather=*/false, builder);
   for (auto [index, want] : llvm::enumerate(wanted[event.unit])) {
     if (want.sharded) {
       values.push_back(want.gathered);
       continue;
     }
-    // What is held needs no second cast either.
-    Value before;
-    for (std::size_t scope = 0; event.held && scope < found.scopes.size(); ++scope)
-      if (found.scopes[scope].unit == event.unit && scope != event.scope && valuesIn[scope].size() > index)
-        before = valuesIn[scope][index];
+    Value before = valueBefore(index);
     values.push_back(before ? before : localValue(want, event, builder));
   }
   bool inForward = llvm::any_of(found.scopes, [&](const UnitScope &scope) {

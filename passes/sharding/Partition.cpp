@@ -42,12 +42,16 @@ SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placeme
       if (read.getState())
         states[read.getParameter().str()][read.getState()->str()] = cast<RankedTensorType>(read.getType());
     });
+  std::vector<std::string> offloaded = RecipeView(module).strings("memory.offload");
+  bool parametersInHost = llvm::is_contained(offloaded, "parameters");
+  bool statesInHost = llvm::is_contained(offloaded, "optimizer");
   SmallVector<Persistent> persistent;
   for (model::ParameterOp parameter : placement.parameters()) {
     StringRef name = parameter.getSymName();
-    persistent.push_back({parameter, "", placement.local(name, parameter.getType())});
+    persistent.push_back(
+        {parameter, "", placement.local(name, parameter.getType()), parametersInHost && !parameter.isState()});
     for (auto &[state, type] : states[name.str()])
-      persistent.push_back({parameter, state, placement.local(name, type)});
+      persistent.push_back({parameter, state, placement.local(name, type), statesInHost});
   }
   return persistent;
 }
@@ -69,11 +73,11 @@ public:
     for (auto mean : block.getOps<model::StepMeanOp>())
       mean->setAttr(spmd::phaseName, StringAttr::get(mean.getContext(), "update"));
     inlineRecompute(block);
+    lowerAllReduces(block, placement);
     tightenGradients();
     addArguments();
     readStates();
     if (failed(shardUpdate()))
-    lowerAllReduces(block, placement);
       return failure();
     tensor::joinReductions(block);
     takeWrites();
@@ -158,6 +162,8 @@ void Entry::addArguments() {
     list.set(spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
     if (!piece.state.empty())
       list.set(spmd::stateName, builder.getStringAttr(piece.state));
+    if (piece.inHost)
+      list.set(spmd::spaceName, builder.getStringAttr("host"));
     attributes.push_back(list.getDictionary(builder.getContext()));
     locations.push_back(parameter.getLoc());
   }

@@ -76,6 +76,23 @@ def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
   }];
 }
 
+def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
+  let summary = "runs the update where the optimizer's states are, and copies between host and device memory";
+  let description = [{
+    Arguments with `spmd.space` lie in host memory. Where all states of the optimizer do, ops of the section `update` get
+    `spmd.stream = "host"`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
+    initial values there. A value that is read in the other space is copied: gradients behind their reduction, all of a
+    unit together. Parameters are copied to the device by spmd-insert-gathers. Does nothing without `memory.offload`.
+    ```mlir
+    %g = spmd.wait %r : tensor<4xf32>
+    ==>
+    %g = spmd.wait %r : tensor<4xf32>
+    %t = spmd.copy_start %g to "host" unit "h.0" : tensor<4xf32>
+    %h = spmd.wait %t : tensor<4xf32>
+    ```
+  }];
+}
+
 def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
   let summary = "diagnoses what the sharding phase must not leave behind";
   let description = [{

@@ -14,5 +14,7 @@ void sluice::buildPartition(mlir::OpPassManager &manager) {
   manager.addPass(createInsertReductions());
   // Until here an axis of one rank is an axis like others.
   manager.addPass(createFoldUnitAxes());
+  // Copies between the memories: behind the fold, which takes collectives away.
+  manager.addPass(createOffload());
   manager.addPass(createVerifySpmd());
 }

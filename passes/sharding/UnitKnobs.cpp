@@ -71,6 +71,11 @@ Result<std::string> syncOf(const RecipeView &recipe, StringRef unit) {
     return wrong(recipe, gradientSync, unit, "expected true for the last micro-batch but got false");
   if (static_cast<std::int64_t>(reduces.size()) == count)
     return count == 1 ? std::string() : std::string("every");
+  // Gradients that some micro-batches reduce and others leave are added up from two sides, which the host is not.
+  if (reduces.size() > 1 && !recipe.strings("memory.offload").empty())
+    return wrong(recipe, gradientSync, unit,
+                 "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
+                 "before the last");
   std::string text = writeWhen(reduces, count);
   if (text == "last")
     return std::string();
@@ -177,9 +182,16 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
   } else if (words(recipe.raw(gradientSync)) == "reduce_scatter_only" && recipe.integer("mesh.replicate") == 1) {
     useless(gradientSync, "beyond \"every\" with one replica");
   }
+  std::vector<std::string> offloaded = recipe.strings("memory.offload");
+  if (offloaded.empty() && !recipe.boolean("memory.pinned"))
+    useless("memory.pinned", "without 'memory.offload'");
+  if (offloaded == std::vector<std::string>{"optimizer"} && recipe.string("optimizer.name") == "sgd" &&
+      recipe.number("optimizer.momentum") == 0)
+    useless("memory.offload", "on an optimizer without state");
+  bool fetches = llvm::is_contained(offloaded, "parameters");
   bool gathers = recipe.integer("mesh.shard") > 1 && recipe.string("sharding.strategy") != "no_shard";
   if (!gathers) {
-    if (isGiven(afterForward, "default"))
+    if (isGiven(afterForward, "default") && !fetches)
       useless(afterForward, "where nothing is sharded");
     if (recipe.boolean("sharding.reshard_before_backward"))
       useless("sharding.reshard_before_backward", "where nothing is sharded");
@@ -188,7 +200,7 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
     if (!recipe.strings("sharding.replicated").empty())
       useless("sharding.replicated", "where nothing is sharded");
     for (StringRef key : {"schedule.forward_prefetch", "schedule.backward_prefetch"})
-      if (auto depth = dyn_cast_or_null<IntegerAttr>(recipe.raw(key)); !depth || depth.getInt() != 1)
+      if (auto depth = dyn_cast_or_null<IntegerAttr>(recipe.raw(key)); !fetches && (!depth || depth.getInt() != 1))
         useless(key, "where nothing is gathered");
   }
   if (gathers && recipe.boolean("sharding.reshard_before_backward"))

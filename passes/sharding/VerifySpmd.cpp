@@ -7,6 +7,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spaces.h"
 #include "passes/sharding/Placement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,6 +46,7 @@ private:
   void verifyArguments(func::FuncOp function);
   void verifySection(spmd::SectionOp section);
   void verifyReleases(spmd::SectionOp section);
+  void verifySpaces(spmd::SectionOp section);
 
   ModuleOp module;
   Placement placement;
@@ -112,6 +114,22 @@ void Verifier::verifySection(spmd::SectionOp section) {
         error(&op) << "axis of a collective, expected one of several ranks but got " << axis << " of one rank";
   }
   verifyReleases(section);
+  verifySpaces(section);
+}
+
+/// What runs on the host reads host memory, all else the device's; copies alone cross.
+void Verifier::verifySpaces(spmd::SectionOp section) {
+  for (Operation &op : section.getBody().front()) {
+    if (isa<spmd::CopyStartOp, spmd::WaitOp, spmd::YieldOp>(op))
+      continue;
+    bool onHost = spmd::streamOf(&op) == spmd::hostStream;
+    for (Value operand : op.getOperands())
+      if (spmd::isInHost(operand) != onHost) {
+        error(&op) << "operand, expected one in the memory of the " << (onHost ? "host" : "device") << " but got "
+                   << operand.getType() << " in the other";
+        break;
+      }
+  }
 }
 
 /// Nothing reads a gathered value behind its release, by a view either, and every gathered value is released.

@@ -168,7 +168,8 @@ private:
         SLUICE_RETURN_IF_ERROR(deviceWorld->registerMemory(base, arena->bytes));
     }
     for (const auto &stream : plan().streams) {
-      SLUICE_ASSIGN_OR_RETURN(void *block, device->allocate(MemorySpace::device, stream->workspace,
+      const bool ofHost = stream->processor == plan::Processor::host;
+      SLUICE_ASSIGN_OR_RETURN(void *block, device->allocate(ofHost ? MemorySpace::host : MemorySpace::device, stream->workspace,
                                                             "the workspace of stream '" + stream->name + "'"));
       workspaces.push_back(block);
       SLUICE_RETURN_IF_ERROR(device->createStream(stream->name, stream->priority).status());

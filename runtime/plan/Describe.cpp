@@ -112,13 +112,20 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
   for (const auto &entry : plan.entries) {
     // Recomputed units by section, repetition and pass: one event each, at the first instruction.
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, int>> recomputed;
+    // Copies that start together are one event.
+    const plan::InstructionT *copy = nullptr;
+    const auto isCopied = [&](const plan::InstructionT &instruction) {
+      return copy && copy->stream == instruction.stream && copy->unit == instruction.unit;
+    };
     forEachIssued(*entry, [&](const IssuedInstruction &issued) {
       const plan::InstructionT &instruction = *issued.instruction;
       const int unit = unitOf(plan, instruction);
       if (instruction.recompute && unit >= 0 && instruction.operation.type == plan::Operation::Launch &&
           recomputed.insert({issued.section, issued.repetition, instruction.pass, unit}).second)
         events.push_back(describeEvent(plan, *entry, issued, "recompute"));
-      if (const std::string what = unitEvent(plan, instruction); !what.empty())
+      const bool isFollowing = instruction.operation.AsCopy() && isCopied(instruction);
+      copy = instruction.operation.AsCopy() ? &instruction : nullptr;
+      if (const std::string what = unitEvent(plan, instruction); !what.empty() && !isFollowing)
         events.push_back(describeEvent(plan, *entry, issued, what));
       if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
         collectives.push_back(describeCollective(plan, *entry, issued, *collective));
@@ -210,6 +217,9 @@ nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
                       {"persistent", arena->persistent},
                       {"peak_live", arena->peak_live},
                       {"workspace", arena->workspace}});
+  for (std::size_t a = 0; a < arenas.size(); ++a)
+    if (plan.arenas[a]->pinned)
+      arenas[a]["pinned"] = true;
   describeSteps(plan, events, collectives);
   Json json = {{"format", 1},
                {"digest", digestText(plan)},
@@ -242,7 +252,7 @@ std::string describePlanText(const plan::PlanT &plan) {
   for (const auto &arena : plan.arenas)
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +
            formatBytesExact(arena->persistent) + " persist, " + formatBytesExact(arena->peak_live) + " live at most, " +
-           formatBytesExact(arena->workspace) + " workspace\n";
+           formatBytesExact(arena->workspace) + " workspace" + (arena->pinned ? ", pinned" : "") + "\n";
   out += "  all " + std::to_string(meshSize(plan)) + " ranks in one process: " + formatBytesExact(predictedProcess(plan)) +
          "\n\nunits\n";
   for (const auto &unit : plan.units) {

@@ -136,6 +136,18 @@ const Behaviour behaviours[] = {
     {"UsedTwice", "zoo multi-forward", "mesh.shard = 2\nsharding.reshard_after_forward = true\n"},
     {"ForwardTwice", "zoo two-forwards --set layers=2", "mesh.shard = 2\nsharding.reshard_after_forward = false\n"},
     {"TwoLosses", "zoo two-losses", "mesh.shard = 2\n"},
+    {"InHostMemory", transformer,
+     "mesh.shard = 2\nsharding.reshard_after_forward = true\nmemory.offload = [\"parameters\", \"optimizer\"]\n"},
+    {"InUnpinnedHostMemory", transformer,
+     "mesh.shard = 2\nsharding.reshard_after_forward = true\nmemory.pinned = false\nprecision.compute = \"bf16\"\n"
+     "memory.offload = [\"parameters\", \"optimizer\"]\n"},
+    {"SumsInHostMemory", linears,
+     "mesh.replicate = 2\nmesh.shard = 2\ngradient.microbatches = 3\ngradient.sync = \"every\"\nschedule.reduce_buffers = 2\n"
+     "memory.offload = [\"parameters\", \"optimizer\"]\n"},
+    {"ParametersInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"parameters\"]\n"},
+    {"StatesInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"},
+    {"NothingShardedInHostMemory", linears,
+     "mesh.shard = 2\nsharding.strategy = \"no_shard\"\nmemory.offload = [\"parameters\", \"optimizer\"]\n"},
     {"TwoEntryPoints", "zoo mlp-sequence --set count=3 --set dim=8", "mesh.shard = 2\n", "train_step,train_first"},
     {"TensorAxis", "zoo mlp-stack --set dim=8",
      "mesh.replicate = 2\nmesh.shard = 2\nmesh.tensor = 2\n[sharding.tensor]\n\"*.in_proj.*\" = "

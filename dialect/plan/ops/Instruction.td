@@ -39,8 +39,13 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", (ins StrAttr:$kind, StrAt
   let assemblyFormat = "$kind $op `over` $axes `from` $sources `to` $destinations (`on` $stream^)? attr-dict";
 }
 
-def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_ViewAttr:$destination)> {
+def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_ViewAttr:$destination,
+    OptionalAttr<I64Attr>:$token)> {
   let summary = "copies between spaces or buffers";
+  let description = [{
+    With a `token` it is asynchronous, as a collective: copies that follow one another with one token start together, and
+    the `plan.await` of that token is for all of them.
+  }];
   let assemblyFormat = "$source `to` $destination (`on` $stream^)? attr-dict";
 }
 
@@ -50,10 +55,10 @@ def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64A
 }
 
 def Plan_AwaitOp : Plan_Instruction<"await", (ins I64Attr:$token, UnitAttr:$chained)> {
-  let summary = "a collective is complete from here on";
+  let summary = "a collective or copy is complete from here on";
   let description = [{
-    Stands for the wait of compute for a collective until events are inserted; the runtime has no such instruction.
-    `chained`: only later collectives rely on it.
+    Stands for the wait of compute for a collective or a copy until events are inserted; the runtime has no such
+    instruction. `chained`: only later collectives rely on it; of a copy, only what is on the stream of gathers does.
   }];
   let assemblyFormat = "$token attr-dict";
 }

@@ -33,7 +33,7 @@ def Plan_ArenaOp : Plan_Op<"arena"> {
   let summary = "what one rank requests of a memory space";
   let description = [{Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.}];
   let arguments = (ins StrAttr:$space, I64Attr:$bytes, I64Attr:$persistent, I64Attr:$peak_live, I64Attr:$workspace,
-                       I64Attr:$alignment);
+                       I64Attr:$alignment, UnitAttr:$pinned);
   let assemblyFormat = "$space attr-dict";
 }
 

@@ -2,6 +2,7 @@
 
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spaces.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -63,7 +64,10 @@ SmallVector<Type> valueTypes(Operation *start) {
       .Default([](Operation *other) { return llvm::to_vector(TypeRange(other->getOperands().getTypes())); });
 }
 
-bool isStart(Operation *op) { return isa_and_nonnull<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp>(op); }
+bool isCollective(Operation *op) {
+  return isa_and_nonnull<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp>(op);
+}
+bool isStart(Operation *op) { return isCollective(op) || isa_and_nonnull<CopyStartOp>(op); }
 
 } // namespace
 
@@ -110,6 +114,20 @@ LogicalResult AllReduceStartOp::verify() {
   return verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum", "max"});
 }
 
+LogicalResult CopyStartOp::verify() {
+  // copy_start_c1
+  if (getOperands().empty())
+    return emitOpError("operands, expected at least one but got none");
+  // copy_start_c2
+  if (getTo() != "host" && getTo() != "device")
+    return emitOpError() << "to, expected \"host\" or \"device\" but got \"" << getTo() << '"';
+  // copy_start_c3
+  for (Value operand : getOperands())
+    if (isInHost(operand) == (getTo() == "host"))
+      return emitOpError() << "operand, expected one outside the memory of '" << getTo() << "' but got one in it";
+  return success();
+}
+
 LogicalResult WaitOp::verify() {
   // wait_c1
   Operation *start = getToken().getDefiningOp();
@@ -133,7 +151,7 @@ LogicalResult WaitOp::verify() {
   // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
-      if (!isStart(user)) {
+      if (!isCollective(user) && streamOf(user) != gatherStream) {
         InFlightDiagnostic error =
             emitOpError("values of a chained wait, expected only collectives to read them but got another op");
         error.attachNote(user->getLoc()) << "the reader is here";

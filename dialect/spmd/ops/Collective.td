@@ -63,19 +63,38 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
   let hasVerifier = 1;
 }
 
+def Spmd_CopyStartOp : Spmd_Op<"copy_start", []> {
+  let summary = "starts copies between host and device memory";
+  let description = [{
+    The waited values are the operands' in the other memory space: `to` is `host` or `device`. Asynchronous as a
+    collective is, on a stream of its own for each direction.
+    ```mlir
+    %t = spmd.copy_start %a to "device" unit "h.0" : tensor<2x4xf32>
+    %d = spmd.wait %t : tensor<2x4xf32>
+    ```
+
+    **Constraints:** (C1) at least one operand; (C2) `to` is `host` or `device`; (C3) each operand lies in the other space.
+  }];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrAttr:$to, OptionalAttr<StrAttr>:$unit);
+  let results = (outs Spmd_TokenType:$token);
+  let assemblyFormat = "$operands `to` $to (`unit` $unit^)? attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
 def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let summary = "the values of a collective, once it is complete";
   let description = [{
     Where it stands, the compute stream waits. A token is waited exactly once, in the section that starts it. A chained
     collective (all_reduce of what a reduce_scatter gave) may take the value of a wait marked `chained`: there only the
-    stream of the collectives waits.
+    stream of the collectives waits. So does a gather of what a copy gave: its wait is `chained`, and a cast in between
+    runs on the gathers' stream.
     ```mlir
     %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
     %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
     ```
 
     **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'
-    types are those of the collective's results; (C4) the values of a chained wait are read by collectives alone; (C5)
+    types are those of the collective's results; (C4) the values of a chained wait are read by collectives, and by what runs on their stream, alone; (C5)
     the wait has the `spmd.when` of its start.
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);

@@ -283,6 +283,41 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
+// copy_start_c1: nothing to copy
+func.func @f(%x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.copy_start' op operands, expected at least one but got none}}
+    %t = "spmd.copy_start"() {to = "host"} : () -> !spmd.token
+  }
+  return
+}
+
+// -----
+
+// copy_start_c2: to no memory
+func.func @f(%x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.copy_start' op to, expected "host" or "device" but got "disk"}}
+    %t = spmd.copy_start %x to "disk" : tensor<6x4xf32>
+    %0 = spmd.wait %t : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// copy_start_c3: to where it lies
+func.func @f(%x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.copy_start' op operand, expected one outside the memory of 'device' but got one in it}}
+    %t = spmd.copy_start %x to "device" : tensor<6x4xf32>
+    %0 = spmd.wait %t : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
 // release_c1: nothing to release
 !shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>

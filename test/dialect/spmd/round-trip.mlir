@@ -33,6 +33,13 @@ func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
     // CHECK: spmd.yield %{{.*}} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
     spmd.yield %mean : !shard
   }
+  // CHECK: spmd.section "copies" repeat 1 {
+  spmd.section "copies" repeat 1 {
+    // CHECK: %[[C:.*]] = spmd.copy_start %{{.*}} to "host" unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %c = spmd.copy_start %w to "host" unit "h.0" : !shard
+    // CHECK: spmd.wait %[[C]] : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %host = spmd.wait %c : !shard
+  }
   // CHECK: spmd.section "empty" repeat 1 {
   spmd.section "empty" repeat 1 {
   }

@@ -77,6 +77,24 @@ func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = "forward"} {
 
 // -----
 
+// What the device computes from host memory, and the host from the device's.
+spmd.mesh @mesh <shard = 1>
+model.parameter @w : tensor<4xf32> zeros
+func.func @f(%w: tensor<4xf32> {spmd.parameter = @w, spmd.space = "host"}, %x: tensor<4xf32>) attributes {model.entry = "forward"} {
+  spmd.section "s" repeat 1 {
+    // expected-error @below {{operand, expected one in the memory of the device but got 'tensor<4xf32>' in the other}}
+    %0 = model.relu %w : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{operand, expected one in the memory of the host but got 'tensor<4xf32>' in the other}}
+    %1 = model.relu %x {spmd.stream = "host"} : (tensor<4xf32>) -> tensor<4xf32>
+    %t = spmd.copy_start %x to "host" : tensor<4xf32>
+    %2 = spmd.wait %t : tensor<4xf32>
+    %3 = model.relu %2 {spmd.stream = "host"} : (tensor<4xf32>) -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
 // A view of a gathered value that is read behind the release.
 !shard = tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
 spmd.mesh @mesh <shard = 2>

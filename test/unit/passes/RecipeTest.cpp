@@ -188,7 +188,7 @@ TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
   EXPECT_EQ(errorOf("mesh.context = 2"),
             "r.toml:1: value of 'mesh.context' that this version does not support, expected 1 but got 2");
   for (const char *recipe :
-       {"sharding.units = \"auto\"", "memory.offload = [\"optimizer\"]",
+       {"sharding.units = \"auto\"", "memory.offload = [\"activations\"]",
         "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"auto\"",
         "target.arch = \"sm_70\"",
         "recompute.save = [\"matmul\"]"})

@@ -46,6 +46,14 @@ TEST_P(BadPlan, IsRefused) {
 std::string nameOf(const testing::TestParamInfo<Bad> &info) { return info.param.name; }
 
 const Bad wellFormed[] = {
+    {"LaunchOnHostMemory", 1, "expected operands in the memory of stream 'compute', device, but 'host.x' lies in host",
+     [](HandPlan &h) { h.launch("h").inputs[0] = h.view("host.x", {2, 4}); }},
+    {"HostOnDeviceMemory", 1, "expected operands in the memory of stream 'compute', host, but",
+     [](HandPlan &h) { h.plan.streams[0]->processor = plan::Processor::host; }},
+    {"CollectiveOnHostMemory", 1, "expected operands in the memory of stream 'gather', device, but 'host.x' lies in host",
+     [](HandPlan &h) { h.collective("gather a").segments[0]->source = h.view("host.x", {2, 4}); }},
+    {"CollectiveOfTheHost", 1, "expected a collective on a stream of the device but got 'gather'",
+     [](HandPlan &h) { h.plan.streams[1]->processor = plan::Processor::host; }},
     {"BufferBeyondArena", 1, "expected it inside the 1024 bytes", [](HandPlan &h) { h.buffer("x").offset = 1024; }},
     {"OffsetOverflows", 1, "expected it inside", [](HandPlan &h) { h.buffer("x").offset = ~std::uint64_t(63); }},
     {"Misaligned", 1, "aligned to 64", [](HandPlan &h) { h.buffer("x").offset = 388; }},
@@ -351,6 +359,17 @@ const Bad splits[] = {
        h.parameter("a.weight").split->axes = {0};
        h.parameter("a.weight").split->extent = 3;
      }},
+    // One dim may have uneven parts; segments side by side may not.
+    {"UnevenSegments", 1, "in 2 segments but got parts of 2",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 4;
+       h.parameter("a.weight").shape = {3, 6};
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->segments = 2;
+       h.parameter("a.weight").split->extent = 2;
+     }},
 };
 INSTANTIATE_TEST_SUITE_P(Splits, BadPlan, testing::ValuesIn(splits), nameOf);
 
@@ -373,17 +392,6 @@ const Bad pieces[] = {
      [](HandPlan &h) {
        gatherFromPiece(h);
        h.buffer("shard.b").shape = {2, 4};
-    // One dim may have uneven parts; segments side by side may not.
-    {"UnevenSegments", 1, "in 2 segments but got parts of 2",
-     [](HandPlan &h) {
-       h.plan.mesh[0]->size = 4;
-       h.parameter("a.weight").shape = {3, 6};
-       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
-       h.parameter("a.weight").split->dim = 1;
-       h.parameter("a.weight").split->axes = {0};
-       h.parameter("a.weight").split->segments = 2;
-       h.parameter("a.weight").split->extent = 2;
-     }},
        h.buffer("shard.b").bytes = 32;
        h.collective("reduce b").axes = {2};
        h.collective("reduce b").segments[0]->destination->shape = {2, 4};

@@ -1,0 +1,24 @@
+//===- Spaces.cpp - in which memory a value lies ------------------------------------===//
+#include "dialect/spmd/Spaces.h"
+
+#include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spmd.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+bool sluice::spmd::isInHost(Value value) {
+  while (auto section = value.getDefiningOp<SectionOp>())
+    value = section.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return function && function.getArgAttr(argument.getArgNumber(), spaceName) != Attribute();
+  }
+  Operation *maker = value.getDefiningOp();
+  if (auto wait = dyn_cast<WaitOp>(maker)) {
+    auto copy = wait.getToken().getDefiningOp<CopyStartOp>();
+    return copy && copy.getTo() == "host";
+  }
+  return streamOf(maker) == hostStream;
+}

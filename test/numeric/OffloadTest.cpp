@@ -1,0 +1,155 @@
+//===- OffloadTest.cpp - bad twins of a plan with host memory --------------------------===//
+//
+// A compiled plan that keeps parameters and the optimizer's states in host memory, spoiled: a copy that nobody waits for, an
+// operand in the other memory, copies into each other's place. The checker refuses each for the right property.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/Steps.h"
+
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Reader.h"
+#include "runtime/plan/Serialize.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+class Twin {
+public:
+  Twin() {
+    auto file = readCheckedPlan(compilePlan("offload-twin", "zoo transformer --set layers=3 --set dropout=0",
+                                            "mesh.shard = 2\nsharding.reshard_after_forward = true\n"
+                                            "memory.offload = [\"parameters\", \"optimizer\"]\n"));
+    if (file.isOk())
+      plan = std::move(file->plan);
+  }
+
+  /// All instructions of the training step.
+  std::vector<plan::InstructionT *> instructions() {
+    std::vector<plan::InstructionT *> found;
+    for (auto &section : plan.entries[findEntry(plan, "train_step")]->sections)
+      for (auto &instruction : section->instructions)
+        found.push_back(instruction.get());
+    return found;
+  }
+  const std::string &streamOf(const plan::InstructionT &instruction) { return plan.streams[instruction.stream]->name; }
+  plan::BufferT &bufferOf(const plan::ViewT &view) { return *plan.buffers[view.buffer]; }
+
+  /// Takes away all waits of one stream for records of another; how many there were.
+  int dropWaits(const std::string &from, const std::string &of) {
+    std::vector<bool> recorded(plan.entries[findEntry(plan, "train_step")]->events);
+    for (plan::InstructionT *instruction : instructions())
+      if (const plan::RecordT *record = instruction->operation.AsRecord())
+        recorded[record->event] = streamOf(*instruction) == of;
+    int dropped = 0;
+    for (plan::InstructionT *instruction : instructions())
+      if (const plan::WaitT *wait = instruction->operation.AsWait(); wait && streamOf(*instruction) == from && recorded[wait->event]) {
+        plan::RecordT nothing;
+        nothing.event = plan.entries[findEntry(plan, "train_step")]->events++;
+        instruction->operation.Set(std::move(nothing));
+        ++dropped;
+      }
+    return dropped;
+  }
+
+  /// The number of the property that is broken; 0 for none.
+  int refused(std::string &message) {
+    serializePlan(plan);
+    CheckReport report;
+    const Status status = checkPlan(plan, &report);
+    message = status.message();
+    return status.isOk() ? 0 : report.refused();
+  }
+
+  plan::PlanT plan;
+};
+
+TEST(Offload, TheTwinItselfIsGood) {
+  Twin twin;
+  ASSERT_FALSE(twin.plan.entries.empty());
+  std::string message;
+  EXPECT_EQ(twin.refused(message), 0) << message;
+}
+
+TEST(Offload, CopiesThatNobodyWaitsFor) {
+  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction behind compute, the host for
+  // gradients behind compute, the copy of the next step for the host's update.
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"gather", "fetch"}, {"offload", "compute"}, {"compute", "offload"}, {"host", "compute"}, {"fetch", "host"}};
+  for (const auto &[from, of] : pairs) {
+    Twin twin;
+    ASSERT_FALSE(twin.plan.entries.empty());
+    EXPECT_GT(twin.dropWaits(from, of), 0) << from << " for " << of;
+    std::string message;
+    const int property = twin.refused(message);
+    EXPECT_TRUE(property == 2 || property == 3 || property == 12) << from << " for " << of << ": P" << property << " " << message;
+    EXPECT_NE(message.find("without waiting for"), std::string::npos) << message;
+  }
+}
+
+TEST(Offload, OperandsInTheOtherMemory) {
+  Twin twin;
+  ASSERT_FALSE(twin.plan.entries.empty());
+  for (plan::InstructionT *instruction : twin.instructions())
+    if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "fetch") {
+      // The gather reads the shard where the copy would read it.
+      for (plan::InstructionT *other : twin.instructions())
+        if (plan::CollectiveT *collective = other->operation.AsCollective())
+          for (auto &segment : collective->segments)
+            if (segment->source->buffer == copy->destination->buffer)
+              segment->source->buffer = copy->source->buffer;
+      break;
+    }
+  std::string message;
+  EXPECT_EQ(twin.refused(message), 1);
+  EXPECT_NE(message.find("expected operands in the memory of stream 'gather', device"), std::string::npos) << message;
+}
+
+TEST(Offload, CopiesIntoEachOthersPlace) {
+  Twin twin;
+  ASSERT_FALSE(twin.plan.entries.empty());
+  // Two units' gradients in one place of the host: both live until the update.
+  plan::BufferT *first = nullptr;
+  for (plan::InstructionT *instruction : twin.instructions())
+    if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "offload") {
+      plan::BufferT &target = twin.bufferOf(*copy->destination);
+      if (first && first != &target) {
+        target.offset = first->offset;
+        break;
+      }
+      first = &target;
+    }
+  ASSERT_NE(first, nullptr);
+  std::string message;
+  EXPECT_EQ(twin.refused(message), 2) << message;
+}
+
+TEST(Offload, AParameterThatIsNotCopiedBack) {
+  // States alone on the host: a parameter goes there for its update and comes back once.
+  auto file = readCheckedPlan(compilePlan("offload-states", "zoo transformer --set layers=1 --set dropout=0",
+                                          "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"));
+  ASSERT_TRUE(file.isOk()) << file.status().message();
+  plan::PlanT &plan = file->plan;
+  plan::EntryT &entry = *plan.entries[findEntry(plan, "train_step")];
+  for (auto &section : entry.sections)
+    for (auto &instruction : section->instructions)
+      if (const plan::CopyT *copy = instruction->operation.AsCopy();
+          copy && plan.buffers[copy->destination->buffer]->entry == -1) {
+        plan::RecordT nothing;
+        nothing.event = entry.events++;
+        instruction->operation.Set(std::move(nothing));
+        instruction->unit = -1;
+        serializePlan(plan);
+        CheckReport report;
+        EXPECT_FALSE(checkPlan(plan, &report).isOk());
+        EXPECT_EQ(report.refused(), 10);
+        return;
+      }
+  FAIL() << "expected a copy into a parameter";
+}
+
+} // namespace
+} // namespace sluice::numeric

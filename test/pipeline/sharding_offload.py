@@ -1,0 +1,268 @@
+"""Rows of offload: parameters and the optimizer's states in host memory give the bits of the same plan without, are copied
+where their units are gathered and reduced, and are accounted for in the host's arena."""
+
+import itertools
+import re
+
+from sharding_course import Course
+from sharding_tools import *
+
+BOTH = 'memory.offload=["parameters", "optimizer"]'
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+SGD = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
+
+
+def arena(plan, space):
+    return next(a for a in plan.shown["arenas"] if a["space"] == space)
+
+
+def persistent(plan, space):
+    """Bytes by class of what persists in a space."""
+    found = collections.Counter()
+    text = run("sluice-plan", "print", plan.path).stdout
+    for match in re.finditer(rf"^buffer \d+ \S+ {space} (\w+) at \d+ bytes (\d+) persistent", text, re.M):
+        found[match[1]] += int(match[2])
+    return dict(found)
+
+
+def moves(plan, phase=None, microbatch=0, entry="train_step"):
+    """`F(h.0)` fetches, `O(h.0)` copies out, beside `U(h.0)`, `R(h.0)`, `P(h.0)`, in the order of issue."""
+    letters = {"unshard": "U", "reshard": "R", "reduce": "P", "fetch": "F", "offload": "O"}
+    return [f"{letters[e['what']]}({e['unit']})" for e in plan.shown["events"]
+            if e["entry"] == entry and e["microbatch"] == microbatch and e["what"] in letters and
+            (phase is None or e["phase"] == phase)]
+
+
+def alike(model, recipe, offload=BOTH, steps=3, *options):
+    """The bits of the plan without offload; what is measured in each memory is what the plan says."""
+    wanted = train(Plan(model, recipe), *options, steps=steps)
+    plan = Plan(model, recipe + [offload])
+    same_bits(train(plan, *options, steps=steps), wanted, f"{recipe}, {offload}")
+    summary = json.loads(open(SCRATCH / "x.jsonl").read().splitlines()[-1])["summary"]
+    expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}, {offload}: measured peaks")
+    for space in ("device", "host"):
+        held = arena(plan, space)
+        expect_equal(summary["predicted_peak"][space], held["bytes"] + held["workspace"], f"{recipe}: {space}")
+    return plan
+
+
+@test
+def bits_of_every_mesh_and_strategy():
+    for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"], ["mesh.shard=3"]):
+        for strategy in ("full_shard", "shard_grad_op", "no_shard"):
+            alike(tiny(), mesh + [f"sharding.strategy={strategy}"])
+
+
+@test
+def bits_of_what_else_a_recipe_says():
+    two = ["mesh.shard=2"]
+    for recipe in (["precision.compute=bf16"], ["precision.compute=bf16", "precision.reduce=bf16"], ["recompute.policy=block"],
+                   ["precision.compute=f16", "precision.loss_scale=dynamic"], ["precision.parameter=f64", "precision.compute=f64"],
+                   ["gradient.clip_norm=0.5"], ["gradient.clip_norm=0.5", "gradient.clip_type=inf"], ["gradient.divide=3"],
+                   ["gradient.force_sum=true"], ['parameters.frozen=["h.0.*"]'], ['sharding.replicated=["*.bias", "ln_f*"]'],
+                   ["sharding.dim=largest"], ["sharding.dim=flat"], ["sharding.units=root"], ["schedule.backward_prefetch=post"],
+                   ["schedule.forward_prefetch=0", "schedule.backward_prefetch=0"], ["schedule.forward_prefetch=3"],
+                   ["memory.pinned=false"], ["sharding.reshard_after_forward=false"], ["schedule.reduce_buffers=2"], SGD,
+                   ["optimizer.name=sgd"], ["loss.mean=tokens", "gradient.microbatches=2"]):
+        alike(tiny(), two + recipe, steps=2)
+    alike(tiny(), ["mesh.shard=4", "sharding.reshard_after_forward=2"], steps=2)
+    alike(tiny(), ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"], steps=2)
+    # Tied weights, and a unit that is used twice.
+    alike(zoo("transformer", "tied=true"), ["mesh.shard=4"], steps=2)
+    alike(zoo("multi-forward"), ["mesh.shard=2"], steps=2)
+    # Extents below the number of ranks: some ranks have no rows.
+    alike(zoo("linear-relu-linear", "in=5", "hidden=7", "out=3"), ["mesh.shard=8"], steps=2)
+
+
+@test
+def one_of_the_two():
+    # States alone on the host: parameters are copied there for the update, and back. Parameters alone: the device updates.
+    for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
+        plan = alike(tiny(), mesh, 'memory.offload=["optimizer"]')
+        expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer"], ["parameter"]), "spaces")
+        plan = alike(tiny(), mesh, 'memory.offload=["parameters"]')
+        expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["parameter"], ["optimizer"]), "spaces")
+        plan = alike(tiny(), mesh)
+        expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer", "parameter"], []), "spaces")
+
+
+@test
+def copies_stand_with_gathers_and_reductions():
+    model = zoo("transformer", "layers=3", "tied=false")
+    wait = Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0", BOTH])
+    U = [f"layers.{i}" for i in range(3)]
+    expect_equal(moves(wait, "forward"), ["F(root)", "U(root)"] + [f"{what}({u})" for u in U for what in "FUR"], "forward")
+    for distance in (1, 2):
+        plan = Plan(model, ["mesh.shard=2", f"schedule.forward_prefetch={distance}", f"schedule.backward_prefetch={distance}", BOTH])
+        without = Plan(model, ["mesh.shard=2", f"schedule.forward_prefetch={distance}", f"schedule.backward_prefetch={distance}"])
+        # What happens to units is what happens without, with a fetch before each gather.
+        expect_equal([m for m in moves(plan) if m[0] not in "FO"], moves(without), f"distance {distance}: events without copies")
+        found = moves(plan)
+        for i, move in enumerate(found):
+            if move[0] == "U":
+                expect_equal(found[i - 1], "F" + move[1:], f"distance {distance}: before {move}")
+        # Each unit's gradients are copied out once, behind their reduction.
+        out = [m[1:] for m in found if m[0] == "O"]
+        expect_equal(out, [m[1:] for m in found if m[0] == "P"], f"distance {distance}: copies out")
+        for unit in out:
+            expect(found.index("P" + unit) < found.index("O" + unit), f"expected the copy of {unit} behind its reduction")
+    # Fewer collectives for none of it: the counts are those without.
+    for kind in ("all_gather", "reduce_scatter", "all_reduce"):
+        expect_equal(wait.count(kind), Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0"]).count(kind), kind)
+    streams = {e["what"]: e["stream"] for e in wait.shown["events"]}
+    expect_equal((streams["fetch"], streams["offload"], streams["unshard"]), ("fetch", "offload", "gather"), "streams")
+
+
+def prefetched(plan, phase="forward"):
+    """Where fetches stand among the waits of compute."""
+    return [m for m in moves(plan, phase) if m[0] == "F"]
+
+
+@test
+def copies_without_gathers():
+    # One rank, and strategies without shards: nothing is gathered, units are copied ahead of their use all the same.
+    for recipe in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"]):
+        plan = Plan(zoo("transformer", "layers=3"), recipe + [BOTH])
+        expect_equal(plan.count("all_gather"), 0, f"{recipe}: gathers")
+        expect_equal(prefetched(plan), ["F(root)", "F(layers.0)", "F(layers.1)", "F(layers.2)"], f"{recipe}: fetches of the forward")
+        expect_equal(len([m for m in moves(plan) if m[0] == "O"]) > 0, True, f"{recipe}: copies out")
+
+
+@test
+def accumulation_with_offload():
+    # Deferred gradients stay on the device and are copied at the end; reduced ones are added up in host memory.
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    modes = {"all": ("last", "every"), "some_mlps": ('{"1"="last", "2"="last", "*"="every"}',), "root_only": ('{root="last", "*"="every"}',)}
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
+        for sync in [s for m in modes.values() for s in m] + (["reduce_scatter_only"] if len(mesh) == 2 else []):
+            recipe = mesh + ["gradient.microbatches=3", "sharding.reshard_after_forward=true", f"gradient.sync={sync}"] + ADAM
+            plan = alike(model, recipe, steps=2)
+            without = Plan(model, recipe)
+            for kind in ("all_gather", "reduce_scatter", "all_reduce"):
+                expect_equal(plan.count(kind), without.count(kind), f"{recipe}: {kind}")
+            out = collections.Counter(e["microbatch"] for e in plan.shown["events"] if e["what"] == "offload")
+            # A unit's gradients leave when they are reduced over all ranks.
+            complete = "all_reduce" if len(mesh) == 2 else "reduce_scatter"
+            reduced = collections.Counter(c["microbatch"] for c in plan.collectives(complete) if c["unit"])
+            expect_equal(out, reduced, f"{recipe}: copies out by micro-batch")
+
+
+@test
+def hybrid_meshes_with_offload():
+    # LayerNorm without bias and MLPs on (2, 2) and on a shard axis of one rank; pinned or not.
+    for dim, mesh, after, policy, sync, pinned in itertools.product(
+            (3, 16, 17), (["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"]), ("false", "true"), ("none", "block"), ("last", "every"),
+            ("true", "false")):
+        if dim != 3 and (after == "false" or policy == "block"):
+            continue
+        alike(zoo("norm-mlps", f"dim={dim}"), mesh + [f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", f"gradient.sync={sync}",
+                                                      f"memory.pinned={pinned}", "gradient.microbatches=3"] + ADAM, steps=2)
+
+
+@test
+def accumulation_of_two_ranks_in_host_memory():
+    # Two deferred micro-batches and one that reduces, by strategy, by when the backward gathers ahead, and with parameters cut as
+    # they are or by elements.
+    model = zoo("encoder-decoder", "batch=2")
+    alone = train(Plan(model, ["gradient.microbatches=6"] + SGD), steps=2)
+    number = 0
+    for prefetch, strategy, dim in itertools.product(("none", "pre", "post"), ("full_shard", "shard_grad_op", "no_shard"), ("first", "flat")):
+        recipe = ["mesh.shard=2", "gradient.microbatches=3", f"schedule.backward_prefetch={prefetch}", f"sharding.strategy={strategy}",
+                  f"sharding.dim={dim}", "gradient.sync=[false, false, true]"] + SGD
+        plan = Plan(model, recipe + [BOTH])
+        near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
+        # Nothing is copied out before the last micro-batch.
+        expect_equal({e["microbatch"] for e in plan.shown["events"] if e["what"] == "offload" and e["phase"] == "backward"}, {2}, f"{recipe}")
+        number += 1
+    expect_equal(number, 18, "runs")
+
+
+@test
+def memory_of_both_spaces():
+    B, N = 7_084_800, 62_976
+    S = (3 * B + N + 1) // 2
+    plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
+    # On the device nothing persists; the host holds the shards and two states of each.
+    expect_equal((persistent(plan, "device"), persistent(plan, "host")), ({}, {"parameter": 4 * S, "optimizer": 8 * S}), "what persists")
+    shown = json.loads(run("sluice-plan", "memory", "--json", plan.path).stdout)
+    expect_equal([space["space"] for space in shown["spaces"]], ["device", "host"], "spaces of the report")
+    text = run("sluice-plan", "memory", plan.path).stdout
+    expect("peak of device" in text and "peak of host" in text, "expected the peaks of both spaces")
+    device = {e["entry"]: e["peak"] for e in shown["spaces"][0]["entries"]}
+    expect(device["init"] <= 6 * B, f"init: expected at most {6 * B} bytes on the device but got {device['init']}")
+
+
+@test
+def phases_of_the_memory_transformer_with_offload():
+    B, N = 7_084_800, 62_976
+    plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
+    course = Course(plan)
+    beside = {"activation", "temporary", "input", "state"}
+    # In the backward a unit's shards on their way in and gradients on their way out, half a unit each, stand beside the
+    # bound, where the reference has its slack.
+    moving = B + N
+    for name, found, bound in (("forward", course.peak({"forward", "loss"}, beside), 3 * B + N),
+                               ("backward", course.peak({"backward"}, beside), 4 * B + N + moving), ("update", course.peak({"update"}, beside), 0),
+                               ("end", plan.point("end"), 0)):
+        small = 4096 if name in ("update", "end") else 0
+        expect(found <= 4 * bound + small, f"{name}: expected at most {4 * bound} bytes but got {found}")
+
+
+@test
+def pinned_or_not():
+    for pinned in ("true", "false"):
+        plan = Plan(tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
+        expect_equal(arena(plan, "host").get("pinned", False), pinned == "true", f"pinned = {pinned}")
+    expect("pinned" not in arena(Plan(tiny(), ["mesh.shard=2"]), "host"), "expected no pinned memory without offload")
+
+
+@test
+def weights_go_in_and_out():
+    # What lies in host memory is saved, and what a file holds goes there; with or without, the same file and the same steps.
+    plan, without = Plan(tiny(), ["mesh.shard=2", BOTH], "with"), Plan(tiny(), ["mesh.shard=2"], "without")
+    train(plan, steps=2)
+    first = SCRATCH / "first"
+    first.mkdir(exist_ok=True)
+    (first / "model.safetensors").write_bytes((SCRATCH / "x.saved" / "model.safetensors").read_bytes())
+    same_bits(train(plan, "--init", first / "model.safetensors"), train(without, "--init", first / "model.safetensors"), "from a file")
+
+
+@test
+def one_process_a_rank():
+    # Ranks that are processes, by the environment that torchrun makes.
+    import socket
+    plan = Plan(tiny(), ["mesh.shard=2", BOTH])
+    whole = train(plan, steps=2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log, saved = SCRATCH / "p.jsonl", SCRATCH / "p.saved"
+    command = ["sluice-train", str(plan.path), "--data", "random:3", "--steps", "2", "--log", str(log), "--save", str(saved), "--quiet",
+               "--communicator", "socket"]
+    ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={
+        **os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
+        for rank in range(2)]
+    for rank in ranks:
+        text = rank.communicate(timeout=100)[1]
+        expect_equal(rank.returncode, 0, f"exit code ({text})")
+    lines = [json.loads(line) for line in open(log)]
+    expect_equal([line["loss"] for line in lines if "loss" in line], whole.loss, "losses of processes")
+    expect((saved / "model.safetensors").read_bytes() == whole.weights, "expected the same weights by processes but got others")
+
+
+@test
+def refusals():
+    base = ["mesh.shard=2", "gradient.microbatches=3", BOTH]
+    refuse(tiny(), base + ["gradient.sync=[true, false, true]"],
+           "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root', expected \"last\" or \"every\" with "
+           "'memory.offload' but got a list that reduces in some micro-batches before the last")
+    refuse(tiny(), ["mesh.shard=2", 'memory.offload=["activations"]'], "value of 'memory.offload' that this version does not support, "
+           "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
+    refuse(tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
+           "\"optimizer\" but got [\"weights\"]")
+    refuse(tiny(), ["mesh.shard=2", "target.device=cuda", BOTH], "'memory.offload' = ", "expected 'target.device' = \"cpu\"")
+    remark(tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
+    remark(tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
+
+
+main()
