@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t pictureWidth = 96;
+constexpr std::size_t timelineWidth = 96;
 
 /// One character a unit; units beyond them share the last.
 constexpr std::string_view unitLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ*";
@@ -141,7 +141,7 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
     const std::vector<ScheduledWork> work = scheduleOf(plan, *entry);
     if (work.empty())
       continue;
-    const std::size_t columns = std::min(pictureWidth, work.size());
+    const std::size_t columns = std::min(timelineWidth, work.size());
     out += "\nentry '" + entry->name + "', " + std::to_string(work.size()) + " pieces of work";
     for (const auto &section : entry->sections)
       if (section->repeat > 1)

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-static std::string quoted(const std::string &text) {
+static std::string jsonString(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -23,13 +23,13 @@ Status writeTrace(const std::string &path, std::span<const Span> spans) {
     text += fmt::format(R"({{"ph": "M", "name": "process_name", "pid": {0}, "args": {{"name": "rank {0}"}}}},)"
                         "\n"
                         R"({{"ph": "M", "name": "thread_name", "pid": {0}, "tid": {1}, "args": {{"name": {2}}}}})",
-                        key.first, thread, quoted(key.second));
+                        key.first, thread, jsonString(key.second));
     text += next == static_cast<int>(threads.size()) && spans.empty() ? "\n" : ",\n";
   }
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const Span &span = spans[i];
     text += fmt::format(R"({{"ph": "X", "name": {}, "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}}{})",
-                        quoted(span.name), span.rank, threads[{span.rank, span.stream}], span.begin,
+                        jsonString(span.name), span.rank, threads[{span.rank, span.stream}], span.begin,
                         span.end - span.begin, i + 1 < spans.size() ? ",\n" : "\n");
   }
   text += "]}\n";

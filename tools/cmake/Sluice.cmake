@@ -19,12 +19,17 @@ if(SLUICE_SANITIZE)
   target_link_options(sluice_options INTERFACE ${flags})
 endif()
 
+# Most of the time to compile a file of the runtime is the headers: several at once take a third of it. Each must compile
+# alone as well, which OFF shows, and a change of one file then compiles that file only.
+option(SLUICE_UNITY "compile several files of the runtime at once" ON)
+
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
 # share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's. PRIVATE libraries leave their
-# compile options here.
+# compile options here. UNITY: how many files are compiled at once; their file-local names must differ. APART: those that
+# are compiled alone.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL" "" "LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -38,6 +43,11 @@ function(sluice_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
+  if(ARG_UNITY AND SLUICE_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
+    list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   if(ARG_MLIR)
     target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
   elseif(ARG_MODEL)

@@ -22,6 +22,9 @@ struct Refusal {
 };
 using Verdict = std::optional<Refusal>;
 
+/// Dimensions of a buffer, a parameter or a view, at most.
+constexpr std::size_t maxDims = 8;
+
 inline Verdict refuse(int property, std::string message, std::vector<std::string> notes = {}) {
   return Refusal{property, std::move(message), std::move(notes)};
 }

@@ -25,7 +25,7 @@ constexpr std::uint32_t maxRepeat = 1 << 20;
 
 Verdict bad(std::string message) { return refuse(1, std::move(message)); }
 
-std::string quoted(const std::string &name) { return "'" + name + "'"; }
+std::string inQuotes(const std::string &name) { return "'" + name + "'"; }
 
 Verdict checkMesh(const plan::PlanT &plan) {
   if (plan.mesh.empty() || plan.mesh.size() > maxAxes)
@@ -34,9 +34,9 @@ Verdict checkMesh(const plan::PlanT &plan) {
   std::uint64_t world = 1;
   for (const auto &axis : plan.mesh) {
     if (axis->name.empty() || !names.insert(axis->name).second)
-      return bad("mesh axis " + quoted(axis->name) + ", expected a name of its own");
+      return bad("mesh axis " + inQuotes(axis->name) + ", expected a name of its own");
     if (axis->size == 0)
-      return bad("mesh axis " + quoted(axis->name) + ", expected a size of at least 1 but got 0");
+      return bad("mesh axis " + inQuotes(axis->name) + ", expected a size of at least 1 but got 0");
     world *= axis->size;
     if (world > maxWorld)
       return bad("mesh, expected at most " + std::to_string(maxWorld) + " ranks");
@@ -79,11 +79,11 @@ Verdict checkStreams(const plan::PlanT &plan) {
   std::uint64_t workspace = 0;
   for (const auto &stream : plan.streams) {
     if (stream->name.empty() || !names.insert(stream->name).second)
-      return bad("stream " + quoted(stream->name) + ", expected a name of its own");
+      return bad("stream " + inQuotes(stream->name) + ", expected a name of its own");
     if (stream->processor > plan::Processor::MAX)
-      return bad("stream " + quoted(stream->name) + ", unknown processor " + std::to_string(int(stream->processor)));
+      return bad("stream " + inQuotes(stream->name) + ", unknown processor " + std::to_string(int(stream->processor)));
     if (stream->workspace > maxArenaBytes)
-      return bad("stream " + quoted(stream->name) + ", expected at most " + formatBytes(maxArenaBytes) +
+      return bad("stream " + inQuotes(stream->name) + ", expected at most " + formatBytes(maxArenaBytes) +
                  " of workspace but got " + std::to_string(stream->workspace) + " bytes");
     workspace += stream->workspace;
   }
@@ -98,7 +98,7 @@ Verdict checkStreams(const plan::PlanT &plan) {
 
 Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   const plan::BufferT &buffer = *plan.buffers[index];
-  const std::string name = "buffer " + std::to_string(index) + " " + quoted(buffer.name);
+  const std::string name = "buffer " + std::to_string(index) + " " + inQuotes(buffer.name);
   if (buffer.space > plan::Space::MAX || buffer.class_ > plan::BufferClass::MAX || buffer.dtype > plan::DType::MAX)
     return bad(name + ", unknown space, class or dtype");
   const plan::ArenaT *arena = arenaOf(plan, buffer.space);
@@ -150,7 +150,7 @@ bool axesAreSound(const plan::PlanT &plan, const std::vector<std::uint32_t> &axe
 }
 
 Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &parameter) {
-  const std::string name = "parameter " + quoted(parameter.name);
+  const std::string name = "parameter " + inQuotes(parameter.name);
   if (parameter.dtype > plan::DType::MAX)
     return bad(name + ", unknown dtype");
   if (parameter.shape.size() > maxDims || !elementCount(parameter.shape))
@@ -183,7 +183,7 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     return bad(name + ", unknown initializer");
   for (const auto &state : parameter.states)
     if (state->buffer >= plan.buffers.size())
-      return bad(name + ", buffer " + std::to_string(state->buffer) + " of its state " + quoted(state->name) +
+      return bad(name + ", buffer " + std::to_string(state->buffer) + " of its state " + inQuotes(state->name) +
                  " does not exist");
   return {};
 }
@@ -192,13 +192,13 @@ Verdict checkEntry(const plan::EntryT &entry) {
   std::uint64_t instructions = 0;
   for (const auto &section : entry.sections) {
     if (section->repeat == 0 || section->repeat > maxRepeat)
-      return bad("section " + quoted(section->name) + " of " + quoted(entry.name) + ", expected 1 to " +
+      return bad("section " + inQuotes(section->name) + " of " + inQuotes(entry.name) + ", expected 1 to " +
                  std::to_string(maxRepeat) + " repetitions but got " + std::to_string(section->repeat));
     instructions += section->instructions.size();
   }
   // An event that nothing records or waits for is of no use, so events cannot outnumber instructions.
   if (entry.events > instructions)
-    return bad("entry point " + quoted(entry.name) + ", expected at most " + std::to_string(instructions) +
+    return bad("entry point " + inQuotes(entry.name) + ", expected at most " + std::to_string(instructions) +
                " events but got " + std::to_string(entry.events));
   return {};
 }
@@ -212,7 +212,7 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
   std::set<std::string> names;
   for (const auto &entry : plan.entries) {
     if (entry->name.empty() || !names.insert(entry->name).second)
-      return bad("entry point " + quoted(entry->name) + ", expected a name of its own");
+      return bad("entry point " + inQuotes(entry->name) + ", expected a name of its own");
     SLUICE_CHECK(checkEntry(*entry));
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b)
@@ -221,22 +221,22 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     for (std::uint32_t p : plan.units[u]->parameters) {
       if (p >= plan.parameters.size())
-        return bad("unit " + quoted(plan.units[u]->name) + ", parameter " + std::to_string(p) + " does not exist");
+        return bad("unit " + inQuotes(plan.units[u]->name) + ", parameter " + std::to_string(p) + " does not exist");
       if (plan.parameters[p]->unit != u || inUnit[p])
-        return bad("parameter " + quoted(plan.parameters[p]->name) + ", expected it in one unit, the one that it names");
+        return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", expected it in one unit, the one that it names");
       inUnit[p] = true;
     }
   names.clear();
   for (std::size_t p = 0; p < plan.parameters.size(); ++p) {
     SLUICE_CHECK(checkParameter(plan, *plan.parameters[p]));
     if (!inUnit[p])
-      return bad("parameter " + quoted(plan.parameters[p]->name) + ", its unit does not name it");
+      return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", its unit does not name it");
     if (!names.insert(plan.parameters[p]->name).second)
-      return bad("parameter " + quoted(plan.parameters[p]->name) + ", expected a name of its own");
+      return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", expected a name of its own");
   }
   for (const auto &variable : plan.variables)
     if (variable->buffer >= plan.buffers.size() || plan.buffers[variable->buffer]->entry != -1)
-      return bad("variable " + quoted(variable->name) + ", expected a persistent buffer");
+      return bad("variable " + inQuotes(variable->name) + ", expected a persistent buffer");
   if (!plan.target)
     return bad("plan, expected a target");
   return {};

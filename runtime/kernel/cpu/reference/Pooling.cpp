@@ -5,7 +5,7 @@
 namespace sluice::cpu::reference {
 namespace {
 
-std::int64_t at(const Operand &o, std::int64_t n, std::int64_t i, std::int64_t j, std::int64_t c) {
+std::int64_t elementAt(const Operand &o, std::int64_t n, std::int64_t i, std::int64_t j, std::int64_t c) {
   return n * o.strides[0] + i * o.strides[1] + j * o.strides[2] + c * o.strides[3];
 }
 
@@ -29,9 +29,9 @@ template <typename Body> void inWindow(const PoolShape &s, std::int64_t i, std::
 std::array<std::int64_t, 2> largestOf(const PoolShape &s, const Operand &x, std::int64_t n, std::int64_t i,
                                       std::int64_t j, std::int64_t c) {
   std::array<std::int64_t, 2> best = {s.begin(0, i), s.begin(1, j)};
-  double most = load(x, at(x, n, best[0], best[1], c));
+  double most = load(x, elementAt(x, n, best[0], best[1], c));
   inWindow(s, i, j, [&](std::int64_t p, std::int64_t q) {
-    double value = load(x, at(x, n, p, q, c));
+    double value = load(x, elementAt(x, n, p, q, c));
     if (value > most || (value != value && most == most)) {
       most = value;
       best = {p, q};
@@ -56,7 +56,7 @@ Bound max_pool2d(const KernelRequest &request) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
       auto [p, q] = largestOf(s, x, n, i, j, c);
-      store(y, at(y, n, i, j, c), load(x, at(x, n, p, q, c)));
+      store(y, elementAt(y, n, i, j, c), load(x, elementAt(x, n, p, q, c)));
     });
     return Status::ok();
   });
@@ -72,7 +72,7 @@ Bound max_pool2d_grad(const KernelRequest &request) {
     clear(dx);
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
       auto [p, q] = largestOf(s, x, n, i, j, c);
-      addTo(dx, at(dx, n, p, q, c), load(dy, at(dy, n, i, j, c)));
+      addTo(dx, elementAt(dx, n, p, q, c), load(dy, elementAt(dy, n, i, j, c)));
     });
     return Status::ok();
   });
@@ -86,8 +86,8 @@ Bound avg_pool2d(const KernelRequest &request) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
       double sum = 0;
-      inWindow(s, i, j, [&](auto p, auto q) { sum += load(x, at(x, n, p, q, c)); });
-      store(y, at(y, n, i, j, c), sum / static_cast<double>(s.divisor(i, j)));
+      inWindow(s, i, j, [&](auto p, auto q) { sum += load(x, elementAt(x, n, p, q, c)); });
+      store(y, elementAt(y, n, i, j, c), sum / static_cast<double>(s.divisor(i, j)));
     });
     return Status::ok();
   });
@@ -101,8 +101,8 @@ Bound avg_pool2d_grad(const KernelRequest &request) {
     const Operand &dy = call.inputs[0], &dx = call.outputs[0];
     clear(dx);
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
-      double share = load(dy, at(dy, n, i, j, c)) / static_cast<double>(s.divisor(i, j));
-      inWindow(s, i, j, [&](auto p, auto q) { addTo(dx, at(dx, n, p, q, c), share); });
+      double share = load(dy, elementAt(dy, n, i, j, c)) / static_cast<double>(s.divisor(i, j));
+      inWindow(s, i, j, [&](auto p, auto q) { addTo(dx, elementAt(dx, n, p, q, c), share); });
     });
     return Status::ok();
   });

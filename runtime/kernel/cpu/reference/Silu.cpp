@@ -11,12 +11,12 @@
 namespace sluice::cpu::reference {
 namespace {
 
-double gate(double x) { return 1 / (1 + std::exp(-x)); }
-double siluOf(double x) { return x == -std::numeric_limits<double>::infinity() ? -0.0 : x * gate(x); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double siluOf(double x) { return x == -std::numeric_limits<double>::infinity() ? -0.0 : x * logistic(x); }
 // 1 - s is s of -x: no cancellation. Where the product is 0, x may be infinite.
 double slope(double x) {
-  double rest = gate(x) * gate(-x);
-  return gate(x) + (rest == 0 ? 0 : x * rest);
+  double rest = logistic(x) * logistic(-x);
+  return logistic(x) + (rest == 0 ? 0 : x * rest);
 }
 
 } // namespace
