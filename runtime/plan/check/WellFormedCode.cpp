@@ -95,6 +95,19 @@ Verdict checkView(const Site &site, const plan::ViewT *view) {
   return checkValid(site, *view);
 }
 
+/// What a stream's processor works on lies in its own memory; only copies reach into the other's.
+Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::StreamT &stream, bool isCollective) {
+  const plan::BufferT &buffer = *site.plan.buffers[view.buffer];
+  const plan::Space space = stream.processor == plan::Processor::host ? plan::Space::host : plan::Space::device;
+  if (isCollective && space == plan::Space::host)
+    return site.bad("expected a collective on a stream of the device but got '" + stream.name + "'");
+  if (buffer.space != space)
+    return site.bad(std::string("expected operands in the memory of stream '") + stream.name + "', " +
+                    plan::EnumNameSpace(space) + ", but '" + buffer.name + "' lies in " +
+                    plan::EnumNameSpace(buffer.space));
+  return {};
+}
+
 Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
   if (launch.kernel >= site.plan.kernels.size())
     return site.bad("kernel " + std::to_string(launch.kernel) + " does not exist");
@@ -126,14 +139,15 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
   for (const auto &attribute : launch.attributes)
     if (attribute->kind > 2)
       return site.bad("attribute '" + attribute->name + "' is of unknown kind");
-  for (const auto &view : launch.inputs)
-    SLUICE_CHECK(checkView(site, view.get()));
-  for (const auto &view : launch.outputs)
-    SLUICE_CHECK(checkView(site, view.get()));
+  for (const auto *views : {&launch.inputs, &launch.outputs})
+    for (const auto &view : *views) {
+      SLUICE_CHECK(checkView(site, view.get()));
+      SLUICE_CHECK(checkSpace(site, *view, stream, false));
+    }
   return {};
 }
 
-Verdict checkCollective(const Site &site, const plan::CollectiveT &collective) {
+Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, const plan::StreamT &stream) {
   if (collective.kind > plan::CollectiveKind::MAX || collective.op > plan::ReduceOp::MAX ||
       collective.dtype > plan::DType::MAX || collective.reduction > plan::ReductionClass::MAX)
     return site.bad("unknown kind, reduction or dtype of a collective");
@@ -145,8 +159,10 @@ Verdict checkCollective(const Site &site, const plan::CollectiveT &collective) {
   if (collective.segments.empty())
     return site.bad("expected at least one segment");
   for (const auto &segment : collective.segments) {
-    SLUICE_CHECK(checkView(site, segment->source.get()));
-    SLUICE_CHECK(checkView(site, segment->destination.get()));
+    for (const plan::ViewT *view : {segment->source.get(), segment->destination.get()}) {
+      SLUICE_CHECK(checkView(site, view));
+      SLUICE_CHECK(checkSpace(site, *view, stream, true));
+    }
   }
   return {};
 }
@@ -159,7 +175,7 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
   case plan::Operation::Launch:
     return checkLaunch(site, *operation.AsLaunch(), *site.plan.streams[instruction.stream]);
   case plan::Operation::Collective:
-    return checkCollective(site, *operation.AsCollective());
+    return checkCollective(site, *operation.AsCollective(), *site.plan.streams[instruction.stream]);
   case plan::Operation::Copy: {
     const plan::CopyT &copy = *operation.AsCopy();
     SLUICE_CHECK(checkView(site, copy.source.get()));
@@ -169,7 +185,8 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
     return {};
   }
   case plan::Operation::Fill:
-    return checkView(site, operation.AsFill()->destination.get());
+    SLUICE_CHECK(checkView(site, operation.AsFill()->destination.get()));
+    return checkSpace(site, *operation.AsFill()->destination, *site.plan.streams[instruction.stream], false);
   case plan::Operation::Record:
   case plan::Operation::Wait: {
     const std::uint32_t event =
