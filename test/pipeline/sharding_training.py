@@ -242,6 +242,17 @@ def prefetch_distances_keep_the_numbers():
     parity(model, ["mesh.shard=4", "schedule.forward_prefetch=2", "schedule.backward_prefetch=2"], 4)
 
 
+def with_copy(weights, name, copy):
+    """A safetensors file with one more tensor, as another of it."""
+    size = int.from_bytes(weights[:8], "little")
+    header, data = json.loads(weights[8:8 + size]), weights[8 + size:]
+    begin, end = header[name]["data_offsets"]
+    header[copy] = dict(header[name], data_offsets=[len(data), len(data) + end - begin])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data + data[begin:end]
+
+
 @test
 def tied_weights():
     model = zoo("transformer", "layers=3", "dropout=0")
@@ -250,6 +261,15 @@ def tied_weights():
             parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"], 4)
     plan = Plan(model, ["mesh.shard=4"])
     expect("output.weight" not in plan.parameters(), "expected one parameter for the tied pair")
+    # What a tied weight learns is what its two would learn apart: W - (W - e) - (W - o), from one step of plain descent.
+    sgd = ["optimizer.name=sgd", "optimizer.lr=0.5"]
+    apart = zoo("transformer", "layers=3", "dropout=0", "tied=false")
+    start = train(Plan(model, ["mesh.shard=4"] + sgd), steps=0).weights
+    (SCRATCH / "apart.safetensors").write_bytes(with_copy(start, "tok_embeddings.weight", "output.weight"))
+    found = tensors(train(Plan(apart, ["mesh.shard=4"] + sgd), "--init", SCRATCH / "apart.safetensors", steps=1).weights)
+    together = tensors(train(Plan(model, ["mesh.shard=4"] + sgd), steps=1).weights)["tok_embeddings.weight"]
+    near(together, [e + o - w for e, o, w in zip(found["tok_embeddings.weight"], found["output.weight"], tensors(start)["tok_embeddings.weight"])],
+         1e-5, "a tied weight beside two")
     # A vocabulary that the ranks do not divide: each row learns, those of the last rank as well.
     uneven = zoo("transformer", "layers=1", "dropout=0", "vocab=17")
     first = tensors(train(Plan(uneven, ["mesh.shard=4"] + ADAM), steps=0).weights)["tok_embeddings.weight"]
@@ -287,7 +307,8 @@ def parameters_used_through_another_method():
 @test
 def unused_parameters():
     model = zoo("unused-linear")
-    plan = Plan(model, ["mesh.shard=4"] + ADAM)
+    # Without a gradient there is no update, so no decay of the weights either.
+    plan = Plan(model, ["mesh.shard=4", "optimizer.name=adamw", "optimizer.lr=0.01", "optimizer.weight_decay=0.1"])
     first, last = (tensors(train(plan, steps=steps).weights) for steps in (0, 3))
     unused = [name for name in first if "unused" in name]
     expect(len(unused) == 4, f"expected four unused parameters but got {unused}")
