@@ -40,8 +40,8 @@ Training train(const TrainingRun &run, bool save) {
     return training;
   std::string recipe = writeScratch(run.label + ".toml", run.recipe);
   training.planPath = base + ".plan";
-  if (!must("sluice-compile " + model + " --recipe " + recipe + " -o " + training.planPath) ||
-      !must("sluice-plan check " + training.planPath))
+  // sluice-train checks the plan before it runs it.
+  if (!must("sluice-compile " + model + " --recipe " + recipe + " -o " + training.planPath))
     return training;
   std::string log = base + ".jsonl", out = base + ".out";
   if (!must("sluice-train " + training.planPath + " --steps " + std::to_string(run.steps) + " --log " + log + " " +

@@ -6,6 +6,7 @@ test, prints each failure, and exits with 1 where there is one.
 
 import collections
 import functools
+import itertools
 import json
 import math
 import os
@@ -102,14 +103,18 @@ def remark(model, settings, text):
 
 
 class Plan:
-    """A plan that the checker has taken, and what `describe` shows of it."""
+    """A plan that the checker has taken (sluice-compile runs it on what it writes), and what `describe` shows of it."""
+
+    made = itertools.count()
 
     def __init__(self, model, settings, name="x"):
         self.settings = settings
-        self.path = SCRATCH / f"{name}.plan"
+        self.path = SCRATCH / f"{name}-{next(Plan.made)}.plan"
         run("sluice-compile", model, *with_settings(settings), "-o", self.path)
-        run("sluice-plan", "check", self.path)
-        self.shown = json.loads(run("sluice-plan", "describe", "--json", self.path).stdout)
+
+    @functools.cached_property
+    def shown(self):
+        return json.loads(run("sluice-plan", "describe", "--json", self.path).stdout)
 
     def collectives(self, kind=None, entry="train_step", **where):
         return [c for c in self.shown["collectives"] if c["entry"] == entry and (kind is None or c["kind"] == kind) and

@@ -10,12 +10,17 @@ from sharding_tools import *
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 
 
+@functools.cache
+def one_rank(model, parts, steps):
+    """The run that others are compared with, the same for all that take the same rows."""
+    return train(Plan(model, [f"gradient.microbatches={parts}"] + ADAM), steps=steps)
+
+
 def parity(model, mesh, ranks, recipe=(), steps=10, tolerance=2e-5, weights=None, microbatches=1):
     """Losses of every step, and norms, of a sharded run and of one rank; weights at the end to a tolerance of their own."""
-    alone = [f"gradient.microbatches={ranks * microbatches}"] + ADAM
     sharded = mesh + ([f"gradient.microbatches={microbatches}"] if microbatches > 1 else []) + list(recipe) + ADAM
     found = train(Plan(model, sharded), steps=steps)
-    near_runs(found, train(Plan(model, alone), steps=steps), tolerance, f"{sharded}", weights)
+    near_runs(found, one_rank(model, ranks * microbatches, steps), tolerance, f"{sharded}", weights)
     return found
 
 
@@ -152,7 +157,7 @@ def recompute_by_every_grouping():
             mesh = ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + recipe
             wanted = train(Plan(of, mesh + ADAM), steps=10)
             same_bits(train(Plan(of, mesh + ADAM + ["recompute.policy=block"]), steps=10), wanted, f"{after}, {name}: recomputed")
-            near_runs(wanted, train(Plan(of, ["gradient.microbatches=2"] + ADAM), steps=10), 2e-5, f"{after}, {name}", weights=2e-2)
+            near_runs(wanted, one_rank(of, 2, 10), 2e-5, f"{after}, {name}", weights=2e-2)
     plan = Plan(model, ["mesh.shard=2", apart, "sharding.unshard_in_backward={e=false}", "sharding.reshard_after_forward=true"])
     expect_equal([e for e in plan.events("backward") if "(e)" in e], ["P(e)"], "events of the embeddings in the backward")
 
