@@ -1,0 +1,22 @@
+//===- Defaults.cpp - every function that Sluice calls of NVIDIA's libraries, doing nothing ------------===//
+//
+// Compiled once for each library, with SLUICE_STUB_DRIVER, SLUICE_STUB_BLAS or SLUICE_STUB_NCCL. All say that they
+// succeeded; what must answer is in Answers.cpp, which wins over these.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/base/cuda/Api.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_STUB(name, symbol, arguments)                                                                           \
+  extern "C" __attribute__((weak, visibility("default"))) Code symbol arguments { return 0; }
+#ifdef SLUICE_STUB_DRIVER
+#define SLUICE_DRIVER SLUICE_STUB
+#endif
+#ifdef SLUICE_STUB_BLAS
+#define SLUICE_BLAS SLUICE_STUB
+#endif
+#ifdef SLUICE_STUB_NCCL
+#define SLUICE_NCCL SLUICE_STUB
+#endif
+#include "runtime/base/cuda/functions.def"
