@@ -95,6 +95,12 @@ TEST(CudaApi, MatchesNccl) {
 TEST(CudaApi, MatchesNccl) { GTEST_SKIP() << "nccl: no nccl.h of 2.28 or later here"; }
 #endif
 
+// Tests that codes that no library has a name for are told as numbers.
+TEST(CudaApi, NamelessErrors) {
+  EXPECT_EQ(cuda::ncclStatus(77, "ncclBroadcast").message(), "ncclBroadcast: unknown error (nccl code 77)");
+  EXPECT_EQ(cuda::driverStatus({}, 998, "cuInit").message(), "cuInit: unknown error (code 998)");
+}
+
 // Tests that a machine without a driver says so, and that a build without device code does.
 TEST(CudaApi, AbsenceIsTold) {
   const auto found = cuda::table();
