@@ -17,6 +17,8 @@ namespace {
 constexpr llvm::StringLiteral afterForward = "sharding.reshard_after_forward";
 constexpr llvm::StringLiteral afterBackward = "sharding.reshard_after_backward";
 constexpr llvm::StringLiteral gradientSync = "gradient.sync";
+/// What a plan's instruction may list.
+constexpr std::size_t maxListed = 64;
 
 Status wrong(const RecipeView &recipe, StringRef key, StringRef unit, const std::string &rest) {
   return inputError(recipe.origin(key) + ": value of '" + key.str() + "' for unit '" + unit.str() + "', " + rest);
@@ -79,6 +81,11 @@ Result<std::string> syncOf(const RecipeView &recipe, StringRef unit) {
   std::string text = writeWhen(reduces, count);
   if (text == "last")
     return std::string();
+  // Those that reduce are listed, and those that go on adding up.
+  if (std::size_t others = list.size() - reduces.size(); std::max(reduces.size(), others) > maxListed)
+    return wrong(recipe, gradientSync, unit,
+                 "expected at most " + std::to_string(maxListed) + " micro-batches that reduce and as many that do not, or \"last\" or "
+                 "\"every\", but got " + std::to_string(reduces.size()) + " and " + std::to_string(others));
   if (listedRepetitions(text))
     return text;
   // As a list, whatever word there is for it.
@@ -208,7 +215,13 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
       useless("sharding.reshard_before_backward", "where everything is released behind the forward");
   if (!recipe.has("gradient.clip_norm") && recipe.number("gradient.clip_type") != 2)
     useless("gradient.clip_type", "without 'gradient.clip_norm'");
-  if (recipe.boolean("gradient.force_sum") && recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1)
-    useless("gradient.force_sum", "on one rank");
+  if (recipe.integer("mesh.shard") == 1 && isGiven("sharding.strategy", "full_shard"))
+    useless("sharding.strategy", "where nothing is sharded");
+  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1) {
+    if (recipe.boolean("gradient.force_sum"))
+      useless("gradient.force_sum", "on one rank");
+    if (recipe.integer("schedule.reduce_buffers") != 1)
+      useless("schedule.reduce_buffers", "on one rank");
+  }
   return remarks;
 }

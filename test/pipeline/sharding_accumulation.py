@@ -143,6 +143,14 @@ def refusals():
                           "sharding.reshard_after_backward=last"], "expected \"always\", or 'sharding.reshard_before_backward' = false")
     refuse(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
     refuse(model, base + ["gradient.sync=[true]"], "expected one of true and false for each of 3 micro-batches but got 1")
+    # A plan lists at most 64 repetitions: of those that reduce, and of those that do not.
+    for reduce, defer in ((65, 1), (2, 65), (64, 64), (2, 64)):
+        turns = ["gradient.sync=[" + "false, " * defer + "true, " * (reduce - 1) + "true]", f"gradient.microbatches={reduce + defer}"]
+        if max(reduce, defer) > 64:
+            refuse(model, ["mesh.shard=4"] + turns, "value of 'gradient.sync' for unit 'root', expected at most 64 micro-batches that reduce and as "
+                   f"many that do not, or \"last\" or \"every\", but got {reduce} and {defer}")
+        else:
+            Plan(model, ["mesh.shard=4"] + turns)
     refuse(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")
 
 

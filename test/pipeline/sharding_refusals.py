@@ -52,6 +52,21 @@ def strategies():
 
 
 @test
+def lines_of_files():
+    # Of a recipe in a file, the line that is at fault, wherever in the compiler that is found.
+    path = SCRATCH / "wrong.toml"
+    for line, text in (("sharding.reshard_after_forward = 3", "value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor"),
+                       ("sharding.unshard_in_backward = false", "value of 'sharding.unshard_in_backward' for unit '"),
+                       ("gradient.divide = {nobody = 2}", "name in 'gradient.divide', expected one that matches a unit but got 'nobody'"),
+                       ('sharding.units = {a = ["nothing"]}', "glob of unit 'a', expected one"),
+                       ("sharding.dim = 1", "value of 'sharding.dim' for parameter '"),
+                       ("gradient.microbatches = 0", "value of 'gradient.microbatches', expected")):
+        path.write_text(f"# A recipe.\nmesh.shard = 4\n\n{line}\n")
+        made = subprocess.run(["sluice-compile", str(tiny()), "--recipe", str(path), "-o", str(SCRATCH / "x.plan")], capture_output=True, text=True)
+        expect(made.returncode == 1 and f"wrong.toml:4: {text}" in made.stderr, f"{line}: expected exit code 1 and 'wrong.toml:4: {text}' but got {made.stderr}")
+
+
+@test
 def what_this_version_does_not_do():
     for setting in ("sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
                     "schedule.backward_prefetch=auto", 'memory.offload=["activations"]',
@@ -78,7 +93,10 @@ def knobs_without_effect():
             (FOUR + ["sharding.reshard_after_forward=true", "sharding.reshard_before_backward=true"],
              "'sharding.reshard_before_backward' has no effect where everything is released behind the forward"),
             (["gradient.clip_type=3"], "'gradient.clip_type' has no effect without 'gradient.clip_norm'"),
-            (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank")):
+            (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank"),
+            (["schedule.reduce_buffers=2"], "'schedule.reduce_buffers' has no effect on one rank"),
+            (["sharding.strategy=shard_grad_op"], "'sharding.strategy' has no effect where nothing is sharded"),
+            (["mesh.replicate=2", "sharding.strategy=no_shard"], "'sharding.strategy' has no effect where nothing is sharded")):
         remark(tiny(), settings, f"--set {settings[-1]}: {text}")
     made = compile_by(tiny(), FOUR)
     expect("has no effect" not in made.stderr, f"expected no remark but got {made.stderr}")
