@@ -25,7 +25,7 @@ std::uint64_t matmulCap(std::span<const Operand> inputs, std::span<const Operand
   if (a.rank < 2 || c.rank < 2 || a.dtype == DType::f64)
     return 0;
   std::uint64_t cap = cpu::libraryWorkspace(threads, isa == "avx512");
-  if (a.dtype != DType::bf16)
+  if (a.dtype == DType::f32)
     return cap;
   // Batches may fold into the rows.
   std::int64_t n = c.shape[c.rank - 1], m = n ? elementsOf(c) / n : 0;
@@ -70,12 +70,10 @@ std::uint64_t linearLossCap(const Operand &x, const Operand &weight, const Opera
   std::int64_t columns = weight.shape[1], classes = weight.shape[0], rows = std::max<std::int64_t>(elementsOf(targets), 1);
   std::int64_t chunk = std::clamp<std::int64_t>(attributes.integer("rows", 1), 1, rows);
   std::uint64_t plain = cpu::plainLinearLossWorkspace(columns, classes);
-  if (x.dtype == DType::f16)
-    return plain;
   std::uint64_t inner = cpu::crossEntropyWorkspace(chunk);
   if (x.dtype != DType::f64)
     inner = std::max(inner, cpu::libraryWorkspace(threads, isa == "avx512"));
-  if (x.dtype == DType::bf16)
+  if (x.dtype == DType::bf16 || x.dtype == DType::f16)
     for (auto [m, n, k] : {std::array{chunk, classes, columns}, {chunk, columns, classes}, {classes, columns, chunk}})
       inner = std::max(inner, cpu::libraryWorkspace(threads, isa == "avx512") + cpu::widenWorkspace(m, n, k));
   return std::max(plain, cpu::linearLossLogits(chunk, classes, dtypeBytes(x.dtype)) + 64 + inner);

@@ -5,7 +5,7 @@
 // 1 is the floor itself, 0.6 the least that is wanted; data that stay in a cache can be above 1. Sizes are those of
 // GPT-2 with 384 channels, batch 4 x 256, vocabulary 5,000; one thread.
 //
-//   bench-kernels --benchmark_filter=attention
+//   bench-kernels --benchmark_filter=attention      type: 0 f32, 1 bf16, 2 f16
 //
 //===----------------------------------------------------------------------===//
 #include "test/bench/Bench.h"
@@ -66,7 +66,10 @@ void againstProduct(benchmark::State &state, const std::string &name, std::vecto
 
 constexpr std::int64_t rows = 1024, channels = 384, wide = 1536, vocabulary = 5000;
 
-DType typeOf(const benchmark::State &state) { return state.range(0) ? DType::bf16 : DType::f32; }
+DType typeOf(const benchmark::State &state) {
+  constexpr DType types[] = {DType::f32, DType::bf16, DType::f16};
+  return types[state.range(0)];
+}
 
 void layerNorm(benchmark::State &state) {
   DType t = typeOf(state);
@@ -161,33 +164,33 @@ void matmul(benchmark::State &state) {
                  2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
 }
 
-void bothTypes(benchmark::internal::Benchmark *b) { b->ArgName("bf16")->Arg(0)->Arg(1)->UseManualTime(); }
+void allTypes(benchmark::internal::Benchmark *b) { b->ArgName("type")->Arg(0)->Arg(1)->Arg(2)->UseManualTime(); }
 void forms(benchmark::internal::Benchmark *b) {
-  b->ArgNames({"bf16", "tanh"})->ArgsProduct({{0, 1}, {0, 1}})->UseManualTime();
+  b->ArgNames({"type", "tanh"})->ArgsProduct({{0, 1, 2}, {0, 1}})->UseManualTime();
 }
 void lengths(benchmark::internal::Benchmark *b) {
-  b->ArgNames({"bf16", "tokens"})->ArgsProduct({{0, 1}, {256, 1024}})->UseManualTime();
+  b->ArgNames({"type", "tokens"})->ArgsProduct({{0, 1, 2}, {256, 1024}})->UseManualTime();
 }
 
-BENCHMARK(layerNorm)->Name("layer_norm")->Apply(bothTypes);
-BENCHMARK(layerNormGrad)->Name("layer_norm_grad")->Apply(bothTypes);
+BENCHMARK(layerNorm)->Name("layer_norm")->Apply(allTypes);
+BENCHMARK(layerNormGrad)->Name("layer_norm_grad")->Apply(allTypes);
 BENCHMARK(gelu)->Apply(forms);
 BENCHMARK(geluGrad)->Name("gelu_grad")->Apply(forms);
-BENCHMARK(softmax)->Apply(bothTypes);
-BENCHMARK(crossEntropy)->Name("cross_entropy")->Apply(bothTypes);
-BENCHMARK(crossEntropyGrad)->Name("cross_entropy_grad")->Apply(bothTypes);
-BENCHMARK(adamw)->Apply(bothTypes);
-BENCHMARK(powerSum)->Name("power_sum")->Apply(bothTypes);
-BENCHMARK(add)->Apply(bothTypes);
-BENCHMARK(reduceSum)->Name("reduce_sum")->Apply(bothTypes);
-BENCHMARK(embeddingGrad)->Name("embedding_grad")->Apply(bothTypes);
+BENCHMARK(softmax)->Apply(allTypes);
+BENCHMARK(crossEntropy)->Name("cross_entropy")->Apply(allTypes);
+BENCHMARK(crossEntropyGrad)->Name("cross_entropy_grad")->Apply(allTypes);
+BENCHMARK(adamw)->Apply(allTypes);
+BENCHMARK(powerSum)->Name("power_sum")->Apply(allTypes);
+BENCHMARK(add)->Apply(allTypes);
+BENCHMARK(reduceSum)->Name("reduce_sum")->Apply(allTypes);
+BENCHMARK(embeddingGrad)->Name("embedding_grad")->Apply(allTypes);
 BENCHMARK(attention)->Apply(lengths);
 BENCHMARK(attentionGrad)->Name("attention_grad")->Apply(lengths);
 BENCHMARK(matmul)
-    ->ArgNames({"bf16", "m", "n", "k", "form"})
-    ->ArgsProduct({{0, 1}, {1024}, {1152}, {384}, {0, 1, 2}})
-    ->ArgsProduct({{0, 1}, {1024}, {5000}, {384}, {1}})
-    ->ArgsProduct({{0, 1}, {384}, {1536}, {1024}, {2}})
+    ->ArgNames({"type", "m", "n", "k", "form"})
+    ->ArgsProduct({{0, 1, 2}, {1024}, {1152}, {384}, {0, 1, 2}})
+    ->ArgsProduct({{0, 1, 2}, {1024}, {5000}, {384}, {1}})
+    ->ArgsProduct({{0, 1, 2}, {384}, {1536}, {1024}, {2}})
     ->UseManualTime();
 
 } // namespace

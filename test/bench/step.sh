@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Step time and peak memory of GPT-2 (6 layers, 384 wide, vocabulary 5,000, batch 4 x 256) on 2 ranks, in f32 and bf16,
-# beside PyTorch FSDP2 on the same machine, in one run.
+# Step time and peak memory of GPT-2 (6 layers, 384 wide, vocabulary 5,000, batch 4 x 256) on 2 ranks, in f32, bf16 and f16,
+# beside PyTorch FSDP2 on the same machine, in one run; f16 by itself, with the loss scaled.
 #
 #   test/bench/step.sh [STEPS [CONFIG]] tools from build/bin; CONFIG: another Hugging Face config (test/bench/step/llama.json)
 #   PEER_PYTHON=python3                 a Python with torch and transformers; unset: Sluice's figures alone
@@ -17,10 +17,13 @@ trap 'rm -rf "$folder"' EXIT
 export PATH="$root/build/bin:$PATH"
 
 sluice-import hf "$config" --batch 4 --sequence 256 -o "$folder/m.mlir"
-for precision in f32 bf16; do
-  sluice-compile "$folder/m.mlir" --recipe "$here/step/recipe.toml" --set precision.compute=$precision -o "$folder/$precision.plan"
+for precision in f32 bf16 f16; do
+  scale=none
+  [ $precision = f16 ] && scale=1024.0
+  sluice-compile "$folder/m.mlir" --recipe "$here/step/recipe.toml" --set precision.compute=$precision \
+    --set precision.loss_scale=$scale -o "$folder/$precision.plan"
   sluice-train "$folder/$precision.plan" --data random:1 --steps "$steps" --quiet --log "$folder/$precision.jsonl"
-  if [ -n "${PEER_PYTHON:-}" ]; then
+  if [ -n "${PEER_PYTHON:-}" ] && [ $precision != f16 ]; then
     "$PEER_PYTHON" "$here/peers/fsdp2_cpu.py" "$config" --ranks 2 --batch 4 --sequence 256 \
       --steps "$steps" --precision $precision >"$folder/$precision.peer.json" 2>/dev/null
   fi
@@ -29,7 +32,7 @@ python3 - "$folder" <<'PYTHON'
 import json, pathlib, statistics, sys
 
 folder = pathlib.Path(sys.argv[1])
-for precision in ("f32", "bf16"):
+for precision in ("f32", "bf16", "f16"):
     lines = [json.loads(line) for line in (folder / f"{precision}.jsonl").read_text().splitlines()]
     summary = lines[-1]["summary"]
     ours = statistics.median(line["step_ms"] for line in lines[2:-1])

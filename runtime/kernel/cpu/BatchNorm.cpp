@@ -1,8 +1,9 @@
 //===- BatchNorm.cpp - batch norm by rows of channels ------------------------------===//
 //
-// Sums over rows: rows are cut in a fixed number of runs, each run is added in order in blocks of 64 rows, and the runs
-// are added in order in f64. The order of addition is a function of the number of rows alone. Means come first, then
-// squares of what is left of them.
+// Sums over rows: rows are cut in a fixed number of runs, each run is added in order, and the runs are added in order in
+// f64. The order of addition is a function of the number of rows alone. Mean and variance come of one pass over memory: a
+// run adds up the differences to the mean of its first rows and their squares, and the runs' means and squares about them
+// are joined in f64.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/Parallel.h"
@@ -17,14 +18,61 @@
 namespace sluice::cpu {
 namespace {
 
-/// One channel's part of the workspace: sums of runs, two a channel, then two vectors.
+/// The workspace: of each run three vectors of channels, then four more.
 struct Scratch {
   std::int64_t channels;
   float *floats;
-  float *run(std::int64_t r) const { return floats + r * 2 * channels; }
-  float *first() const { return floats + batchNormRuns * 2 * channels; }
+  float *run(std::int64_t r) const { return floats + r * 3 * channels; }
+  float *first() const { return run(batchNormRuns); }
   float *second() const { return first() + channels; }
 };
+
+/// Rows of a run whose mean is what the run subtracts.
+constexpr std::int64_t shiftRows = 64;
+
+/// Mean and variance of the columns of x.
+template <typename T>
+void findStatistics(const Scratch &scratch, int threads, const Rows &x, float *mean, float *variance) {
+  const auto &l = loops().of<T>();
+  std::int64_t channels = scratch.channels, length = (x.rows + batchNormRuns - 1) / batchNormRuns;
+  auto rowsOf = [&](std::int64_t r) { return std::clamp<std::int64_t>(x.rows - r * length, 0, length); };
+  forEach(threads, batchNormRuns, [&](std::int64_t r) {
+    float *shift = scratch.run(r), *sums = shift + channels, *squares = sums + channels;
+    std::int64_t rows = rowsOf(r), first = std::min(rows, shiftRows);
+    if (rows == 0)
+      return;
+    auto add = [&](std::int64_t count) {
+      std::fill(sums, sums + 2 * channels, 0.f);
+      if (x.pitch >= 0)
+        l.shiftedSums(x.at<T>(r * length), x.pitch, count, shift, sums, squares, channels);
+      else
+        for (std::int64_t row = r * length; row < r * length + count; ++row)
+          l.shiftedSums(x.at<T>(row), 0, 1, shift, sums, squares, channels);
+    };
+    std::fill(shift, shift + channels, 0.f);
+    add(first);
+    for (std::int64_t c = 0; c < channels; ++c)
+      shift[c] = sums[c] / static_cast<float>(first);
+    add(rows);
+  });
+  for (std::int64_t c = 0; c < channels; ++c) {
+    auto meanOf = [&](std::int64_t r) {
+      const float *run = scratch.run(r) + c;
+      return run[0] + static_cast<double>(run[channels]) / static_cast<double>(rowsOf(r));
+    };
+    double sum = 0, squares = 0;
+    for (std::int64_t r = 0; r < batchNormRuns && rowsOf(r); ++r)
+      sum += meanOf(r) * static_cast<double>(rowsOf(r));
+    double centre = sum / static_cast<double>(x.rows);
+    for (std::int64_t r = 0; r < batchNormRuns && rowsOf(r); ++r) {
+      const float *run = scratch.run(r) + c;
+      double part = run[channels], apart = meanOf(r) - centre, rows = static_cast<double>(rowsOf(r));
+      squares += std::max(0.0, run[2 * channels] - part * part / rows) + apart * apart * rows;
+    }
+    mean[c] = static_cast<float>(centre);
+    variance[c] = static_cast<float>(squares / static_cast<double>(x.rows));
+  }
+}
 
 /// addRow(row, sums) for all rows, sums of `width` floats a run; then total(i, sum over runs) for each of them.
 template <typename AddRow, typename Total>
@@ -51,13 +99,7 @@ template <typename T> Bound forwardOf(const KernelRequest &request, double epsil
     Scratch scratch{channels, static_cast<float *>(call.workspace)};
     float *mean = call.outputs[1].as<float>(), *variance = call.outputs[2].as<float>();
     const T *weight = call.inputs[1].as<T>(), *bias = call.inputs[2].as<T>();
-    auto count = static_cast<double>(x.rows);
-    sumRows(scratch, call.threads, x.rows, channels,
-            [&](std::int64_t row, float *sums) { l.addTo(x.at<T>(row), sums, channels); },
-            [&](std::int64_t c, double sum) { mean[c] = static_cast<float>(sum / count); });
-    sumRows(scratch, call.threads, x.rows, channels,
-            [&](std::int64_t row, float *sums) { l.centredSquares(x.at<T>(row), mean, sums, channels); },
-            [&](std::int64_t c, double sum) { variance[c] = static_cast<float>(sum / count); });
+    findStatistics<T>(scratch, call.threads, x, mean, variance);
     float *scale = scratch.first(), *shift = scratch.second();
     for (std::int64_t c = 0; c < channels; ++c) {
       double factor = static_cast<float>(weight[c]) / std::sqrt(variance[c] + epsilon);
@@ -117,11 +159,9 @@ Bound forward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(
       Check("batch_norm", request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
   double epsilon = numberAttribute(request, "epsilon", 1e-5);
-  if (allOf(DType::f32, in[0], in[1], in[2], out[0]))
-    return forwardOf<float>(request, epsilon);
-  if (allOf(DType::bf16, in[0], in[1], in[2], out[0]))
-    return forwardOf<Bf16>(request, epsilon);
-  return plain;
+  if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0]))
+    return plain;
+  return withLoops(in[0].dtype, [&]<typename T>() { return forwardOf<T>(request, epsilon); });
 }
 
 Bound backward(const KernelRequest &request) {
@@ -136,11 +176,9 @@ Bound backward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(
       Check("batch_norm_grad", request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
   double epsilon = numberAttribute(request, "epsilon", 1e-5);
-  if (allOf(DType::f32, in[0], in[1], in[2], out[0], out[1], out[2]))
-    return backwardOf<float>(request, epsilon);
-  if (allOf(DType::bf16, in[0], in[1], in[2], out[0], out[1], out[2]))
-    return backwardOf<Bf16>(request, epsilon);
-  return plain;
+  if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0], out[1], out[2]))
+    return plain;
+  return withLoops(in[0].dtype, [&]<typename T>() { return backwardOf<T>(request, epsilon); });
 }
 
 constexpr FastKernel kernels[] = {{"batch_norm", forward}, {"batch_norm_grad", backward}};

@@ -1,7 +1,7 @@
 //===- Convolution.cpp - convolutions by oneDNN, and the weight's gradient ---------===//
 //
 // Dense f32 operands go to the library as they are. Strided ones go through dense f32 copies in workspace, and so do bf16
-// ones, since the library has no bf16 convolution for every processor; the result is rounded once. f64 and what the library
+// and f16 ones, since the library has no such convolution for every processor; the result is rounded once. f64 and what the library
 // has only a plain loop for go to the reference.
 //
 //===----------------------------------------------------------------------===//
@@ -56,17 +56,17 @@ template <typename T> void convertStrided(int threads, const Operand &operand, f
 
 /// Between an operand and its dense f32 copy.
 void convert(int threads, const Operand &operand, float *dense, bool comesIn) {
-  if (operand.dtype == DType::f32)
-    return convertStrided<float>(threads, operand, dense, comesIn);
-  if (!operand.isDense())
-    return convertStrided<Bf16>(threads, operand, dense, comesIn);
-  std::int64_t elements = operand.elements();
-  forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
-    std::int64_t begin = piece * stretch, count = std::min(stretch, elements - begin);
-    if (comesIn)
-      loops().bf16.widen(operand.as<Bf16>() + begin, dense + begin, count);
-    else
-      loops().bf16.narrow(dense + begin, operand.as<Bf16>() + begin, count);
+  withLoops(operand.dtype, [&]<typename T>() {
+    if (!operand.isDense())
+      return convertStrided<T>(threads, operand, dense, comesIn);
+    std::int64_t elements = operand.elements();
+    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
+      std::int64_t begin = piece * stretch, count = std::min(stretch, elements - begin);
+      if (comesIn)
+        loops().of<T>().widen(operand.as<T>() + begin, dense + begin, count);
+      else
+        loops().of<T>().narrow(dense + begin, operand.as<T>() + begin, count);
+    });
   });
 }
 
@@ -98,7 +98,7 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference(request));
   Roles r = rolesOf(kind, request.inputs, request.outputs);
   DType type = r.x->dtype;
-  if (type != DType::f32 && type != DType::bf16)
+  if (!hasLoops(type))
     return plain;
   std::uint64_t taken = 0;
   for (const Operand *operand : {r.x, r.weight, r.bias, r.y}) {

@@ -36,7 +36,11 @@ template <typename T> Bound forwardOf(const KernelRequest &request, const CrossE
       double logSum = l.logSumRow(logits, s.classes);
       store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
       std::int64_t target = s.target(targets, row);
-      losses[row] = target == s.ignore ? 0 : logSum - static_cast<double>(static_cast<float>(logits[target]));
+      double wanted = target == s.ignore ? 0 : static_cast<double>(static_cast<float>(logits[target]));
+      if (target != s.ignore && s.smoothing != 0)
+        wanted = (1 - s.smoothing) * wanted +
+                 s.smoothing / static_cast<double>(s.classes) * l.rowSum(logits, s.classes);
+      losses[row] = target == s.ignore ? 0 : logSum - wanted;
     });
     double loss = 0;
     for (std::int64_t row = 0; row < x.rows; ++row)
@@ -55,6 +59,9 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
     if (s.mean)
       scale /= static_cast<double>(s.counted(targets));
     float factor = static_cast<float>(scale);
+    // What smoothing gives every class.
+    double share = s.smoothing / static_cast<double>(s.total);
+    auto less = static_cast<float>(share * scale);
     forEach(call.threads, x.rows, [&](std::int64_t row) {
       std::int64_t target = s.target(targets, row);
       T *out = dx.at<T>(row);
@@ -65,9 +72,11 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
       const T *logits = x.at<T>(row);
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
       std::int64_t place = s.placeOf(target);
-      // Before the row is overwritten, where dlogits stand in the logits' place.
-      double atTarget = place < 0 ? 0 : std::expm1(static_cast<double>(static_cast<float>(logits[place])) - logSum);
-      l.softmaxScaledRow(logits, out, s.classes, logSum, factor);
+      // p - 1 + smoothing - share, before the row is overwritten, where dlogits stand in the logits' place.
+      double atTarget = place < 0 ? 0
+                                  : std::expm1(static_cast<double>(static_cast<float>(logits[place])) - logSum) +
+                                        (s.smoothing - share);
+      l.softmaxScaledRow(logits, out, s.classes, logSum, factor, less);
       if (place >= 0)
         out[place] = T(static_cast<float>(atTarget * scale));
     });
@@ -75,32 +84,29 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
   });
 }
 
-/// Smoothed labels ask for each row's sum of logits, which the fast forms do not make.
-bool smooths(const KernelRequest &request) { return numberAttribute(request, "label_smoothing", 0) != 0; }
-
 Bound forward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
   const Operand &logits = request.inputs[0];
-  if (!contiguousRows(logits) || logits.dtype == DType::f64 || smooths(request))
+  if (!contiguousRows(logits) || !hasLoops(logits.dtype))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
                           CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1],
                                                 request.outputs[1], request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(
       Check("cross_entropy", request).workspace(crossEntropyWorkspace(request.inputs[1].elements())));
-  return logits.dtype == DType::f32 ? forwardOf<float>(request, shape) : forwardOf<Bf16>(request, shape);
+  return withLoops(logits.dtype, [&]<typename T>() { return forwardOf<T>(request, shape); });
 }
 
 Bound backward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
-      logits.dtype == DType::f64 || smooths(request))
+      !hasLoops(logits.dtype))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
                           CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],
                                                 request.inputs[3], request.inputs[0]));
-  return logits.dtype == DType::f32 ? backwardOf<float>(request, shape) : backwardOf<Bf16>(request, shape);
+  return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
 }
 
 constexpr FastKernel kernels[] = {{"cross_entropy", forward}, {"cross_entropy_grad", backward}};

@@ -3,6 +3,7 @@
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
 
 namespace sluice::cpu {
 namespace {
@@ -47,8 +48,19 @@ void dropStretch(const DropoutMask::Draws &draws, float factor, std::uint64_t in
   for (std::int64_t i = 0; i < count;) {
     drawBlocks(draws, index / 4, words);
     auto skip = static_cast<std::int64_t>(index % 4), part = std::min<std::int64_t>(count - i, 4 * together - skip);
-    for (std::int64_t j = 0; j < part; ++j)
-      y[i + j] = T(words[skip + j] >= threshold ? static_cast<float>(x[i + j]) * factor : 0.f);
+    // f16 is converted by vectors: its scalar conversion is no loop that compilers turn into one.
+    float wide[4 * together];
+    if constexpr (std::is_same_v<T, F16>)
+      loops().f16.widen(x + i, wide, part);
+    for (std::int64_t j = 0; j < part; ++j) {
+      bool stays = words[skip + j] >= threshold;
+      if constexpr (std::is_same_v<T, F16>)
+        wide[j] = stays ? wide[j] * factor : 0.f;
+      else
+        y[i + j] = T(stays ? static_cast<float>(x[i + j]) * factor : 0.f);
+    }
+    if constexpr (std::is_same_v<T, F16>)
+      loops().f16.narrow(wide, y + i, part);
     i += part;
     index += static_cast<std::uint64_t>(part);
   }
@@ -74,10 +86,8 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
 Bound dropout(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(DropoutMask mask, DropoutMask::of(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  if (contiguousRows(x) && contiguousRows(y) && allOf(DType::f32, x, y))
-    return dropoutOf<float>(request, mask);
-  if (contiguousRows(x) && contiguousRows(y) && allOf(DType::bf16, x, y))
-    return dropoutOf<Bf16>(request, mask);
+  if (contiguousRows(x) && contiguousRows(y) && hasLoops(x.dtype) && x.dtype == y.dtype)
+    return withLoops(x.dtype, [&]<typename T>() { return dropoutOf<T>(request, mask); });
   return reference::dropout(request);
 }
 

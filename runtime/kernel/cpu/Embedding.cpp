@@ -59,10 +59,7 @@ template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest
         std::memset(sums, 0, static_cast<std::size_t>(count) * sizeof(float));
         for (std::int64_t i = begin; i < end; ++i)
           l.of<T>().addTo(updates.at<T>(sorted.position(i)) + c, sums, count);
-        if (y.dtype == DType::f32)
-          l.f32.narrow(sums, y.as<float>() + at, count);
-        else
-          l.bf16.narrow(sums, y.as<Bf16>() + at, count);
+        withLoops(y.dtype, [&]<typename R>() { l.of<R>().narrow(sums, y.as<R>() + at, count); });
       }
     });
     return Status::ok();
@@ -72,13 +69,9 @@ template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest
 Bound addRows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
   const Operand &updates = request.inputs[0], &y = request.outputs[0];
-  if (y.rank != 2 || !contiguousRows(updates) || !contiguousRows(y) || y.dtype == DType::f64)
+  if (y.rank != 2 || !contiguousRows(updates) || !contiguousRows(y) || !hasLoops(updates.dtype) || !hasLoops(y.dtype))
     return slow;
-  if (updates.dtype == DType::f32)
-    return addRowsOf<float>(name, request);
-  if (updates.dtype == DType::bf16)
-    return addRowsOf<Bf16>(name, request);
-  return slow;
+  return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(name, request); });
 }
 
 constexpr FastKernel kernels[] = {

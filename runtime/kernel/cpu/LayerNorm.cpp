@@ -61,13 +61,10 @@ template <typename T> Bound backwardOf(const KernelRequest &request) {
 Bound forward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::layer_norm(request));
   const Operand &x = request.inputs[0], &weight = request.inputs[1], &bias = request.inputs[2];
-  if (allContiguousRows(request) && allOf(DType::f32, request.outputs[1], request.outputs[2])) {
-    if (allOf(DType::f32, x, weight, bias, request.outputs[0]))
-      return forwardOf<float>(request);
-    if (allOf(DType::bf16, x, weight, bias, request.outputs[0]))
-      return forwardOf<Bf16>(request);
-  }
-  return plain;
+  if (!allContiguousRows(request) || !allOf(DType::f32, request.outputs[1], request.outputs[2]) ||
+      !hasLoops(x.dtype) || !allOf(x.dtype, weight, bias, request.outputs[0]))
+    return plain;
+  return withLoops(x.dtype, [&]<typename T>() { return forwardOf<T>(request); });
 }
 
 Bound backward(const KernelRequest &request) {
@@ -76,10 +73,8 @@ Bound backward(const KernelRequest &request) {
   if (allContiguousRows(request) && allOf(DType::f32, request.inputs[3], request.inputs[4])) {
     Check check("layer_norm_grad", request);
     SLUICE_RETURN_IF_ERROR(check.workspace(layerNormGradWorkspace(x.extent[x.rank - 1])));
-    if (allOf(DType::f32, dy, x, weight, request.outputs[0]))
-      return backwardOf<float>(request);
-    if (allOf(DType::bf16, dy, x, weight, request.outputs[0]))
-      return backwardOf<Bf16>(request);
+    if (hasLoops(x.dtype) && allOf(x.dtype, dy, weight, request.outputs[0]))
+      return withLoops(x.dtype, [&]<typename T>() { return backwardOf<T>(request); });
   }
   return plain;
 }

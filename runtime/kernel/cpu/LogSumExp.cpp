@@ -24,11 +24,9 @@ Bound logsumexp(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!contiguousRows(x) || x.extent[x.rank - 1] == 0)
     return plain;
-  if (allOf(DType::f32, x, y))
-    return rowsOf<float>(request);
-  if (allOf(DType::bf16, x, y))
-    return rowsOf<Bf16>(request);
-  return plain;
+  if (!hasLoops(x.dtype) || x.dtype != y.dtype)
+    return plain;
+  return withLoops(x.dtype, [&]<typename T>() { return rowsOf<T>(request); });
 }
 
 constexpr FastKernel kernels[] = {{"logsumexp", logsumexp}};

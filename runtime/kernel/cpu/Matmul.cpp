@@ -1,7 +1,7 @@
 //===- Matmul.cpp - matrix products by oneDNN ---------------------------------===//
 //
 // Batches whose rows follow one another are one product. A residual is copied to c and the product added to it. Where
-// the library has no bf16 product (no AVX-512), operands are widened to f32 in panels that fit a cache, each panel's
+// the library has no bf16 product (no AVX-512), and for f16, operands are widened to f32 in panels that fit a cache, each panel's
 // product is the library's f32 product, and the sum is rounded once. f64, strides that no library layout has and
 // products for which the library has nothing better than a plain loop go to the reference.
 //
@@ -91,14 +91,15 @@ struct PanelProducts {
   std::unique_ptr<LibraryProduct> of[2][2][2][2];
 };
 
-/// Widens rows of bf16 to rows of f32.
-void widenPanel(const Bf16 *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to,
+/// Widens rows to rows of f32.
+template <typename T>
+void widenPanel(const T *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to,
                 int threads) {
   forEach(threads, outer,
-          [&](std::int64_t i) { loops().bf16.widen(from + i * stride, to + i * (inner + widenSlack), inner); });
+          [&](std::int64_t i) { loops().of<T>().widen(from + i * stride, to + i * (inner + widenSlack), inner); });
 }
 
-struct Widened {
+template <typename T> struct Widened {
   MatmulShape s;
   std::shared_ptr<PanelProducts> products;
 
@@ -107,7 +108,7 @@ struct Widened {
     return columnStride == 1 || (columns == 1 && rowStride != 1);
   }
 
-  Status panel(Call &call, const Bf16 *a, const Bf16 *b, std::int64_t cAt, std::int64_t rAt, std::int64_t m0,
+  Status panel(Call &call, const T *a, const T *b, std::int64_t cAt, std::int64_t rAt, std::int64_t m0,
                std::int64_t n0) const {
     std::int64_t m = std::min(widenM, s.m - m0), n = std::min(widenN, s.n - n0);
     float *panelA = static_cast<float *>(call.workspace);
@@ -116,7 +117,7 @@ struct Widened {
     void *scratchpad = panelC + widenPanelFloats(std::min(s.m, widenM), std::min(s.n, widenN));
     for (std::int64_t k0 = 0; k0 < s.k; k0 += widenK) {
       std::int64_t k = std::min(widenK, s.k - k0);
-      const Bf16 *fromA = a + m0 * s.aM + k0 * s.aK, *fromB = b + k0 * s.bK + n0 * s.bN;
+      const T *fromA = a + m0 * s.aM + k0 * s.aK, *fromB = b + k0 * s.bK + n0 * s.bN;
       if (byRows(s.k, s.aM, s.aK))
         widenPanel(fromA, m, k, s.aM, panelA, call.threads);
       else
@@ -140,10 +141,7 @@ struct Widened {
               std::int64_t n0) const {
     const Operand &c = call.outputs[0];
     auto add = [](const Operand &o, std::int64_t offset, float *to, std::int64_t count) {
-      if (o.dtype == DType::f32)
-        loops().f32.addTo(o.as<float>() + offset, to, count);
-      else
-        loops().bf16.addTo(o.as<Bf16>() + offset, to, count);
+      withLoops(o.dtype, [&]<typename R>() { loops().of<R>().addTo(o.as<R>() + offset, to, count); });
     };
     forEach(call.threads, m, [&](std::int64_t row) {
       float *sums = panelC + row * (n + widenSlack);
@@ -151,17 +149,14 @@ struct Widened {
         add(call.inputs[s.bias], n0, sums, n);
       if (s.residual >= 0)
         add(call.inputs[s.residual], rAt + row * s.rM, sums, n);
-      if (c.dtype == DType::f32)
-        loops().f32.narrow(sums, c.as<float>() + cAt + row * s.cM, n);
-      else
-        loops().bf16.narrow(sums, c.as<Bf16>() + cAt + row * s.cM, n);
+      withLoops(c.dtype, [&]<typename R>() { loops().of<R>().narrow(sums, c.as<R>() + cAt + row * s.cM, n); });
     });
   }
 
   Status operator()(Call &call) const {
     Status status;
     walk<4>(s.batchRank, s.batchExtent, {s.aBatch, s.bBatch, s.cBatch, s.rBatch}, [&](auto &at) {
-      const Bf16 *a = call.inputs[0].as<Bf16>() + at[0], *b = call.inputs[1].as<Bf16>() + at[1];
+      const T *a = call.inputs[0].as<T>() + at[0], *b = call.inputs[1].as<T>() + at[1];
       for (std::int64_t n0 = 0; n0 < s.n; n0 += widenN)
         for (std::int64_t m0 = 0; m0 < s.m; m0 += widenM)
           if (status.isOk())
@@ -171,7 +166,7 @@ struct Widened {
   }
 };
 
-Bound widened(const KernelRequest &request, const MatmulShape &s) {
+template <typename T> Bound widened(const KernelRequest &request, const MatmulShape &s) {
   Check check("matmul", request);
   std::uint64_t panels = widenWorkspace(s.m, s.n, s.k);
   SLUICE_RETURN_IF_ERROR(check.workspace(panels));
@@ -188,7 +183,7 @@ Bound widened(const KernelRequest &request, const MatmulShape &s) {
                         (later ? s.k > widenK : !lastK || s.k < widenK);
           if (!occurs)
             continue;
-          bool aRows = Widened::byRows(s.k, s.aM, s.aK), bRows = Widened::byRows(s.n, s.bK, s.bN);
+          bool aRows = Widened<T>::byRows(s.k, s.aM, s.aK), bRows = Widened<T>::byRows(s.n, s.bK, s.bN);
           p.aM = aRows ? p.k + widenSlack : 1, p.aK = aRows ? 1 : p.m + widenSlack;
           p.bK = bRows ? p.n + widenSlack : 1, p.bN = bRows ? 1 : p.k + widenSlack;
           p.cM = p.n + widenSlack;
@@ -201,7 +196,7 @@ Bound widened(const KernelRequest &request, const MatmulShape &s) {
           if (!product)
             return reference::matmul(request);
         }
-  return makeKernel(request, Widened{s, products});
+  return makeKernel(request, Widened<T>{s, products});
 }
 
 Bound matmul(const KernelRequest &request) {
@@ -217,7 +212,10 @@ Bound matmul(const KernelRequest &request) {
     return plain;
   bool sameTypes = s.residual < 0 || request.inputs[s.residual].dtype == c.dtype;
   bool f32 = a.dtype == DType::f32 && c.dtype == DType::f32 && (s.bias < 0 || request.inputs[s.bias].dtype == DType::f32);
-  if (sameTypes && (f32 || (a.dtype == DType::bf16 && loops().isa == "avx512"))) {
+  // The library has no f16.
+  bool bf16 = a.dtype == DType::bf16 && c.dtype != DType::f16 &&
+              (s.bias < 0 || request.inputs[s.bias].dtype != DType::f16);
+  if (sameTypes && (f32 || (bf16 && loops().isa == "avx512"))) {
     LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
     p.accumulate = s.residual >= 0;
     // A bias and a sum together cost the library a scratchpad of the size of c; in f32 the sum takes the bias along.
@@ -236,7 +234,9 @@ Bound matmul(const KernelRequest &request) {
       return plain;
   }
   if (a.dtype == DType::bf16)
-    return widened(request, s);
+    return widened<Bf16>(request, s);
+  if (a.dtype == DType::f16)
+    return widened<F16>(request, s);
   return plain;
 }
 

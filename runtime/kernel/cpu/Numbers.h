@@ -1,7 +1,8 @@
 //===- Numbers.h - reading and writing elements of any type -------------------===//
 //
 // Bf16 and F16 are storage only: arithmetic is done in float or double. Rounding is to nearest, ties to even; NaN stays
-// NaN and overflow becomes infinity.
+// NaN, quiet, with what fits of its payload, and overflow becomes infinity: F16's conversions give the bits of the
+// processor's own (F16C).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_NUMBERS_H
@@ -36,7 +37,7 @@ struct F16 {
     std::uint32_t word = std::bit_cast<std::uint32_t>(value);
     std::uint32_t sign = (word >> 16) & 0x8000u, magnitude = word & 0x7fffffffu;
     if (magnitude > 0x7f800000u)
-      bits = static_cast<std::uint16_t>(sign | 0x7e00u);
+      bits = static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
     else if (magnitude >= 0x477ff000u) // rounds to 65520 or more
       bits = static_cast<std::uint16_t>(sign | 0x7c00u);
     else if (magnitude < 0x38800000u) // a subnormal half: let the adder round, its unit in the last place is 2^-24
@@ -48,8 +49,10 @@ struct F16 {
   }
   operator float() const {
     std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
-    if (magnitude >= 0x7c00u)
-      return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+    if (magnitude > 0x7c00u)
+      return std::bit_cast<float>(sign | 0x7fc00000u | ((magnitude & 0x3ffu) << 13));
+    if (magnitude == 0x7c00u)
+      return std::bit_cast<float>(sign | 0x7f800000u);
     if (magnitude >= 0x400u)
       return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
     float value = static_cast<float>(magnitude) * 0x1p-24f;

@@ -1,6 +1,6 @@
 //===- Optimizer.cpp - optimizer updates in one pass over memory --------------===//
 //
-// Parameter and states in f32, the gradient in f32 or bf16. Coefficients of the step are found in f64.
+// Parameter and states in f32, the gradient in f32, bf16 or f16. Coefficients of the step are found in f64.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
@@ -71,15 +71,14 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
 
 Bound optimizer(std::string_view name, OptimizerKind kind, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
-  bool fits = request.inputs[1].dtype == DType::f32 || request.inputs[1].dtype == DType::bf16;
+  bool fits = hasLoops(request.inputs[1].dtype);
   for (int i = 0; i < 2 + update.states; ++i)
     fits = fits && contiguousRows(request.inputs[i]) && (i == 1 || request.inputs[i].dtype == DType::f32);
   for (const Operand &output : request.outputs)
     fits = fits && contiguousRows(output);
   if (!fits)
     return plain(request);
-  return request.inputs[1].dtype == DType::f32 ? optimizerOf<float>(request, update)
-                                               : optimizerOf<Bf16>(request, update);
+  return withLoops(request.inputs[1].dtype, [&]<typename G>() { return optimizerOf<G>(request, update); });
 }
 
 Bound sgd(const KernelRequest &request) { return optimizer("sgd", OptimizerKind::sgd, reference::sgd, request); }

@@ -39,11 +39,9 @@ Bound binary(const KernelRequest &request, PrepareFunction plain, int op) {
   const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
   if (!contiguousRows(c) || !stepsBy01(a, c) || !stepsBy01(b, c))
     return slow;
-  if (allOf(DType::f32, a, b, c))
-    return binaryOf<float>(request, op);
-  if (allOf(DType::bf16, a, b, c))
-    return binaryOf<Bf16>(request, op);
-  return slow;
+  if (!hasLoops(c.dtype) || !allOf(c.dtype, a, b))
+    return slow;
+  return withLoops(c.dtype, [&]<typename T>() { return binaryOf<T>(request, op); });
 }
 
 template <typename T> Bound unaryOf(const KernelRequest &request, int op, float factor) {
@@ -61,11 +59,9 @@ Bound unary(const KernelRequest &request, PrepareFunction plain, int op, float f
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!sameExtent(x, y) || !allContiguousRows(request))
     return slow;
-  if (allOf(DType::f32, x, y))
-    return unaryOf<float>(request, op, factor);
-  if (allOf(DType::bf16, x, y))
-    return unaryOf<Bf16>(request, op, factor);
-  return slow;
+  if (!hasLoops(x.dtype) || x.dtype != y.dtype)
+    return slow;
+  return withLoops(x.dtype, [&]<typename T>() { return unaryOf<T>(request, op, factor); });
 }
 
 template <typename T> Bound squareOf(const KernelRequest &request) {
@@ -91,34 +87,38 @@ Bound power(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (exponent != 2 || !sameExtent(x, y) || !allContiguousRows(request))
     return slow;
-  if (allOf(DType::f32, x, y))
-    return squareOf<float>(request);
-  if (allOf(DType::bf16, x, y))
-    return squareOf<Bf16>(request);
-  return slow;
+  if (!hasLoops(x.dtype) || x.dtype != y.dtype)
+    return slow;
+  return withLoops(x.dtype, [&]<typename T>() { return squareOf<T>(request); });
 }
 
-/// Between f32 and bf16; others by the reference.
+/// Between f32 and the narrow types; others by the reference.
 Bound cast(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::cast(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!sameExtent(x, y) || !allContiguousRows(request))
     return slow;
-  if (x.dtype == DType::bf16 && y.dtype == DType::f32)
-    return makeKernel(request, [&l = loops().bf16](Call &call) {
-      const Operand &x = call.inputs[0], &y = call.outputs[0];
-      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-        l.widen(x.as<Bf16>() + at[0], y.as<float>() + at[1], count);
+  if (!hasLoops(x.dtype) || !hasLoops(y.dtype) || x.dtype == y.dtype)
+    return slow;
+  if (y.dtype == DType::f32)
+    return withLoops(x.dtype, [&]<typename T>() {
+      return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+        const Operand &x = call.inputs[0], &y = call.outputs[0];
+        forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+          l.widen(x.as<T>() + at[0], y.as<float>() + at[1], count);
+        });
+        return Status::ok();
       });
-      return Status::ok();
     });
-  if (x.dtype == DType::f32 && y.dtype == DType::bf16)
-    return makeKernel(request, [&l = loops().bf16](Call &call) {
-      const Operand &x = call.inputs[0], &y = call.outputs[0];
-      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-        l.narrow(x.as<float>() + at[0], y.as<Bf16>() + at[1], count);
+  if (x.dtype == DType::f32)
+    return withLoops(y.dtype, [&]<typename T>() {
+      return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+        const Operand &x = call.inputs[0], &y = call.outputs[0];
+        forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+          l.narrow(x.as<float>() + at[0], y.as<T>() + at[1], count);
+        });
+        return Status::ok();
       });
-      return Status::ok();
     });
   return slow;
 }

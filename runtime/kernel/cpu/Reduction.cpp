@@ -55,11 +55,9 @@ Bound sum(const KernelRequest &request) {
     return slow;
   std::int64_t rows = extentOf(x, 0, static_cast<int>(leading));
   std::int64_t columns = extentOf(x, static_cast<int>(leading), x.rank);
-  if (x.dtype == DType::f32 && y.dtype != DType::f64)
-    return leadingOf<float>(request, rows, columns);
-  if (x.dtype == DType::bf16 && y.dtype != DType::f64)
-    return leadingOf<Bf16>(request, rows, columns);
-  return slow;
+  if (!hasLoops(x.dtype) || y.dtype == DType::f64)
+    return slow;
+  return withLoops(x.dtype, [&]<typename T>() { return leadingOf<T>(request, rows, columns); });
 }
 
 constexpr FastKernel kernels[] = {{"reduce_sum", sum}};

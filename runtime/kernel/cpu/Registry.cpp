@@ -3,8 +3,6 @@
 
 #include "runtime/kernel/cpu/reference/References.h"
 
-#include <algorithm>
-
 namespace sluice {
 namespace cpu {
 namespace {
@@ -22,17 +20,6 @@ PrepareFunction findFast(std::string_view name) {
   return nullptr;
 }
 
-/// Fast forms are written for f32, bf16 and some for f64.
-bool hasHalf(const KernelRequest &request) {
-  auto isHalf = [](const Operand &operand) { return operand.dtype == DType::f16; };
-  return std::any_of(request.inputs.begin(), request.inputs.end(), isHalf) ||
-         std::any_of(request.outputs.begin(), request.outputs.end(), isHalf);
-}
-
-Bound prepare(PrepareFunction fast, PrepareFunction reference, const KernelRequest &request) {
-  return fast && !hasHalf(request) ? fast(request) : reference(request);
-}
-
 struct Forms {
   std::string_view name;
   PrepareFunction best, reference;
@@ -43,7 +30,7 @@ constexpr Forms kernels[] = {
   {#name,                                                                                                              \
    [](const KernelRequest &request) {                                                                                  \
      static const PrepareFunction fast = findFast(#name);                                                              \
-     return prepare(fast, reference::name, request);                                                                   \
+     return (fast ? fast : reference::name)(request);                                                                  \
    },                                                                                                                  \
    reference::name},
 #include "runtime/kernel/catalogue.def"

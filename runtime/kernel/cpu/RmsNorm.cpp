@@ -56,13 +56,11 @@ template <typename T> Bound backwardOf(const KernelRequest &request) {
 
 Bound forward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::rms_norm(request));
-  if (allContiguousRows(request) && allOf(DType::f32, request.outputs[1])) {
-    if (allOf(DType::f32, request.inputs[0], request.inputs[1], request.outputs[0]))
-      return forwardOf<float>(request);
-    if (allOf(DType::bf16, request.inputs[0], request.inputs[1], request.outputs[0]))
-      return forwardOf<Bf16>(request);
-  }
-  return plain;
+  DType type = request.inputs[0].dtype;
+  if (!allContiguousRows(request) || !allOf(DType::f32, request.outputs[1]) || !hasLoops(type) ||
+      !allOf(type, request.inputs[1], request.outputs[0]))
+    return plain;
+  return withLoops(type, [&]<typename T>() { return forwardOf<T>(request); });
 }
 
 Bound backward(const KernelRequest &request) {
@@ -71,10 +69,8 @@ Bound backward(const KernelRequest &request) {
   if (allContiguousRows(request) && allOf(DType::f32, request.inputs[3])) {
     Check check("rms_norm_grad", request);
     SLUICE_RETURN_IF_ERROR(check.workspace(rmsNormGradWorkspace(x.extent[x.rank - 1])));
-    if (allOf(DType::f32, dy, x, weight, request.outputs[0]))
-      return backwardOf<float>(request);
-    if (allOf(DType::bf16, dy, x, weight, request.outputs[0]))
-      return backwardOf<Bf16>(request);
+    if (hasLoops(x.dtype) && allOf(x.dtype, dy, weight, request.outputs[0]))
+      return withLoops(x.dtype, [&]<typename T>() { return backwardOf<T>(request); });
   }
   return plain;
 }

@@ -35,13 +35,10 @@ template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape
 Bound rope(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::rope(request));
   SLUICE_ASSIGN_OR_RETURN(RopeShape shape, RopeShape::of(request));
-  if (allContiguousRows(request) && shape.size <= maxSize) {
-    if (allOf(DType::f32, request.inputs[0], request.outputs[0]))
-      return ropeOf<float>(request, std::move(shape));
-    if (allOf(DType::bf16, request.inputs[0], request.outputs[0]))
-      return ropeOf<Bf16>(request, std::move(shape));
-  }
-  return plain;
+  DType type = request.inputs[0].dtype;
+  if (!allContiguousRows(request) || shape.size > maxSize || !hasLoops(type) || !allOf(type, request.outputs[0]))
+    return plain;
+  return withLoops(type, [&]<typename T>() { return ropeOf<T>(request, std::move(shape)); });
 }
 
 constexpr FastKernel kernels[] = {{"rope", rope}};

@@ -77,6 +77,8 @@ Bound compare(const KernelRequest &request) {
     return compareOf<double>(request);
   case DType::bf16:
     return compareOf<Bf16>(request);
+  case DType::f16:
+    return compareOf<F16>(request);
   case DType::i32:
     return compareOf<std::int32_t>(request);
   case DType::i64:

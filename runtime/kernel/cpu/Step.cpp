@@ -20,9 +20,9 @@ template <typename T> Bound accumulateOf(const KernelRequest &request) {
 
 Bound accumulate(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::accumulate(request));
-  if (!allContiguousRows(request) || request.outputs[0].dtype != DType::f32 || request.inputs[0].dtype == DType::f64)
+  if (!allContiguousRows(request) || request.outputs[0].dtype != DType::f32 || !hasLoops(request.inputs[0].dtype))
     return slow;
-  return request.inputs[0].dtype == DType::f32 ? accumulateOf<float>(request) : accumulateOf<Bf16>(request);
+  return withLoops(request.inputs[0].dtype, [&]<typename T>() { return accumulateOf<T>(request); });
 }
 
 /// Squares, in f64, stretch after stretch of input after input.
@@ -30,15 +30,14 @@ Bound powerSum(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power_sum(request));
   bool fits = numberAttribute(request, "p", 2) == 2 && allContiguousRows(request);
   for (const Operand &input : request.inputs)
-    fits = fits && input.dtype != DType::f64;
+    fits = fits && hasLoops(input.dtype);
   if (!fits)
     return slow;
   return makeKernel(request, [&l = loops()](Call &call) {
     double sum = 0;
     for (const Operand &x : call.inputs)
       forStretches<1>(1, {&x}, [&](auto &at, std::int64_t count) {
-        sum += x.dtype == DType::f32 ? l.f32.squareSum(x.as<float>() + at[0], count)
-                                     : l.bf16.squareSum(x.as<Bf16>() + at[0], count);
+        sum += withLoops(x.dtype, [&]<typename T>() { return l.of<T>().squareSum(x.as<T>() + at[0], count); });
       });
     store(call.outputs[0], 0, sum);
     return Status::ok();

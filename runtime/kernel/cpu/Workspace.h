@@ -37,13 +37,15 @@ constexpr std::uint64_t plainLinearLossWorkspace(std::int64_t columns, std::int6
 inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 
-/// Queries and keys of a tile of scores.
+/// Queries and keys of a tile of scores, forward: long rows, so that what is done once a row and tile is done seldom.
+inline constexpr std::int64_t wideQueryTile = 24, wideKeyTile = 256;
+/// Backward.
 inline constexpr std::int64_t queryTile = 48, keyTile = 64;
 
 /// Floats of one thread: packed keys and values, a tile of queries, of scores and of outputs, row statistics.
 constexpr std::int64_t attentionFloats(std::int64_t keys, std::int64_t size) {
   std::int64_t paddedKeys = roundUp(keys, keyTile), paddedSize = roundUp(size, widestPanel);
-  return paddedKeys * paddedSize * 2 + queryTile * (2 * paddedSize + keyTile + 2) + 64;
+  return paddedKeys * paddedSize * 2 + wideQueryTile * (2 * paddedSize + wideKeyTile) + 64;
 }
 /// Floats of one thread: keys packed twice, values; queries and output gradients as rows and packed; sums of the three
 /// gradients; two tiles of scores; deltas.
@@ -53,7 +55,7 @@ constexpr std::int64_t attentionGradFloats(std::int64_t queries, std::int64_t ke
   return paddedKeys * paddedSize * 5 + paddedQueries * paddedSize * 5 + 2 * queryTile * keyTile + paddedQueries + 64;
 }
 
-/// Panels of a bf16 product that is widened to f32.
+/// Panels of a bf16 or f16 product that is widened to f32.
 inline constexpr std::int64_t widenM = 256, widenN = 512, widenK = 1024;
 /// Rows of a panel are this much longer than their elements: rows a power of two apart would fall on each other in a cache.
 inline constexpr std::int64_t widenSlack = 16;
@@ -66,10 +68,11 @@ constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int6
   return static_cast<std::uint64_t>(widenPanelFloats(m, k) + widenPanelFloats(k, n) + widenPanelFloats(m, n)) * 4;
 }
 
-/// Runs of rows whose channel sums are added in order, and floats of one run: two sums a channel.
+/// Runs of rows whose channel sums are added in order, and floats of one run: two sums a channel, or what is subtracted
+/// before and two sums.
 inline constexpr std::int64_t batchNormRuns = 64;
 constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
-  return static_cast<std::uint64_t>((batchNormRuns + 2) * 2 * channels) * 4;
+  return static_cast<std::uint64_t>((batchNormRuns * 3 + 4) * channels) * 4;
 }
 
 /// Bytes of a convolution's weight as the library packs it, channels rounded up to a vector's.

@@ -82,7 +82,7 @@ Operand describe(DType dtype, const Shape &shape) {
 }
 
 TEST(Catalogue, MatmulFitsItsCap) {
-  for (DType dtype : {DType::f32, DType::bf16})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (int threads : {1, 2, 4})
       for (std::int64_t m : {1, 16, 1000, 4096})
         for (std::int64_t n : {1, 64, 768, 5000})
@@ -102,7 +102,7 @@ TEST(Catalogue, MatmulFitsItsCap) {
 }
 
 TEST(Catalogue, AttentionFitsItsCap) {
-  for (DType dtype : {DType::f32, DType::bf16})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (int threads : {1, 4})
       for (std::int64_t tokens : {1, 63, 64, 1000})
         for (std::int64_t size : {1, 5, 64, 128}) {

@@ -23,7 +23,9 @@ void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tenso
   for (std::size_t i = 0; i < want.size(); ++i) {
     auto values = want[i].values();
     double size = magnitude(values);
-    double unit = outputs[i].operand.dtype == DType::bf16 ? 0x1p-8 : 0x1p-23;
+    double unit = outputs[i].operand.dtype == DType::bf16   ? 0x1p-8
+                  : outputs[i].operand.dtype == DType::f16 ? 0x1p-11
+                                                           : 0x1p-23;
     expectNear(got[i], values, 2 * unit, 0x1p-23 * units * (size == 0 ? 1 : size),
                run.kernel + " " + what + " output " + std::to_string(i));
     // The library may add in another order on another number of threads; our own kernels may not.
@@ -76,7 +78,7 @@ std::vector<Attributes::Item> attributesOf(const Convolution &c) {
 }
 
 TEST(Images, ConvolutionsAgree) {
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
         // Layouts and types are the same code for all; the references take their time.
@@ -130,7 +132,7 @@ TEST(Images, PoolingAgrees) {
                         {{1, 8, 8, 70}, {1, 4, 4, 70}, {2, 2}, {2, 2}, {0, 0}, false},
                         {{2, 7, 5, 3}, {2, 3, 2, 3}, {}, {}, {}, true},
                         {{2, 7, 5, 130}, {2, 1, 1, 130}, {}, {}, {}, true}};
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (const Pool &p : pools) {
       std::vector<Attributes::Item> attributes = {{"kernel", 0, 0, p.kernel}, {"stride", 0, 0, p.stride},
                                                   {"padding", 0, 0, p.padding}, {"adaptive", p.adaptive, 0, {}}};
@@ -149,7 +151,7 @@ TEST(Images, PoolingAgrees) {
 }
 
 TEST(Images, BatchNormAgrees) {
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Shape shape : {Shape{3, 5, 7, 4}, Shape{2, 70, 33}, Shape{1, 9}, Shape{300, 3}}) {
       DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
       Shape channels = {shape.back()};
@@ -168,7 +170,7 @@ TEST(Images, BatchNormAgrees) {
 }
 
 TEST(Images, PointwiseAgree) {
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted}) {
       Tensor x = Tensor(dtype, {3, 37}, layout).normal(13, 4), y = Tensor(dtype, {3, 37}, layout).normal(14);
       for (const char *kernel : {"sigmoid", "softplus"})

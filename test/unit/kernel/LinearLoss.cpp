@@ -46,8 +46,8 @@ TEST(LinearLoss, ChunksGiveThePlainNumbers) {
         Operands fast(dtype, c, layout), plain(dtype, c, layout);
         fast.run(KernelFlavour::fast, c);
         plain.run(KernelFlavour::reference, c);
-        // Logits, and in bf16 their gradients, are rounded to the type; sums of rows are as large as a row's terms.
-        double unit = dtype == DType::f64 ? 0x1p-48 : dtype == DType::f32 ? 0x1p-19 : dtype == DType::bf16 ? 0x1p-4 : 0x1p-9;
+        // Logits, and in bf16 and f16 their gradients, are rounded to the type; sums of rows are as large as a row's terms.
+        double unit = dtype == DType::f64 ? 0x1p-48 : dtype == DType::f32 ? 0x1p-19 : dtype == DType::bf16 ? 0x1p-4 : 0x1p-7;
         double size = std::sqrt(static_cast<double>(c.columns));
         expectNear(fast.loss, plain.loss.values(), unit, unit * size, "loss " + what);
         expectNear(fast.lse, plain.lse.values(), unit, unit * size, "lse " + what);

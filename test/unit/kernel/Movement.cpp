@@ -103,7 +103,7 @@ Tensor repeated(DType dtype, const Shape &shape, int dim, unsigned seed) {
 }
 
 TEST(Movement, OperandsOfStrideZero) {
-  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (int dim : {0, 1, 2}) {
       Tensor x = repeated(dtype, {3, 4, 17}, dim, 7), y = Tensor(dtype, {3, 4, 17}).normal(8), out(dtype, {3, 4, 17});
       for (const char *kernel : {"add", "subtract", "multiply", "maximum"}) {
@@ -140,7 +140,7 @@ TEST(Movement, MeanOverDims) {
 TEST(Movement, LogSumExpOfInfinities) {
   double inf = std::numeric_limits<double>::infinity();
   for (KernelFlavour flavour : flavours)
-    for (DType dtype : {DType::f32, DType::bf16}) {
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
       Tensor x(dtype, {6, 37}), y(dtype, {6});
       x.normal(10);
       for (std::int64_t i = 0; i < 37; ++i) {
@@ -179,7 +179,7 @@ TEST(Movement, LogSumExpOfRisingRows) {
 
 TEST(Movement, RandomRowsAreDrawnAsElementsAre) {
   for (const char *kernel : {"random_normal", "random_uniform"})
-    for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
       for (Layout layout : layouts)
         for (std::int64_t begin : {0, 1, 6}) {
           Tensor shard(dtype, {5, 7}, layout);

@@ -35,11 +35,11 @@ extern const Loops avx2Loops;
 const Loops avx2Loops = {"avx2",
                           avx2::typedLoops<float>,
                           avx2::typedLoops<Bf16>,
+                          avx2::typedLoops<F16>,
                           avx2::panelColumns,
                           avx2::tileRows,
                           avx2::tileProduct,
-                          avx2::scoreRow,
-                          avx2::scaleRow,
+                          avx2::scoreRows,
                           avx2::scoreGradRow,
                           avx2::rotations};
 

@@ -35,11 +35,11 @@ extern const Loops avx512Loops;
 const Loops avx512Loops = {"avx512",
                           avx512::typedLoops<float>,
                           avx512::typedLoops<Bf16>,
+                          avx512::typedLoops<F16>,
                           avx512::panelColumns,
                           avx512::tileRows,
                           avx512::tileProduct,
-                          avx512::scoreRow,
-                          avx512::scaleRow,
+                          avx512::scoreRows,
                           avx512::scoreGradRow,
                           avx512::rotations};
 

@@ -35,11 +35,11 @@ extern const Loops baselineLoops;
 const Loops baselineLoops = {"baseline",
                           baseline::typedLoops<float>,
                           baseline::typedLoops<Bf16>,
+                          baseline::typedLoops<F16>,
                           baseline::panelColumns,
                           baseline::tileRows,
                           baseline::tileProduct,
-                          baseline::scoreRow,
-                          baseline::scaleRow,
+                          baseline::scoreRows,
                           baseline::scoreGradRow,
                           baseline::rotations};
 

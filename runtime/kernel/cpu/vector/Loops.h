@@ -1,8 +1,8 @@
 //===- Loops.h - the vectorised inner loops, by instruction set ---------------===//
 //
 // The bodies in this folder are compiled once for each instruction set and chosen at run time; nothing is built with
-// -march=native. A loop works on contiguous memory and knows nothing of operands. Arithmetic is f32; T is float or
-// Bf16. Pointers need no alignment.
+// -march=native. A loop works on contiguous memory and knows nothing of operands. Arithmetic is f32; T is float,
+// Bf16 or F16. Pointers need no alignment.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_VECTOR_LOOPS_H
@@ -40,6 +40,22 @@ struct TileProduct {
   bool accumulate;
 };
 
+/// Rows that a tile of scores has at most.
+inline constexpr int mostScoreRows = 6;
+
+/// Rows of scores against running maxima: p = exp(scale x - maximum') with the larger maximum'.
+struct ScoreRows {
+  /// The rows, `pitch` floats apart, with room to read a vector behind the last element.
+  float *x;
+  std::int64_t pitch;
+  int rows;
+  /// Columns that each row reads; the others of [from, to) become 0.
+  std::int64_t begin[mostScoreRows], end[mostScoreRows], from, to;
+  float scale;
+  /// By row: the maximum and the sum of p, brought up to date, and what was made before has to be multiplied by.
+  float *maximum, *sum, factor[mostScoreRows];
+};
+
 /// Loops over elements of type T.
 template <typename T> struct TypedLoops {
   void (*gelu)(const T *x, T *y, std::int64_t count, bool tanhForm);
@@ -48,8 +64,10 @@ template <typename T> struct TypedLoops {
   void (*softmaxGradRow)(const T *dy, const T *y, T *dx, std::int64_t count);
   /// Logarithm of the sum of exponentials.
   double (*logSumRow)(const T *x, std::int64_t count);
-  /// dx = exp(x - logSum) * factor
-  void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor);
+  /// The sum of the elements.
+  double (*rowSum)(const T *x, std::int64_t count);
+  /// dx = exp(x - logSum) * factor - less
+  void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor, float less);
   void (*layerNormRow)(const T *x, const T *weight, const T *bias, T *y, float *mean, float *rstd, std::int64_t count,
                        double epsilon);
   /// Adds to dweight and dbias, in the order that orderPairs mends.
@@ -74,6 +92,8 @@ template <typename T> struct TypedLoops {
   double (*squareSum)(const T *x, std::int64_t count);
   void (*widen)(const T *x, float *y, std::int64_t count);
   void (*narrow)(const float *x, T *y, std::int64_t count);
+  /// y = x factor
+  void (*scaleTo)(const float *x, float factor, T *y, std::int64_t count);
   /// y += x
   void (*addTo)(const T *x, float *y, std::int64_t count);
   /// Rows in panels, for a product that sums over `size`: panel p holds, for each d, the elements of rows p * panel and
@@ -89,8 +109,9 @@ template <typename T> struct TypedLoops {
   /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf, 8 sigmoid,
   /// 9 softplus, 10 log.
   void (*unary)(int op, const T *x, T *y, std::int64_t count, float factor);
-  /// Rows of channels: squares += (x - mean)^2.
-  void (*centredSquares)(const T *x, const float *mean, float *squares, std::int64_t count);
+  /// Over rows that stand `pitch` apart: sums += x - shift, squares += (x - shift)^2.
+  void (*shiftedSums)(const T *x, std::int64_t pitch, std::int64_t rows, const float *shift, float *sums,
+                      float *squares, std::int64_t count);
   /// y = x * scale + shift
   void (*scaleShiftRow)(const T *x, const float *scale, const float *shift, T *y, std::int64_t count);
   /// sums += dy, products += dy (x - mean)
@@ -104,13 +125,11 @@ struct Loops {
   std::string_view isa;
   TypedLoops<float> f32;
   TypedLoops<Bf16> bf16;
+  TypedLoops<F16> f16;
   /// Columns of a packed panel, and rows that the tile product takes at once.
   int panel, rows;
   void (*tileProduct)(const TileProduct &problem);
-  /// One row of scores against a running maximum: p = exp(scale x - maximum') with the larger maximum', which replaces
-  /// `maximum`. Returns the sum of p. Columns from `count` to `padded` become 0.
-  float (*scoreRow)(float *x, std::int64_t count, std::int64_t padded, float scale, float *maximum);
-  void (*scaleRow)(float *x, std::int64_t count, float factor);
+  void (*scoreRows)(ScoreRows &rows);
   /// p = exp(scale s - logSum) in place of s; ds = scale p (dp - delta) in place of dp.
   void (*scoreGradRow)(float *s, float *dp, std::int64_t count, std::int64_t padded, float scale, float logSum,
                        float delta);
@@ -123,6 +142,18 @@ struct Loops {
 
 template <> inline const TypedLoops<float> &Loops::of<float>() const { return f32; }
 template <> inline const TypedLoops<Bf16> &Loops::of<Bf16>() const { return bf16; }
+template <> inline const TypedLoops<F16> &Loops::of<F16>() const { return f16; }
+
+/// True for the types that there are loops over.
+inline bool hasLoops(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16; }
+/// body.operator()<T>() with the element type of `dtype`, one that has loops.
+template <typename Body> auto withLoops(DType dtype, Body body) {
+  if (dtype == DType::bf16)
+    return body.template operator()<Bf16>();
+  if (dtype == DType::f16)
+    return body.template operator()<F16>();
+  return body.template operator()<float>();
+}
 
 /// The best that this machine runs.
 const Loops &loops();
