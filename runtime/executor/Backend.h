@@ -7,6 +7,7 @@
 #ifndef SLUICE_RUNTIME_EXECUTOR_BACKEND_H
 #define SLUICE_RUNTIME_EXECUTOR_BACKEND_H
 
+#include "runtime/device/StreamClock.h"
 #include "runtime/executor/Executor.h"
 
 namespace sluice {
@@ -17,6 +18,8 @@ public:
   virtual Device &device() = 0;
   /// Null on the CPU.
   virtual cuda::KernelContext *kernelContext() { return nullptr; }
+  /// Of a device whose streams run apart from their caller; null on the CPU.
+  virtual StreamClock *clock() { return nullptr; }
   /// True where the device's memory and the host's are one, so that moves need no stream.
   virtual bool isHost() const { return true; }
 

@@ -1,6 +1,7 @@
 //===- Commands.cpp - what all commands share, and launches ----------------------===//
 #include "runtime/executor/Commands.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace sluice {
@@ -64,6 +65,9 @@ public:
     std::vector<Operand> read, written;
     SLUICE_RETURN_IF_ERROR(inputs.bind(launch.inputs, binder, place.repeat, read));
     SLUICE_RETURN_IF_ERROR(outputs.bind(launch.outputs, binder, place.repeat, written));
+    // A rank whose part of all that is written is empty has nothing to do.
+    if (std::all_of(written.begin(), written.end(), [](const Operand &operand) { return operand.elements() == 0; }))
+      return {};
     const Attributes attributes = attributesOf(launch);
     workspace = setting.workspace;
     KernelRequest request;
@@ -78,13 +82,14 @@ public:
   }
 
   Status perform(void *nativeStream, std::uint32_t repetition) override {
-    return kernel->enqueue(nativeStream, inputs.at(repetition), outputs.at(repetition), workspace);
+    return !kernel ? Status::ok() : kernel->enqueue(nativeStream, inputs.at(repetition), outputs.at(repetition), workspace);
   }
 
 private:
   BoundOperands inputs;
   BoundOperands outputs;
   void *workspace = nullptr;
+  /// Null where there is nothing to do.
   std::unique_ptr<BoundKernel> kernel;
 };
 
@@ -108,11 +113,24 @@ std::string describe(const plan::PlanT &plan, const InstructionPlace &place) {
   return text + ")";
 }
 
+Status InstructionCommand::stamp(std::int64_t &at, void *nativeStream) const {
+  if (!context.clock) {
+    at = now();
+    return {};
+  }
+  SLUICE_ASSIGN_OR_RETURN(at, context.clock->mark(nativeStream));
+  return {};
+}
+
 Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition) {
-  const std::int64_t begin = trace ? now() : 0;
-  Status status = perform(nativeStream, repetition);
-  if (trace && trace->used < trace->records.size())
-    trace->records[trace->used++] = {place.entry, place.index, repetition, begin, now()};
+  TraceRecord *const record = trace && trace->used < trace->records.size() ? &trace->records[trace->used++] : nullptr;
+  if (record)
+    *record = {place.entry, place.index, repetition, 0, 0};
+  Status status = record ? stamp(record->begin, nativeStream) : Status();
+  if (status.isOk())
+    status = perform(nativeStream, repetition);
+  if (record && status.isOk())
+    status = stamp(record->end, nativeStream);
   if (status.isOk()) {
     context.world->noteProgress(place.entry, place.index);
     return status;

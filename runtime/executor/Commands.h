@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_EXECUTOR_COMMANDS_H
 #define SLUICE_RUNTIME_EXECUTOR_COMMANDS_H
 
+#include "runtime/device/StreamClock.h"
 #include "runtime/executor/Binding.h"
 
 #include <atomic>
@@ -23,6 +24,8 @@ struct RankContext {
   std::atomic<bool> failed = false;
   /// What moves memory; null where that is plain memory of the host.
   Device *mover = nullptr;
+  /// Tells when streams did their work; null where a stream's own thread sees that.
+  StreamClock *clock = nullptr;
 
   RankContext(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
               std::function<void(const Status &)> onFailure)
@@ -36,6 +39,8 @@ struct RankContext {
 struct StreamTrace {
   std::vector<TraceRecord> records;
   std::size_t used = 0;
+  /// Where there is a clock: records from here on hold marks in the place of times.
+  std::size_t timed = 0;
 };
 
 /// Which instruction a command is.
@@ -65,6 +70,9 @@ protected:
   const InstructionPlace place;
 
 private:
+  /// The time, or a mark of the stream that will tell it.
+  Status stamp(std::int64_t &at, void *nativeStream) const;
+
   StreamTrace *trace = nullptr;
 };
 

@@ -19,6 +19,7 @@ public:
 
   Device &device() override { return *owned; }
   cuda::KernelContext *kernelContext() override { return kernels.get(); }
+  StreamClock *clock() override { return &owned->clock(); }
   bool isHost() const override { return false; }
   bool records() const override { return recording; }
   Status beginRecording() override { return owned->beginCapture(); }

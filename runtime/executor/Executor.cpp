@@ -105,6 +105,8 @@ public:
     Status status = backend->device().synchronize();
     if (const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get()); world && status.isOk())
       status = world->health();
+    if (status.isOk() && context.clock)
+      status = readTimes();
     if (failure.isOk())
       failure = std::move(status);
     return failure;
@@ -130,7 +132,9 @@ public:
   }
   void clearTrace() override {
     for (StreamTrace &trace : traces)
-      trace.used = 0;
+      trace.used = trace.timed = 0;
+    if (context.clock)
+      context.clock->restart();
   }
 
 private:
@@ -151,8 +155,11 @@ private:
     SLUICE_ASSIGN_OR_RETURN(backend, createBackend(plan(), rank(), options, threads));
     Device *device = &backend->device();
     context.mover = backend->isHost() ? nullptr : device;
-    // Virtual ranks meet at issue: each of their steps is issued anew.
-    recording = (context.world->size() == 1 || dynamic_cast<DeviceWorld *>(context.world.get())) && options.graphs != GraphMode::off;
+    context.clock = options.traceCapacity != 0 ? backend->clock() : nullptr;
+    // Virtual ranks meet at issue: each of their steps is issued anew. So is one whose instructions are timed: events of a
+    // recording have no times.
+    recording = (context.world->size() == 1 || dynamic_cast<DeviceWorld *>(context.world.get())) &&
+                options.graphs != GraphMode::off && !context.clock;
     // What a library of collectives takes for itself is taken before the arena.
     auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
     if (deviceWorld)
@@ -181,6 +188,16 @@ private:
     for (const auto &entry : plan().entries)
       events += entry->events;
     return device->createEvents(events);
+  }
+
+  /// Times in the place of the marks that were made since the last call.
+  Status readTimes() {
+    for (StreamTrace &trace : traces)
+      for (; trace.timed < trace.used; ++trace.timed)
+        for (std::int64_t *at : {&trace.records[trace.timed].begin, &trace.records[trace.timed].end}) {
+          SLUICE_ASSIGN_OR_RETURN(*at, context.clock->timeOf(static_cast<std::uint32_t>(*at)));
+        }
+    return {};
   }
 
   Status bindTensors() {

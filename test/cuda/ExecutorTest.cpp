@@ -109,6 +109,58 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
   }
 }
 
+/// Sleeps before one instruction of the stream `compute`.
+class OnePause final : public DelayInjector {
+public:
+  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+    if (instruction == update)
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+};
+
+// Tests that a trace has the times of the streams, not those of issue: a pause that a stream came to lies between the
+// instructions that it separates; and that what is timed is issued, never replayed.
+TEST(CudaExecutor, TracesWhatStreamsDid) {
+  FakeCuda fake;
+  const plan::PlanT plan = onCuda(1);
+  OnePause pause;
+  ExecutorOptions options;
+  options.delays = &pause;
+  options.traceCapacity = 100;
+  options.graphs = GraphMode::automatic;
+  {
+    auto group = RankGroup::create(plan, options);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    Executor &executor = (*group)->executor(0);
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
+    for (int step = 0; step < 3; ++step) {
+      const std::int64_t before = now();
+      const Status status = (*group)->runEntry("train_step");
+      ASSERT_TRUE(status.isOk()) << status.message();
+      const std::int64_t after = now(), slack = 2000000;
+      const std::span<const TraceRecord> records = executor.trace(compute);
+      // Two micro-batches, the update, the copy of the result.
+      ASSERT_EQ(records.size(), 4u);
+      EXPECT_EQ(records[2].instruction, update);
+      EXPECT_EQ(records[3].instruction, giveOut);
+      std::int64_t last = before - slack;
+      for (const TraceRecord &record : records) {
+        EXPECT_LE(last, record.begin);
+        EXPECT_LE(record.begin, record.end);
+        last = record.end;
+      }
+      EXPECT_LE(last, after + slack);
+      EXPECT_GE(records[2].begin - records[1].end, 55000000);
+      executor.clearTrace();
+      EXPECT_TRUE(executor.trace(compute).empty());
+    }
+  }
+  for (const FakeCall &call : FakeCuda::takeCalls())
+    EXPECT_NE(call.kind, FakeCall::Kind::graph);
+  EXPECT_EQ(fake.complaint(), "");
+  EXPECT_EQ(fake.liveObjects(), 0);
+}
+
 TEST(CudaExecutor, RefusesAPlanForALaterGpu) {
   FakeCuda fake;
   plan::PlanT plan = onCuda(1);

@@ -2,6 +2,7 @@
 #include "test/cuda/Emulator.h"
 #include "test/cuda/Fake.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -31,8 +32,10 @@ struct Generation {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
+  std::chrono::steady_clock::time_point at;
   void complete() {
     std::lock_guard lock(mutex);
+    at = std::chrono::steady_clock::now();
     done = true;
     changed.notify_all();
   }
@@ -348,7 +351,17 @@ void makeDriver(Driver &d) {
     FakeEvent &asked = *static_cast<FakeEvent *>(event);
     return !asked.latest || asked.latest->isDone() ? 0 : notReady;
   };
-  d.eventElapsed = [](float *milliseconds, Event, Event) -> Code { return *milliseconds = 0.5f, 0; };
+  d.eventElapsed = [](float *milliseconds, Event begin, Event end) -> Code {
+    const FakeEvent &first = *static_cast<FakeEvent *>(begin), &last = *static_cast<FakeEvent *>(end);
+    for (const FakeEvent *event : {&first, &last}) {
+      if ((event->flags & eventDisableTiming) || event->graph || !event->latest)
+        return fakeComplain("the time of an event that has none"), 400;
+      if (!event->latest->isDone())
+        return notReady;
+    }
+    *milliseconds = std::chrono::duration<float, std::milli>(last.latest->at - first.latest->at).count();
+    return 0;
+  };
   d.moduleLoad = [](Module *module, const void *) -> Code {
     std::lock_guard lock(state->mutex);
     ++state->modules;

@@ -1,9 +1,11 @@
 //===- CudaDevice.cpp - the device of one rank on a GPU -------------------------------===//
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/CudaClock.h"
 #include "runtime/device/cpu/FirstFailure.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -26,6 +28,7 @@ public:
       driver.streamSynchronize(stream.stream);
     for (GraphExec graph : graphs)
       driver.graphExecDestroy(graph);
+    times.reset();
     for (Event event : events)
       driver.eventDestroy(event);
     for (const NamedStream &stream : streams)
@@ -63,6 +66,11 @@ public:
   Status use() const override { return check(table.driver.contextSet(context), "cuCtxSetCurrent"); }
   std::string architecture() const override { return "sm_" + std::to_string(major * 10 + minor); }
   void report(const Status &status) override { failure.report(status); }
+  StreamClock &clock() override {
+    if (!times)
+      times.emplace(table, service);
+    return *times;
+  }
 
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
     if (bytes == 0)
@@ -302,6 +310,7 @@ private:
   Context context = nullptr;
   /// For what no stream of the plan does.
   Stream service = nullptr;
+  std::optional<CudaClock> times;
   FirstFailure failure;
   std::vector<NamedStream> streams;
   std::vector<Event> events, planEvents;

@@ -9,6 +9,7 @@
 
 #include "runtime/base/cuda/Table.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/StreamClock.h"
 
 #include <vector>
 
@@ -36,6 +37,9 @@ public:
   virtual std::string architecture() const = 0;
   /// A failure that something beside the streams has found; thread-safe. The first one is kept, later commands are not run.
   virtual void report(const Status &status) = 0;
+
+  /// Times of the streams; belongs to the device.
+  virtual StreamClock &clock() = 0;
 
   /// Begins to record what the streams are given; the first stream leads, the others join it by events.
   virtual Status beginCapture() = 0;

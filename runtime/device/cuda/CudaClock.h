@@ -1,0 +1,39 @@
+//===- CudaClock.h - times of a GPU's streams, by events -------------------------------===//
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_CUDACLOCK_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_CUDACLOCK_H
+
+#include "runtime/base/cuda/Table.h"
+#include "runtime/device/StreamClock.h"
+
+#include <vector>
+
+namespace sluice {
+
+/// Events with times, kept for later marks. The first mark sets the device's time beside the steady clock's, on a stream that
+/// does nothing else. Not for work that is recorded into a graph: its events have no times.
+class CudaClock final : public StreamClock {
+public:
+  CudaClock(const cuda::Table &table, cuda::Stream idle) : table(table), idle(idle) {}
+  /// In the device's context.
+  ~CudaClock() override;
+  CudaClock(const CudaClock &) = delete;
+  CudaClock &operator=(const CudaClock &) = delete;
+
+  Result<std::uint32_t> mark(void *nativeStream) override;
+  Result<std::int64_t> timeOf(std::uint32_t mark) const override;
+  void restart() override { used = 0; }
+
+private:
+  Status start();
+
+  const cuda::Table &table;
+  const cuda::Stream idle;
+  cuda::Event base = nullptr;
+  std::int64_t baseTime = 0;
+  std::vector<cuda::Event> events;
+  std::size_t used = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_CUDACLOCK_H
