@@ -2,7 +2,7 @@
 
 #include "passes/import/GraphBuilder.h"
 
-#include <limits>
+#include "passes/import/DroppedAttention.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -69,50 +69,11 @@ Value GraphBuilder::attend(Value q, Value k, Value v, double scale, std::int64_t
   if (window >= sequence)
     window = 0;
   if (row && dropout != 0)
-    return attendByParts(q, k, v, scale, window, dropout);
+    return buildDroppedAttention(builder, location, q, k, v, scale, {/*causal=*/true, window},
+                                 [&](Value weights) { return drop(weights, dropout); });
   return model::AttentionOp::create(builder, location, q, k, v, builder.getF64FloatAttr(scale), builder.getUnitAttr(),
                                     window > 0 ? builder.getI64IntegerAttr(window) : IntegerAttr())
       .getOut();
-}
-
-Value GraphBuilder::attendByParts(Value q, Value k, Value v, double scale, std::int64_t window, double dropout) {
-  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
-  auto swapped = [&](Value value) -> Value {
-    auto shape = shapeOf(value);
-    return model::TransposeOp::create(builder, location, tensor({shape[0], shape[2], shape[1], shape[3]}), value,
-                                      builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
-  };
-  std::int64_t heads = shapeOf(q)[2], groups = shapeOf(k)[2], size = shapeOf(q)[3];
-  q = swapped(q), k = swapped(k), v = swapped(v);
-  // The heads of a group share its keys and values: one more dim, along which those repeat.
-  if (heads != groups) {
-    q = reshape(q, {batch, groups, heads / groups, sequence, size});
-    k = reshape(k, {batch, groups, 1, sequence, size});
-    v = reshape(v, {batch, groups, 1, sequence, size});
-  }
-  Value scores = model::MatmulOp::create(builder, location, q, k, false, true).getResult();
-  scores = model::ScaleOp::create(builder, location, scores.getType(), scores, builder.getF64FloatAttr(scale));
-  auto index = [&](std::int64_t dim) -> Value {
-    Type type = RankedTensorType::get({sequence, sequence}, builder.getI32Type());
-    return model::IotaOp::create(builder, location, type, builder.getI64IntegerAttr(dim));
-  };
-  Value nothing = model::ConstantOp::create(builder, location, tensor({}),
-                                            builder.getF64FloatAttr(-std::numeric_limits<double>::infinity()));
-  Value column = index(1), reach = index(0);
-  auto keep = [&](llvm::StringRef predicate) {
-    Value seen = model::CompareOp::create(builder, location, reach, column, builder.getStringAttr(predicate));
-    scores = model::SelectOp::create(builder, location, seen, scores, nothing);
-  };
-  keep("ge");
-  if (window > 0) {
-    Value width = model::ConstantOp::create(builder, location, RankedTensorType::get({}, builder.getI32Type()),
-                                            builder.getF64FloatAttr(static_cast<double>(window)));
-    reach = model::SubtractOp::create(builder, location, reach, width);
-    keep("lt");
-  }
-  Value weights = drop(model::SoftmaxOp::create(builder, location, scores).getY(), dropout);
-  Value out = model::MatmulOp::create(builder, location, weights, v).getResult();
-  return swapped(heads == groups ? out : reshape(out, {batch, heads, sequence, size}));
 }
 
 Value GraphBuilder::block(llvm::StringRef name, Type result, llvm::function_ref<Value()> body) {

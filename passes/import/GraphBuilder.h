@@ -66,8 +66,6 @@ private:
   /// Keys of the dropouts, in the order of their making.
   std::int64_t nextKey = 0;
 
-  mlir::Value attendByParts(mlir::Value q, mlir::Value k, mlir::Value v, double scale, std::int64_t window,
-                            double dropout);
   void addStepInputs(mlir::func::FuncOp function);
   mlir::func::FuncOp function(llvm::StringRef name, llvm::StringRef kind, llvm::ArrayRef<llvm::StringRef> inputs,
                               mlir::Type result, llvm::StringRef output);

@@ -2,8 +2,9 @@
 
 #include "passes/import/zoo/ModuleBuilder.h"
 
+#include "passes/import/DroppedAttention.h"
+
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace sluice;
@@ -306,26 +307,11 @@ Value ModuleBuilder::attention(Value q, Value k, Value v, std::int64_t heads, bo
   auto cut = [&](Value x) { return reshape(x, {shapeOf(x)[0], shapeOf(x)[1], heads, size}); };
   double scale = 1 / std::sqrt(static_cast<double>(size));
   if (dropoutRate != 0)
-    return reshape(droppedAttention(cut(q), cut(k), cut(v), scale, causal), shapeOf(q));
+    return reshape(buildDroppedAttention(builder, location, cut(q), cut(k), cut(v), scale, {causal, /*window=*/0},
+                                         [&](Value weights) { return dropout(weights); }),
+                   shapeOf(q));
   Value out = model::AttentionOp::create(builder, location, cut(q), cut(k), cut(v), builder.getF64FloatAttr(scale),
                                          causal ? builder.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr())
                   .getOut();
   return reshape(out, shapeOf(q));
-}
-
-Value ModuleBuilder::droppedAttention(Value q, Value k, Value v, double scale, bool causal) {
-  auto swapped = [&](Value x) { return transpose(x, {0, 2, 1, 3}); };
-  Value scores = matmul(swapped(q), swapped(k), true);
-  scores = model::ScaleOp::create(builder, location, scores, builder.getF64FloatAttr(scale)).getResult();
-  if (causal) {
-    auto index = [&](std::int64_t dim) -> Value {
-      Type type = RankedTensorType::get({shapeOf(q)[1], shapeOf(k)[1]}, builder.getI32Type());
-      return model::IotaOp::create(builder, location, type, builder.getI64IntegerAttr(dim)).getResult();
-    };
-    Value seen = model::CompareOp::create(builder, location, index(0), index(1), builder.getStringAttr("ge")).getResult();
-    Value nothing = constant(-std::numeric_limits<double>::infinity(), {});
-    scores = model::SelectOp::create(builder, location, seen, scores, nothing).getResult();
-  }
-  Value weights = dropout(model::SoftmaxOp::create(builder, location, scores).getY());
-  return swapped(matmul(weights, swapped(v), false));
 }

@@ -100,8 +100,6 @@ public:
 private:
   void declareState(const std::string &name, mlir::RankedTensorType type, llvm::StringRef initial);
   void write(const std::string &name, mlir::Value value);
-  /// Attention by its parts, since probabilities are dropped in its midst.
-  mlir::Value droppedAttention(mlir::Value q, mlir::Value k, mlir::Value v, double scale, bool causal);
 
   std::int64_t rows;
   std::string lossName;
