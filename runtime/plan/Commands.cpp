@@ -9,6 +9,7 @@
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Diff.h"
+#include "runtime/plan/Issue.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Reader.h"
@@ -114,6 +115,13 @@ PlanAnswer runPlanCommand(const PlanCommand &command) {
   // A plan that is well-formed can be printed, so that a refusal can be understood.
   const bool printable = report.property(1).outcome == CheckReport::Outcome::proved;
   if (!answer.status.isOk() && !(command.name == "print" && printable))
+    return answer;
+  // A step may repeat more than anyone could read, or this process hold.
+  if (command.name == "describe" && command.json)
+    answer.status = checkListable(plan, "events and collectives", isListed);
+  else if (command.name == "schedule")
+    answer.status = checkListable(plan, "pieces of work", isScheduled);
+  if (!answer.status.isOk() && command.name != "print")
     return answer;
   if (command.name == "describe")
     answer.text = command.json ? jsonText(describePlan(plan)) : describePlanText(plan);

@@ -6,6 +6,7 @@
 #include "runtime/plan/Describe.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/Issue.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
@@ -133,6 +134,48 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
   }
 }
 
+/// What each unit is, from which instruction on: `sharded`; `gathered` from the issue of its gather to its release;
+/// behind that `piece` where this rank keeps more than its shard, which the next gather starts from. A unit that is not
+/// sharded is `whole` throughout. `over`: the ranks that have all of it together.
+Json describeStates(const plan::PlanT &plan) {
+  Json states = Json::array();
+  for (const auto &entry : plan.entries) {
+    std::vector<std::uint64_t> shards(plan.units.size(), 1);
+    std::vector<std::size_t> latest(plan.units.size());
+    for (std::size_t u = 0; u < plan.units.size(); ++u) {
+      for (std::uint32_t p : plan.units[u]->parameters)
+        if (plan.parameters[p]->dim >= 0)
+          shards[u] = groupSize(plan, plan.parameters[p]->axes);
+      latest[u] = states.size();
+      states.push_back({{"entry", entry->name},
+                        {"i", 0},
+                        {"microbatch", 0},
+                        {"unit", plan.units[u]->name},
+                        {"state", shards[u] > 1 ? "sharded" : "whole"},
+                        {"over", shards[u]}});
+    }
+    forEachIssued(*entry, [&](const IssuedInstruction &issued) {
+      const std::string what = unitEvent(plan, *issued.instruction);
+      if (what != "unshard" && what != "reshard")
+        return;
+      const auto u = std::size_t(unitOf(plan, *issued.instruction));
+      if (const plan::CollectiveT *gather = issued.instruction->operation.AsCollective())
+        if (const std::uint64_t ranks = groupSize(plan, gather->axes); ranks < shards[u]) {
+          states[latest[u]]["state"] = "piece";
+          states[latest[u]]["over"] = ranks;
+        }
+      latest[u] = states.size();
+      states.push_back({{"entry", entry->name},
+                        {"i", issued.position},
+                        {"microbatch", microbatchOf(*entry, issued.section, issued.repetition)},
+                        {"unit", plan.units[u]->name},
+                        {"state", what == "unshard" ? "gathered" : "sharded"},
+                        {"over", what == "unshard" ? 1 : shards[u]}});
+    });
+  }
+  return states;
+}
+
 Json describeMemory(const plan::PlanT &plan) {
   Json points = Json::array();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
@@ -145,14 +188,8 @@ Json describeMemory(const plan::PlanT &plan) {
     Json byClass = Json::object();
     for (std::size_t c = 0; c < bufferClassCount; ++c)
       byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
-    // The place of the instruction in the order of a whole step, when it is issued last.
-    std::uint64_t position = 0;
-    forEachIssued(*plan.entries[peak.entry], [&](const IssuedInstruction &issued) {
-      if (issued.index == peak.instruction)
-        position = issued.position;
-    });
     memory["peak"] = {{"entry", plan.entries[peak.entry]->name},
-                      {"i", position},
+                      {"i", lastPosition(*plan.entries[peak.entry], peak.instruction)},
                       {"bytes", peak.bytes},
                       {"by_class", byClass},
                       {"instruction", peak.instruction}};
@@ -201,6 +238,10 @@ std::string unitEvent(const plan::PlanT &plan, const plan::InstructionT &instruc
   return "";
 }
 
+bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  return instruction.recompute || instruction.operation.AsCollective() || !unitEvent(plan, instruction).empty();
+}
+
 nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
   Json mesh = Json::array(), arenas = Json::array(), events = Json::array(), collectives = Json::array();
   for (const auto &axis : plan.mesh) {
@@ -231,6 +272,7 @@ nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
                {"units", describeUnits(plan)},
                {"events", events},
                {"collectives", collectives},
+               {"states", describeStates(plan)},
                {"memory", describeMemory(plan)},
                {"version", std::to_string(plan.major) + "." + std::to_string(plan.minor)},
                {"microbatches", plan.microbatches},
@@ -267,14 +309,16 @@ std::string describePlanText(const plan::PlanT &plan) {
   }
   for (const auto &entry : plan.entries) {
     std::uint64_t count = 0, collectives = 0, bytes = 0;
-    forEachIssued(*entry, [&](const IssuedInstruction &issued) {
-      ++count;
-      if (const plan::CollectiveT *collective = issued.instruction->operation.AsCollective()) {
-        ++collectives;
-        for (const auto &segment : collective->segments)
-          bytes += *viewBytes(*segment->source);
+    for (const auto &section : entry->sections)
+      for (const auto &instruction : section->instructions) {
+        const std::uint64_t times = timesIssued(*instruction, section->repeat);
+        count += times;
+        if (const plan::CollectiveT *collective = instruction->operation.AsCollective()) {
+          collectives += times;
+          for (const auto &segment : collective->segments)
+            bytes += times * *viewBytes(*segment->source);
+        }
       }
-    });
     out += "\nentry " + entry->name + ": " + std::to_string(count) + " instructions a step, " +
            std::to_string(collectives) + " collectives from " + formatBytes(bytes) + " of a rank's memory\n";
     for (const auto &port : entry->inputs)

@@ -17,6 +17,9 @@ namespace sluice {
 
 nlohmann::ordered_json describePlan(const plan::PlanT &plan);
 
+/// True for an instruction that describePlan lists once for each time that it is issued.
+bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction);
+
 /// The same for people: a page.
 std::string describePlanText(const plan::PlanT &plan);
 

@@ -70,6 +70,8 @@ std::string phaseRow(const std::vector<ScheduledWork> &work, std::size_t columns
 
 } // namespace
 
+bool isScheduled(const plan::PlanT &, const plan::InstructionT &instruction) { return isWork(instruction); }
+
 std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::EntryT &entry) {
   std::vector<ScheduledWork> work;
   // Work of each stream that no other stream has waited for, and how much of it each event covers.

@@ -26,6 +26,9 @@ struct ScheduledWork {
 /// All launches, collectives, copies and fills of a step, in order of issue.
 std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::EntryT &entry);
 
+/// True for an instruction that is drawn.
+bool isScheduled(const plan::PlanT &plan, const plan::InstructionT &instruction);
+
 nlohmann::ordered_json scheduleJson(const plan::PlanT &plan);
 std::string scheduleText(const plan::PlanT &plan, bool unicode);
 

@@ -6,33 +6,13 @@
 // one's loss.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/plan/Issue.h"
 #include "runtime/plan/check/Check.h"
 
 #include <map>
 
 namespace sluice::check {
 namespace {
-
-/// How many repetitions of the section issue the instruction.
-std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t repeat) {
-  switch (instruction.when) {
-  case plan::When::all:
-    return repeat;
-  case plan::When::first:
-  case plan::When::last:
-    return 1;
-  case plan::When::not_first:
-  case plan::When::not_last:
-    return repeat - 1;
-  case plan::When::list: {
-    std::uint64_t count = 0;
-    for (std::uint32_t r = 0; r < repeat && count < instruction.repetitions.size(); ++r)
-      count += isIssued(instruction, r, repeat);
-    return count;
-  }
-  }
-  return 0;
-}
 
 /// An entry point that makes the weights does nothing else.
 bool makesWeights(const plan::EntryT &entry) {

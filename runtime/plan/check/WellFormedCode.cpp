@@ -16,6 +16,8 @@ namespace {
 
 /// Repetitions that one predicate may list: each is followed on its own.
 constexpr std::size_t maxListed = 64;
+/// Instructions times repetitions that the checker has to go through: what a stranger may ask of it.
+constexpr std::uint64_t maxFollowed = 1 << 26;
 
 struct KernelRow {
   std::string_view name;
@@ -243,11 +245,17 @@ Verdict wellFormedCode(const plan::PlanT &plan) {
   for (std::size_t e = 0; e < plan.entries.size(); ++e) {
     const plan::EntryT &entry = *plan.entries[e];
     std::uint32_t i = 0;
-    for (const auto &section : entry.sections)
+    for (const auto &section : entry.sections) {
       for (const auto &instruction : section->instructions)
         SLUICE_CHECK(checkInstruction(
             Site{plan, std::int32_t(e), section->repeat, "instruction " + std::to_string(i++) + " of '" + entry.name + "'"},
             *instruction, entry));
+      if (const std::uint64_t followed = sampleRepetitions(*section).size() * section->instructions.size();
+          followed > maxFollowed)
+        return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}.bad(
+            "expected lists of repetitions that make at most " + std::to_string(maxFollowed) +
+            " instructions to follow but got " + std::to_string(followed));
+    }
     for (const auto &port : entry.inputs)
       SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
     for (const auto &port : entry.outputs)

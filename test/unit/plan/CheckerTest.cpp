@@ -101,6 +101,20 @@ const Bad wellFormed[] = {
     {"AlignmentNoPower", 1, "power of two", [](HandPlan &h) { h.plan.arenas[0]->alignment = 48; }},
     {"ParameterInNoUnit", 1, "its unit does not name it", [](HandPlan &h) { h.plan.units[0]->parameters.clear(); }},
     {"ArenaTooLarge", 1, "expected at most", [](HandPlan &h) { h.plan.arenas[0]->bytes = ~std::uint64_t(0); }},
+    {"ListsWithoutEnd", 1, "expected lists of repetitions that make at most 67108864 instructions to follow but got ",
+     [](HandPlan &h) {
+       // Each instruction lists repetitions of its own, all of which would have to be looked at.
+       h.section(0).repeat = 1 << 20;
+       h.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
+       for (std::uint32_t i = 0; i < 800; ++i) {
+         auto instruction = std::make_unique<plan::InstructionT>();
+         instruction->operation.Set(plan::RecordT());
+         instruction->when = plan::When::list;
+         for (std::uint32_t k = 0; k < 64; ++k)
+           instruction->repetitions.push_back((i * 64 + k) * 4);
+         h.section(0).instructions.push_back(std::move(instruction));
+       }
+     }},
     {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},
 };
 INSTANTIATE_TEST_SUITE_P(P1, BadPlan, testing::ValuesIn(wellFormed), nameOf);

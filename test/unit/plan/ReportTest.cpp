@@ -8,6 +8,7 @@
 #include "runtime/plan/Commands.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Diff.h"
+#include "runtime/plan/Issue.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/ProcessMemory.h"
@@ -243,6 +244,94 @@ TEST_F(Commands, GoodPlan) {
       EXPECT_EQ(Json::accept(answer.text), json) << name;
     }
   EXPECT_NE(runPlanCommand({"check", {path}, false, false}).text.find("proved"), std::string::npos);
+}
+
+/// A million repetitions, all on one input.
+void repeatWithoutEnd(HandPlan &hand) {
+  hand.section(0).repeat = 1 << 20;
+  hand.plan.microbatches = 1 << 20;
+  hand.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
+  for (auto &port : hand.entry().inputs)
+    port->view->repetition_stride = 0;
+  hand.seal();
+}
+
+TEST_F(Commands, StepsThatRepeatWithoutEnd) {
+  // A few kilobytes of a stranger's must not make gigabytes.
+  HandPlan hand;
+  repeatWithoutEnd(hand);
+  const std::string path = write(hand, "endless.plan");
+  ASSERT_TRUE(runPlanCommand({"check", {path}, false, false}).status.isOk())
+      << runPlanCommand({"check", {path}, false, false}).status.message();
+  for (auto [name, json, what] : {std::tuple("describe", true, "events and collectives"),
+                                  std::tuple("schedule", true, "pieces of work"), std::tuple("schedule", false, "pieces of work")}) {
+    const PlanAnswer answer = runPlanCommand({name, {path}, json, false});
+    EXPECT_EQ(answer.status.code(), StatusCode::refused) << name;
+    EXPECT_TRUE(answer.text.empty());
+    EXPECT_NE(answer.status.message().find("report on plan 'hand', expected steps of at most 1048576 " + std::string(what) + " but got "),
+              std::string::npos)
+        << answer.status.message();
+    ASSERT_EQ(answer.status.notes().size(), 1u);
+    EXPECT_NE(answer.status.notes()[0].find("'sluice-plan print' has each instruction once"), std::string::npos);
+  }
+  // Counted, not followed: two gathers in each micro-batch, two reductions in the last.
+  const PlanAnswer page = runPlanCommand({"describe", {path}, false, false});
+  EXPECT_TRUE(page.status.isOk());
+  EXPECT_NE(page.text.find(std::to_string(2 * (1 << 20) + 2) + " collectives"), std::string::npos) << page.text;
+  EXPECT_TRUE(runPlanCommand({"print", {path}, false, false}).status.isOk());
+  EXPECT_TRUE(runPlanCommand({"memory", {path}, false, false}).status.isOk());
+}
+
+TEST_F(Commands, MuchToFollowAndLittleToList) {
+  HandPlan hand;
+  repeatWithoutEnd(hand);
+  while (hand.section(0).instructions.size() <= 64) {
+    hand.section(0).instructions.push_back(std::make_unique<plan::InstructionT>());
+    hand.section(0).instructions.back()->operation.Set(plan::RecordT());
+  }
+  const Status status = checkListable(hand.plan, "events", [](const plan::PlanT &, const plan::InstructionT &) { return false; });
+  EXPECT_EQ(status.message().find("report on plan 'hand', expected steps of at most 67108864 repeated instructions but got "), 0u)
+      << status.message();
+}
+
+TEST(Issue, CountsAsTheStepIssues) {
+  HandPlan hand;
+  hand.section(0).repeat = 5;
+  const auto kinds = {plan::When::all, plan::When::first, plan::When::not_first, plan::When::last, plan::When::not_last, plan::When::list};
+  std::uint32_t k = 0;
+  for (auto &instruction : hand.section(0).instructions) {
+    instruction->when = *(kinds.begin() + k++ % kinds.size());
+    if (instruction->when == plan::When::list)
+      instruction->repetitions = {3, 1, 3};
+  }
+  std::vector<std::uint64_t> last(instructionCount(hand.entry())), times(last.size());
+  forEachIssued(hand.entry(), [&](const IssuedInstruction &issued) {
+    last[issued.index] = issued.position;
+    ++times[issued.index];
+  });
+  forEachInstruction(hand.entry(), [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
+    EXPECT_EQ(timesIssued(instruction, hand.section(s).repeat), times[i]) << i;
+    EXPECT_EQ(lastPosition(hand.entry(), i), last[i]) << i;
+    std::uint64_t before = 0;
+    for (std::uint32_t r = 0; r <= hand.section(s).repeat; ++r) {
+      EXPECT_EQ(timesIssued(instruction, hand.section(s).repeat, r), before) << i << " " << r;
+      before += r < hand.section(s).repeat && isIssued(instruction, r, hand.section(s).repeat);
+    }
+  });
+}
+
+TEST(Describe, States) {
+  HandPlan hand;
+  std::string found;
+  const Json json = describePlan(hand.plan);
+  for (const Json &state : json["states"])
+    if (state["entry"] == "train_step" && state["unit"] == "a" && state["microbatch"] == 0)
+      found += state["state"].get<std::string>() + "/" + std::to_string(state["over"].get<int>()) + " ";
+  EXPECT_EQ(found, "sharded/2 gathered/1 sharded/2 ");
+  hand.parameter("b.weight").dim = -1;
+  hand.parameter("b.weight").axes.clear();
+  // In the order of units.
+  EXPECT_EQ(describePlan(hand.plan)["states"][1]["state"], "whole");
 }
 
 TEST_F(Commands, BadPlan) {
