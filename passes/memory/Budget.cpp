@@ -111,6 +111,9 @@ std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const
                         perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
   else
     remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
+  if (recipe.strings("memory.offload").empty() && recipe.string("target.device") == "cpu")
+    remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
+                        held("parameter") + held("optimizer")});
   if (remedies.size() < 3)
     remedies.push_back({"optimizer.name = \"sgd\" without momentum has no optimizer state", held("optimizer")});
   std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });

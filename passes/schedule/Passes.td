@@ -13,8 +13,9 @@ def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
   let description = [{
     In train entries and forward entries the start of a unit's gather moves up from its use to the use of an earlier
     unit, directly behind that use's wait: `schedule.forward_prefetch` and `schedule.backward_prefetch` units ahead, in
-    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. The cast that makes
-    a start's operand moves along. Distance 0 leaves every gather at its use.
+    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. The copy and the
+    cast that make a start's operand move along, and so does a copy to the device where nothing is gathered. Distance 0
+    leaves every gather at its use.
     ```
     start root; wait root; start h.0; wait h.0; ...h.0...; start h.1; wait h.1; ...h.1...
     ==>
@@ -27,8 +28,9 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
   let summary = "waits for reductions as late as the number of buffers in flight allows";
   let description = [{
     The wait of a unit's gradient reduction moves down to right before the start of the reduction that is
-    `schedule.reduce_buffers` reductions later, or to the end of the section. So a unit's gradients are reduced while the
-    backward of the units before it runs.
+    `schedule.reduce_buffers` reductions later, or to the end of the section; the wait for a copy of reduced gradients to
+    host memory likewise, by such copies. So a unit's gradients are reduced while the backward of the units before it
+    runs.
     ```
     start r1; wait r1; ...; start r0; wait r0; yield
     ==>
@@ -74,7 +76,8 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
 def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
   let summary = "every instruction gets its stream, every launch its workspace";
   let description = [{
-    Launches, copies, fills and releases stand on `compute`, gathers on `gather`, reductions on `reduce`. A launch's
+    Launches, copies, fills and releases stand on `compute`, gathers on `gather`, reductions on `reduce`; copies with a
+    token on `fetch` (to the device) and `offload` (to the host), what the host runs on `host`. A launch's
     workspace is the catalogue's cap for its shapes, `target.threads` and `target.isa`; a stream's is the largest of its
     launches.
   }];
@@ -82,10 +85,11 @@ def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
 }
 
 def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
-  let summary = "tokens of collectives become events between streams";
+  let summary = "tokens of collectives and copies become events between streams";
   let description = [{
     A collective waits for the compute position at which it is issued; compute waits for it where its `plan.await`
-    stands. Correct first: plan-elide-events takes away what is implied.
+    stands. So does a copy, which also waits for the host; a chained copy is waited for by the stream of gathers. What
+    the host runs waits for compute. Correct first: plan-elide-events takes away what is implied.
     ```
     collective on @gather {token = 1}; ...; await 1
     ==>

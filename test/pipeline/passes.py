@@ -15,6 +15,7 @@ from plans import Plan, import_model, run
 
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
 TENSOR = ("mesh.tensor=2", "sharding.tensor=megatron")
+IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
@@ -148,6 +149,7 @@ TABLE = {
         "spmd-insert-gathers": (BASE, refused),
         "spmd-insert-reductions": (BASE, refused),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
+        "spmd-offload": (IN_HOST, refused),
         "spmd-verify": (BASE, checks),
     },
     "prefetch": {

@@ -63,6 +63,10 @@ class Case:
         self.step = list(SGD)
         if r.random() < 0.3:
             self.step += ["gradient.clip_norm=0.5", f"gradient.clip_type={r.choice(['1', '2', '3', 'inf'])}"]
+        # Where things are kept changes nothing else. Lists that reduce in some micro-batches before the last go without.
+        mixed = self.sync == "list" and 1 < sum(self.pattern) < self.microbatches
+        if r.random() < 0.3 and not mixed:
+            self.recipe.append("memory.offload=" + r.choice(['["parameters", "optimizer"]'] * 2 + ['["parameters"]', '["optimizer"]']))
 
     def gathers(self, unit):
         """Of a unit in a step. It is gathered where a run of it begins, forward or backward, and is not whole: it is released

@@ -4,7 +4,7 @@
 // expected-note @+4 {{the peak is at instruction 0 of 'f': activation 7.81 KiB, parameter 3.91 KiB, workspace 128 B}}
 // expected-note @+3 {{recompute.policy = "block" keeps about one block's activations of 4: about 5.86 KiB less}}
 // expected-note @+2 {{a batch of 2 rows instead of 4 holds fewer activations (more micro-batches give the same step): about 3.91 KiB less}}
-// expected-note @+1 {{mesh.shard = 4 halves what each rank keeps of parameters, gradients and optimizer state: about 1.95 KiB less}}
+// expected-note @+1 {{memory.offload = ["parameters", "optimizer"] keeps them in host memory: about 3.91 KiB less}}
 module attributes {model.batch = 4 : i64, model.recipe = {memory.budget = "1KiB", mesh.shard = 2 : i64}} {
   spmd.unit @root []
   spmd.unit @b0 []
@@ -40,6 +40,23 @@ plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "activation", b
 plan.entry @f {
   plan.section "main" repeat 1 {
     plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+  }
+}
+
+// -----
+
+// On the host already.
+// expected-error @+5 {{over the memory budget of one rank, expected at most 16 bytes but got 256 bytes}}
+// expected-note @+4 {{the peak is at instruction 0 of '': optimizer 32 B}}
+// expected-note @+3 {{optimizer.name = "sgd" without momentum has no optimizer state: about 32 B less}}
+// expected-note @+2 {{mesh.shard = 2 halves what each rank keeps of parameters, gradients and optimizer state: about 16 B less}}
+// expected-note @+1 {{a shorter sequence holds fewer activations; half of it: about 0 B less}}
+module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["parameters"]}} {
+  plan.buffer @a : tensor<8xf32> {space = "device", buffer_class = "optimizer", bytes = 32 : i64}
+  plan.entry @f {
+    plan.section "main" repeat 1 {
+      plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+    }
   }
 }
 
