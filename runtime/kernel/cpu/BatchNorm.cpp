@@ -1,7 +1,7 @@
 //===- BatchNorm.cpp - batch norm by rows of channels ------------------------------===//
 //
-// Sums over rows: rows are cut in a fixed number of runs, each run is added in order, and the runs are added in order in
-// f64. The order of addition is a function of the number of rows alone. Mean and variance come of one pass over memory: a
+// Sums over rows: rows are cut in up to 64 runs, each run is added in order, and the runs are added in order in f64. The
+// order of addition is a function of the number of rows alone. Mean and variance come of one pass over memory: a
 // run adds up the differences to the mean of its first rows and their squares, and the runs' means and squares about them
 // are joined in f64.
 //
@@ -18,7 +18,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// The workspace: of each run three vectors of channels, then four more.
+/// The workspace: of each run three vectors of channels, then two more.
 struct Scratch {
   std::int64_t channels;
   float *floats;
@@ -27,26 +27,36 @@ struct Scratch {
   float *second() const { return first() + channels; }
 };
 
-/// Rows of a run whose mean is what the run subtracts.
-constexpr std::int64_t shiftRows = 64;
+/// Rows that a run has at least, where there are as many, and rows whose mean is what the run subtracts, at most.
+constexpr std::int64_t runRows = 32, shiftRows = 64;
+/// Channels that are joined together.
+constexpr std::int64_t channelBlock = 128;
+
+struct Runs {
+  std::int64_t rows, count, length;
+  explicit Runs(std::int64_t rows)
+      : rows(rows), count(std::clamp<std::int64_t>(rows / runRows, 1, batchNormRuns)), length((rows + count - 1) / count) {}
+  std::int64_t first(std::int64_t r) const { return std::min(rows, r * length); }
+  std::int64_t size(std::int64_t r) const { return first(r + 1) - first(r); }
+};
 
 /// Mean and variance of the columns of x.
 template <typename T>
 void findStatistics(const Scratch &scratch, int threads, const Rows &x, float *mean, float *variance) {
   const auto &l = loops().of<T>();
-  std::int64_t channels = scratch.channels, length = (x.rows + batchNormRuns - 1) / batchNormRuns;
-  auto rowsOf = [&](std::int64_t r) { return std::clamp<std::int64_t>(x.rows - r * length, 0, length); };
-  forEach(threads, batchNormRuns, [&](std::int64_t r) {
+  std::int64_t channels = scratch.channels;
+  Runs runs(x.rows);
+  forEach(threads, runs.count, [&](std::int64_t r) {
     float *shift = scratch.run(r), *sums = shift + channels, *squares = sums + channels;
-    std::int64_t rows = rowsOf(r), first = std::min(rows, shiftRows);
+    std::int64_t begin = runs.first(r), rows = runs.size(r), first = std::min((rows + 7) / 8, shiftRows);
     if (rows == 0)
       return;
     auto add = [&](std::int64_t count) {
       std::fill(sums, sums + 2 * channels, 0.f);
       if (x.pitch >= 0)
-        l.shiftedSums(x.at<T>(r * length), x.pitch, count, shift, sums, squares, channels);
+        l.shiftedSums(x.at<T>(begin), x.pitch, count, shift, sums, squares, channels);
       else
-        for (std::int64_t row = r * length; row < r * length + count; ++row)
+        for (std::int64_t row = begin; row < begin + count; ++row)
           l.shiftedSums(x.at<T>(row), 0, 1, shift, sums, squares, channels);
     };
     std::fill(shift, shift + channels, 0.f);
@@ -55,40 +65,53 @@ void findStatistics(const Scratch &scratch, int threads, const Rows &x, float *m
       shift[c] = sums[c] / static_cast<float>(first);
     add(rows);
   });
-  for (std::int64_t c = 0; c < channels; ++c) {
-    auto meanOf = [&](std::int64_t r) {
-      const float *run = scratch.run(r) + c;
-      return run[0] + static_cast<double>(run[channels]) / static_cast<double>(rowsOf(r));
-    };
-    double sum = 0, squares = 0;
-    for (std::int64_t r = 0; r < batchNormRuns && rowsOf(r); ++r)
-      sum += meanOf(r) * static_cast<double>(rowsOf(r));
-    double centre = sum / static_cast<double>(x.rows);
-    for (std::int64_t r = 0; r < batchNormRuns && rowsOf(r); ++r) {
-      const float *run = scratch.run(r) + c;
-      double part = run[channels], apart = meanOf(r) - centre, rows = static_cast<double>(rowsOf(r));
-      squares += std::max(0.0, run[2 * channels] - part * part / rows) + apart * apart * rows;
+  double inverse = 1 / static_cast<double>(x.rows);
+  for (std::int64_t begin = 0; begin < channels; begin += channelBlock) {
+    std::int64_t count = std::min(channelBlock, channels - begin);
+    double centre[channelBlock] = {}, squares[channelBlock] = {};
+    for (std::int64_t r = 0; r < runs.count && runs.size(r); ++r) {
+      const float *shift = scratch.run(r) + begin, *sums = shift + channels;
+      auto rows = static_cast<double>(runs.size(r));
+      for (std::int64_t c = 0; c < count; ++c)
+        centre[c] += shift[c] * rows + sums[c];
     }
-    mean[c] = static_cast<float>(centre);
-    variance[c] = static_cast<float>(squares / static_cast<double>(x.rows));
+    for (std::int64_t c = 0; c < count; ++c)
+      centre[c] *= inverse;
+    for (std::int64_t r = 0; r < runs.count && runs.size(r); ++r) {
+      const float *shift = scratch.run(r) + begin, *sums = shift + channels, *ofSquares = sums + channels;
+      auto rows = static_cast<double>(runs.size(r));
+      for (std::int64_t c = 0; c < count; ++c) {
+        // The run's squares about its own mean, and its mean's distance.
+        double part = sums[c] / rows, apart = shift[c] + part - centre[c];
+        squares[c] += ofSquares[c] - part * sums[c] + apart * apart * rows;
+      }
+    }
+    for (std::int64_t c = 0; c < count; ++c) {
+      mean[begin + c] = static_cast<float>(centre[c]);
+      // Rounding may make it negative; NaN passes.
+      variance[begin + c] = squares[c] < 0 ? 0.f : static_cast<float>(squares[c] * inverse);
+    }
   }
 }
 
 /// addRow(row, sums) for all rows, sums of `width` floats a run; then total(i, sum over runs) for each of them.
 template <typename AddRow, typename Total>
 void sumRows(const Scratch &scratch, int threads, std::int64_t rows, std::int64_t width, AddRow addRow, Total total) {
-  std::int64_t length = (rows + batchNormRuns - 1) / batchNormRuns;
-  forEach(threads, batchNormRuns, [&](std::int64_t r) {
+  Runs runs(rows);
+  forEach(threads, runs.count, [&](std::int64_t r) {
     float *sums = scratch.run(r);
     std::memset(sums, 0, static_cast<std::size_t>(width) * sizeof(float));
-    for (std::int64_t row = r * length; row < std::min(rows, (r + 1) * length); ++row)
+    for (std::int64_t row = runs.first(r); row < runs.first(r + 1); ++row)
       addRow(row, sums);
   });
-  for (std::int64_t i = 0; i < width; ++i) {
-    double sum = 0;
-    for (std::int64_t r = 0; r < batchNormRuns; ++r)
-      sum += scratch.run(r)[i];
-    total(i, sum);
+  for (std::int64_t begin = 0; begin < width; begin += channelBlock) {
+    std::int64_t count = std::min(channelBlock, width - begin);
+    double sums[channelBlock] = {};
+    for (std::int64_t r = 0; r < runs.count && runs.size(r); ++r)
+      for (std::int64_t i = 0; i < count; ++i)
+        sums[i] += scratch.run(r)[begin + i];
+    for (std::int64_t i = 0; i < count; ++i)
+      total(begin + i, sums[i]);
   }
 }
 

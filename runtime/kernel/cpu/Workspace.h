@@ -72,7 +72,7 @@ constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int6
 /// before and two sums.
 inline constexpr std::int64_t batchNormRuns = 64;
 constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
-  return static_cast<std::uint64_t>((batchNormRuns * 3 + 4) * channels) * 4;
+  return static_cast<std::uint64_t>((batchNormRuns * 3 + 2) * channels) * 4;
 }
 
 /// Bytes of a convolution's weight as the library packs it, channels rounded up to a vector's.
