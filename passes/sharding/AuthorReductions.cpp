@@ -29,6 +29,8 @@ void sluice::lowerAllReduces(Block &block, const Placement &placement) {
     tensor::copyTags(op, wait);
     if (Attribute ids = op->getAttr(spmd::idsName))
       wait->setAttr(spmd::idsName, ids);
+    if (Attribute places = op->getAttr(spmd::placesName))
+      start->setAttr(spmd::placesName, places);
     if (op.getUnshard())
       start->setAttr(spmd::unshardName, *op.getUnshard());
     op.replaceAllUsesWith(wait.getValues()[0]);

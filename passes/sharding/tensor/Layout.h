@@ -32,6 +32,8 @@ struct Layout {
   llvm::StringRef parameter;
   /// A split of the sequence between layers: it gives way to one that a parameter asks for.
   bool ofSequence = false;
+  /// Made by each rank out of what all have, as a part of a constant: nothing in it tells ranks apart.
+  bool isMade = false;
 
   bool isSplit() const { return kind == Kind::split; }
   bool isPartial() const { return kind == Kind::partial; }

@@ -74,9 +74,11 @@ private:
   void clearPadding(OpOperand &use, RankedTensorType whole, const Layout &layout);
   /// The value again, made in parts by the ops that make it, where they can; null where they cannot.
   Value remake(Value value, const Layout &layout);
+  /// The rank's part of a value that it has whole, for an op.
+  Value cut(Operation *user, Value value, const Layout &layout);
   FailureOr<std::optional<FactorSplit>> splitOf(OpOperand &use, const ShardingRule &rule, StringRef &text);
   bool makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split);
-  void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split);
+  void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade);
   void finish();
   std::string ruleText(Operation *op);
 
@@ -214,23 +216,29 @@ Value Propagation::remake(Value value, const Layout &layout) {
       (rule.factors[split->factor].positioned && layout.segments != 1))
     return nullptr;
   SmallVector<Value> operands(maker->getOperands());
+  Layout part = layout;
+  part.isMade = true;
   for (auto [index, operand] : llvm::enumerate(operands)) {
     if (!hasFactor(rule.operands[index], split->factor))
       continue;
     // Work is not done twice.
     if (!value.hasOneUse())
       return nullptr;
-    operand = remake(operand, *layoutOf(rule, rule.operands[index], *split));
-    if (!operand)
+    Layout wanted = *layoutOf(rule, rule.operands[index], *split);
+    Value made = remake(operand, wanted);
+    // A window may be small beside what it is of.
+    if (!made && isa<ViewOpInterface>(maker))
       return nullptr;
+    operand = made ? made : cut(maker, operand, wanted);
+    part.isMade &= layoutOfValue(operand).isMade;
   }
   OpBuilder builder(maker);
   builder.setInsertionPointAfter(maker);
   Operation *made = builder.clone(*maker);
   made->setOperands(operands);
   visited.insert(made);
-  setPlaces(made, rule, *split);
-  set(made->getResult(0), layout, layout.parameter);
+  setPlaces(made, rule, *split, part.isMade);
+  set(made->getResult(0), part, layout.parameter);
   replaced.push_back(maker);
   return made->getResult(0);
 }
@@ -255,29 +263,31 @@ LogicalResult Propagation::makeSplit(OpOperand &use, const Layout &layout) {
   if (layoutOfValue(use.get()).isSameSplit(layout))
     return success();
   makeWhole(use, use.getOwner(), "operands lie differently for");
-  Value value = use.get();
-  Value made = remake(value, layout);
-  if (!made) {
-    // Where it is used: a parameter may be released in between.
-    OpBuilder builder(use.getOwner());
-    SmallVector<Operation *> ops;
-    made = cutOut(builder, value, layout, ranks, ops);
-    for (Operation *op : ops) {
-      copyTags(use.getOwner(), op);
-      visited.insert(op);
-      settled.insert(op);
-    }
-    set(made, layout, layout.parameter);
-  }
-  use.set(made);
+  Value made = remake(use.get(), layout);
+  use.set(made ? made : cut(use.getOwner(), use.get(), layout));
   return success();
 }
 
+/// Where it is used: a parameter may be released in between.
+Value Propagation::cut(Operation *user, Value value, const Layout &layout) {
+  OpBuilder builder(user);
+  SmallVector<Operation *> ops;
+  Value part = cutOut(builder, value, layout, ranks, ops);
+  for (Operation *op : ops) {
+    copyTags(user, op);
+    visited.insert(op);
+    settled.insert(op);
+  }
+  set(part, layout, layout.parameter);
+  return part;
+}
+
 /// Tells the kernel where its part of a factor lies, and how much of it there is: `spmd.places`, the valid extent of each
-/// operand and result. In the update the padding of parts is zeros, and stays so.
-void Propagation::setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
+/// operand and result. In the update the padding of parts is zeros, and stays so. Of what ranks make alike, it says that it
+/// is parts all the same.
+void Propagation::setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade) {
   bool isPartial = cutOf(rule, split, ranks) == Cut::padded && spmd::phaseOf(op) != "update";
-  if (!rule.factors[split.factor].positioned && !isPartial)
+  if (!rule.factors[split.factor].positioned && !isPartial && !(isMade && split.segments == 1))
     return;
   Builder builder(op->getContext());
   SmallVector<Attribute> places;
@@ -454,10 +464,14 @@ LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
       if (failed(makeSplit(use, *wanted)))
         return failure();
     }
-  setPlaces(op, rule, *split);
+  bool isMade = true;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    isMade &= !hasFactor(rule.operands[index], split->factor) || layoutOfValue(operand).isMade;
+  setPlaces(op, rule, *split, isMade);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     if (std::optional<Layout> layout = layoutOf(rule, rule.results[index], *split)) {
       layout->ofSequence = isOfSequence;
+      layout->isMade = isMade;
       set(result, *layout, parameter);
       continue;
     }

@@ -2,7 +2,9 @@
 
 // Tests that a column and a row split flow through two products with one all_reduce, behind which bias and residual are
 // added once; that a fused weight is split in segments; that what is read as a whole is gathered, and what can be made in
-// parts is made in parts.
+// parts is made in parts. That a dim which ranks do not divide is cut in padded chunks, whose padding nothing reads, and is
+// zeros where a collective or a gradient does; that every rank has heads which several share; that with sharding.sequence a
+// norm is computed on parts of the sequence.
 
 // CHECK: model.parameter @up : tensor<4x4xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 1 : i64, shape = array<i64: 4, 8>}}
 // CHECK-NEXT: model.parameter @up.bias : tensor<4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8>}}
@@ -47,7 +49,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fu
     %1:3 = model.split %0 {dim = 1 : i64} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.multiply %1#0, %1#1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     // A part of a constant is a constant.
-    // CHECK: model.constant 2.000000e+00 : tensor<2x2xf32>
+    // CHECK: model.constant 2.000000e+00 {spmd.places = [#spmd.valid<dim = 1, total = 4, axes = ["tensor"]>]} : tensor<2x2xf32>
     %two = model.constant 2.0 : tensor<2x4xf32>
     // CHECK: %[[M:.*]] = model.multiply %{{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
     // CHECK: %[[R:.*]] = model.reshape %{{.*}} : (tensor<2x2xf32>) -> tensor<1x2x1x2x1xf32, #spmd.valid<dim = 0, total = 2, axes = ["tensor"]>>
@@ -80,4 +82,134 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
 // expected-remark @unknown {{recipe: 'mesh.tensor' splits nothing where 'sharding.tensor' names no parameter: its ranks all do the same}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
   model.parameter @w : tensor<4x2xf32> zeros
+}
+
+// -----
+
+// CHECK: model.parameter @up : tensor<4x3xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 1 : i64, shape = array<i64: 4, 5>}}
+// CHECK-NEXT: model.parameter @down : tensor<3x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 5, 4>}}
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up" = "column", "down" = "row"}}} {
+  model.parameter @up : tensor<4x5xf32> zeros
+  model.parameter @down : tensor<5x4xf32> zeros
+  // CHECK: func.func @f
+  func.func @f(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) attributes {model.entry = "forward"} {
+    %up = model.read @up : tensor<4x5xf32>
+    %down = model.read @down : tensor<5x4xf32>
+    // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.places = [unit, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>]{{.*}} -> tensor<2x3xf32>
+    %0 = model.matmul %x, %up : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    // CHECK-NEXT: %[[E:.*]] = model.exp %[[H]] {spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>]}
+    // CHECK-NEXT: %[[P:.*]] = model.pad %[[E]] {{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, unit]{{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK-NEXT: %[[R:.*]] = model.reshape %[[P]]
+    // CHECK-NEXT: spmd.all_gather_start %[[R]] over ["tensor"]
+    // CHECK: model.slice {{.*}} : (tensor<2x6x1xf32>) -> tensor<2x5x1xf32>
+    %1 = model.exp %0 : (tensor<2x5xf32>) -> tensor<2x5xf32>
+    // CHECK: model.matmul %[[E]], %{{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 0, total = 5, axes = ["tensor"]>, unit]
+    // CHECK-NEXT: spmd.all_reduce_start
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    %2 = model.matmul %1, %down : (tensor<2x5xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
+    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return (1 time)}}
+    return %2, %1 : tensor<2x4xf32>, tensor<2x5xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x5xf32> zeros
+  // CHECK: func.func @gradient
+  func.func @gradient(%x: tensor<2x4xf32>, %dy: tensor<2x5xf32>) -> tensor<2xf32> attributes {model.entry = "train"} {
+    %w = model.read @w : tensor<4x5xf32>
+    %0 = model.matmul %x, %w {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
+    %1 = model.reduce_sum %0 {dims = array<i64: 1>, model.phase = "forward"} : (tensor<2x5xf32>) -> tensor<2xf32>
+    // CHECK: %[[G:.*]] = spmd.piece
+    // CHECK-NEXT: %[[R:.*]] = model.reshape %[[G]] {{.*}} -> tensor<2x3xf32>
+    // CHECK-NEXT: %[[M:.*]] = model.matmul %{{.*}}, %[[R]] {{.*}} -> tensor<4x3xf32>
+    // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, unit]
+    // CHECK-NEXT: model.gradient @w, %[[C]] {{.*}}tensor<4x3xf32>
+    %g = model.matmul %x, %dy {transpose_lhs, model.phase = "backward"} : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
+    %m = model.gradient @w, %g {model.phase = "backward"} : tensor<4x5xf32>
+    return %1 : tensor<2xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.tensor = 4 : i64, sharding.tensor = {"q" = "column", "k" = "column"}}} {
+  model.parameter @q : tensor<8x8xf32> zeros
+  model.parameter @k : tensor<8x4xf32> zeros
+  // CHECK: func.func @heads
+  func.func @heads(%x: tensor<1x3x8xf32>) -> tensor<1x3x4x2xf32> attributes {model.entry = "forward"} {
+    %wq = model.read @q : tensor<8x8xf32>
+    %wk = model.read @k : tensor<8x4xf32>
+    %0 = model.matmul %x, %wq : (tensor<1x3x8xf32>, tensor<8x8xf32>) -> tensor<1x3x8xf32>
+    %1 = model.matmul %x, %wk : (tensor<1x3x8xf32>, tensor<8x4xf32>) -> tensor<1x3x4xf32>
+    %2 = model.reshape %0 : (tensor<1x3x8xf32>) -> tensor<1x3x4x2xf32>
+    // CHECK: spmd.all_gather_start
+    // expected-remark @below {{all_gather over 'tensor': heads that serve several ranks are whole for model.reshape ([1, i, jk]) -> ([1, i, j, k]) {i=3, j=2, k=2} (1 time)}}
+    %3 = model.reshape %1 : (tensor<1x3x4xf32>) -> tensor<1x3x2x2xf32>
+    // CHECK: model.broadcast {{.*}} -> tensor<1x3x2x2x2xf32>
+    // CHECK: model.attention {{.*}} : (tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>) -> (tensor<1x3x1x2xf32>, tensor<1x1x3xf32>)
+    %4:2 = model.attention %2, %3, %3 {causal, scale = 1.0 : f64} : (tensor<1x3x4x2xf32>, tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> (tensor<1x3x4x2xf32>, tensor<1x4x3xf32>)
+    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return (1 time)}}
+    return %4#0 : tensor<1x3x4x2xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x6xf32> zeros
+  func.func @uneven_heads(%x: tensor<2x4xf32>) -> tensor<2x3x2xf32> attributes {model.entry = "forward"} {
+    %w = model.read @w : tensor<4x6xf32>
+    %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
+    // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected a split that 2 ranks divide in 'model.reshape' but got extent 3}}
+    // expected-note @below {{its sharding rule is ([i, jk]) -> ([i, j, k]) {i=2, j=3, k=2}}}
+    %1 = model.reshape %0 : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
+    return %1 : tensor<2x3x2xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"down" = "row", "up" = "column"}, sharding.sequence = true}} {
+  model.parameter @down : tensor<8x4xf32> zeros
+  model.parameter @norm : tensor<4xf32> ones
+  model.parameter @up : tensor<4x8xf32> zeros
+  // CHECK: func.func @sequence
+  func.func @sequence(%x: tensor<2x6x8xf32>) -> tensor<2x6xf32> attributes {model.entry = "forward"} {
+    %down = model.read @down : tensor<8x4xf32>
+    %norm = model.read @norm : tensor<4xf32>
+    %up = model.read @up : tensor<4x8xf32>
+    // CHECK: %[[P:.*]] = model.matmul {{.*}} -> tensor<2x6x4xf32>
+    // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] "sum" : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.valid<dim = 1, total = 6, axes = ["tensor"]>>]
+    // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]]
+    // CHECK-NEXT: %[[S:.*]] = model.reshape %[[W]] {{.*}} -> tensor<2x3x4xf32>
+    // expected-remark @below {{reduce_scatter over 'tensor': a split dim is reduced by model.matmul}}
+    %0 = model.matmul %x, %down : (tensor<2x6x8xf32>, tensor<8x4xf32>) -> tensor<2x6x4xf32>
+    // CHECK-NEXT: %[[N:.*]], %{{.*}} = model.rms_norm %[[S]], {{.*}} -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
+    // CHECK: spmd.all_gather_start
+    // CHECK: model.matmul {{.*}} : (tensor<2x6x4xf32>, tensor<4x4xf32>) -> tensor<2x6x4xf32>
+    // CHECK-NEXT: model.reduce_sum
+    // CHECK-NEXT: spmd.all_reduce_start
+    %1:2 = model.rms_norm %0, %norm {epsilon = 1.0e-5 : f64} : (tensor<2x6x4xf32>, tensor<4xf32>) -> (tensor<2x6x4xf32>, tensor<2x6xf32>)
+    // expected-remark @below {{all_gather over 'tensor': parts of the sequence are made whole for model.matmul}}
+    %2 = model.matmul %1#0, %up : (tensor<2x6x4xf32>, tensor<4x8xf32>) -> tensor<2x6x8xf32>
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
+    %3 = model.reduce_sum %2 {dims = array<i64: 2>} : (tensor<2x6x8xf32>) -> tensor<2x6xf32>
+    return %3 : tensor<2x6xf32>
+  }
+}
+
+// -----
+
+// expected-remark @unknown {{recipe: 'sharding.sequence' has no effect where no split completes values of a sequence}}
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "row"}, sharding.sequence = true}} {
+  model.parameter @w : tensor<4x5xf32> zeros
+  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x5xf32> attributes {model.entry = "forward"} {
+    %w = model.read @w : tensor<4x5xf32>
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    return %0 : tensor<2x5xf32>
+  }
 }
