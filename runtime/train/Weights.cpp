@@ -13,7 +13,8 @@
 
 namespace sluice {
 
-/// Bytes that are read, compared or written at once.
+/// Bytes that are read, compared or written at once, at most; a smaller tensor takes no more than its own, since new
+/// memory costs time, page by page.
 static constexpr std::uint64_t pieceBytes = 1 << 20, pieceElements = pieceBytes / 8;
 
 /// How a parameter lies in its file and on its ranks: `outer` rows of `total` times `inner` bytes, of which a rank holds
@@ -104,7 +105,7 @@ static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT
 
 /// A tensor under a second name of a parameter is the same tensor, or the file is of another model.
 static Status checkSame(const CheckpointTensor &first, const CheckpointTensor &second) {
-  std::vector<double> a(pieceElements), b(pieceElements);
+  std::vector<double> a(std::min(pieceElements, first.elements())), b(a.size());
   std::vector<std::byte> room;
   for (std::uint64_t at = 0; at < first.elements(); at += pieceElements) {
     auto count = static_cast<std::size_t>(std::min(pieceElements, first.elements() - at));
@@ -156,9 +157,9 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
 template <typename T>
 static Status loadPart(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
   const plan::PlanT &plan = ranks.plan();
-  std::vector<T> piece(pieceElements);
-  std::vector<std::byte> room;
   std::uint64_t elements = elementCount(shardShape(parameter)).value_or(0);
+  std::vector<T> piece(std::min(pieceElements, elements));
+  std::vector<std::byte> room;
   for (std::uint64_t at = 0; at < elements; at += pieceElements)
     SLUICE_RETURN_IF_ERROR(ranks.write(
         rank, parameter.buffer, at * sizeof(T),
@@ -187,7 +188,7 @@ static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, 
   Layout layout(parameter);
   std::uint64_t coordinate = parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
   std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
-  std::vector<T> piece(pieceElements);
+  std::vector<T> piece(std::min(pieceElements, row));
   std::vector<std::byte> room;
   for (std::uint64_t outer = 0; outer < layout.outer; ++outer) {
     std::uint64_t from = (outer * layout.total + layout.begin(coordinate)) * inner;
@@ -228,7 +229,7 @@ static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, c
   axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
   std::vector<int> holders = groupMembers(plan, 0, axes);
   std::uint64_t shards = groupSize(plan, parameter.axes), element = dtypeBytes(baseType(parameter.dtype));
-  std::vector<std::byte> piece(pieceBytes);
+  std::vector<std::byte> piece(std::min(pieceBytes, elementCount(parameter.shape).value_or(0) * element));
   return forEachRun(plan, parameter, [&](const Run &run) -> Status {
     for (std::uint64_t at = 0; at < run.count * element;) {
       std::span<std::byte> part =
@@ -253,7 +254,7 @@ static Status emitParameter(const Ranks &ranks, const plan::ParameterT &paramete
   std::vector<int> holders{0};
   if (parameter.dim >= 0)
     holders = groupMembers(plan, 0, parameter.axes);
-  std::vector<std::byte> piece(pieceBytes);
+  std::vector<std::byte> piece(std::min(pieceBytes, layout.chunk * layout.inner));
   for (std::uint64_t row = 0; row < layout.outer; ++row)
     for (std::uint64_t coordinate = 0; coordinate < holders.size(); ++coordinate) {
       std::uint64_t bytes = layout.count(coordinate) * layout.inner;
