@@ -36,6 +36,8 @@ config.substitutions.append(("%reference", os.environ.get("SLUICE_REFERENCE", os
 
 if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
     config.available_features.add("compiler")
+if shutil.which("zstd"):
+    config.available_features.add("zstd")
 cache = os.path.join(build, "CMakeCache.txt")
 if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
     config.available_features.add("mpi")
