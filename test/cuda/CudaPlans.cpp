@@ -1,11 +1,15 @@
 //===- CudaPlans.cpp - runs plans on the CPU and on the emulated GPU, and compares ---------------------------------===//
 //
 //   cuda-plans [--steps N] [--tolerance X] PLAN...
+//   cuda-plans [--steps N] --same PLAN...
 //
 // Each plan is retargeted to cuda (workspace caps of that device), its entry points `init` and `train_step` are run with the
 // same random inputs by the CPU's executor and by the CUDA executor on the fake, and outputs and parameters are compared.
 // With one rank it also compares what was put on the streams with the plan, instruction by instruction: kind, stream,
 // event, addresses; and runs the step again from a recorded graph, to the bit.
+//
+// With --same the plans are of one model and one mesh: each is run on the fake, once as it is and once with streams that
+// sleep now and then, and all must leave the first one's bits.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/executor/RankGroup.h"
@@ -14,11 +18,14 @@
 #include "test/cuda/Fake.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -370,19 +377,71 @@ void runPlan(const std::string &path, int steps, double tolerance) {
               path.substr(path.rfind('/') + 1).c_str(), static_cast<unsigned long long>(ranks), steps, onCpu.values.size(), worst);
 }
 
+/// Sleeps before one instruction in sixteen, another one each time.
+class Jitter final : public DelayInjector {
+public:
+  void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) override {
+    const std::size_t number = std::hash<std::string_view>()(stream) + instruction * 31 + repetition * 17 + calls++;
+    if (number % 16 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+private:
+  std::atomic<std::size_t> calls = 0;
+};
+
+void runSame(const std::vector<std::string> &paths, int steps) {
+  Outcome first;
+  for (const std::string &path : paths) {
+    Result<PlanFile> file = readCheckedPlan(path);
+    if (!file.isOk())
+      return complain(path, file.status().message());
+    retarget(file->plan);
+    for (const bool delayed : {false, true}) {
+      FakeCuda fake;
+      Jitter jitter;
+      ExecutorOptions options;
+      options.delays = delayed ? &jitter : nullptr;
+      Outcome outcome;
+      auto group = RankGroup::create(file->plan, options);
+      const Status status = group.isOk() ? runAll(file->plan, **group, steps, outcome) : group.takeStatus();
+      if (!status.isOk())
+        return complain(path, status.message());
+      if (first.values.empty())
+        first = outcome;
+      if (outcome.names != first.names)
+        complain(path, "other outputs or parameters than the first plan's");
+      for (std::size_t i = 0; i < first.values.size() && i < outcome.values.size(); ++i)
+        if (first.values[i].size() != outcome.values[i].size() ||
+            std::memcmp(first.values[i].data(), outcome.values[i].data(), first.values[i].size() * sizeof(double)) != 0)
+          complain(path, outcome.names[i] + (delayed ? " has other bits with delays" : " has other bits"));
+    }
+    std::printf("%s: %d steps, %zu tensors, the same bits\n", path.substr(path.rfind('/') + 1).c_str(), steps, first.values.size());
+  }
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
   int steps = 3;
   double tolerance = 1e-4;
+  bool same = false;
+  std::vector<std::string> paths;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     if (argument == "--steps")
       steps = std::atoi(arguments[++i]);
     else if (argument == "--tolerance")
       tolerance = std::atof(arguments[++i]);
+    else if (argument == "--same")
+      same = true;
     else
-      runPlan(argument, steps, tolerance);
+      paths.push_back(argument);
   }
+  if (same)
+    runSame(paths, steps);
+  else
+    for (const std::string &path : paths)
+      runPlan(path, steps, tolerance);
   return failures != 0;
 }
