@@ -197,6 +197,35 @@ TEST_P(SkewOf, EveryPlace) {
 INSTANTIATE_TEST_SUITE_P(Behaviours, SkewOf, testing::ValuesIn(behaviours),
                          [](const auto &info) { return std::string(info.param.name); });
 
+/// What the tests above rely on: where compute does not wait, delays do change what comes out.
+TEST(Skew, DelaysShowWaitsThatAreMissing) {
+  auto file = readCheckedPlan(tinyPlanPath());
+  ASSERT_TRUE(file.isOk()) << file.status().message();
+  Outcome base = runSteps(file->plan, nullptr);
+  ASSERT_TRUE(base.status.isOk()) << base.status.message();
+  plan::EntryT &entry = *file->plan.entries[static_cast<std::size_t>(findEntry(file->plan, "train_step"))];
+  int dropped = 0;
+  for (auto &section : entry.sections)
+    for (auto &instruction : section->instructions)
+      if (instruction->operation.AsWait() && file->plan.streams[instruction->stream]->name == "compute") {
+        // Nobody waits for this one.
+        plan::RecordT record;
+        record.event = entry.events;
+        instruction->operation.Set(std::move(record));
+        ++dropped;
+      }
+  ASSERT_GT(dropped, 8);
+  ++entry.events;
+  Places places(file->plan);
+  Sleeper sleeper([&](std::uint32_t i) {
+    return i < places.instructions.size() && places.isCollective(i, plan::CollectiveKind::all_gather);
+  });
+  Outcome delayed = runSteps(file->plan, &sleeper);
+  ASSERT_TRUE(delayed.status.isOk()) << delayed.status.message();
+  ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
+  EXPECT_NE(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
+}
+
 /// Steps that are issued one behind the other: a gather of the next step waits for the update of what it gathers,
 /// however late that comes, and so does all else.
 TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
