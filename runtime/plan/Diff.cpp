@@ -40,6 +40,8 @@ Facts factsOf(const plan::PlanT &plan) {
     facts[name + " persistent"] = std::to_string(arena->persistent);
     facts[name + " peak_live"] = std::to_string(arena->peak_live);
     facts[name + " workspace"] = std::to_string(arena->workspace);
+    if (arena->pinned)
+      facts[name + " pinned"] = "true";
   }
   for (const auto &stream : plan.streams)
     facts["stream " + stream->name] = "workspace " + std::to_string(stream->workspace);

@@ -81,7 +81,8 @@ void printHead(const plan::PlanT &plan, std::string &out) {
   for (const auto &arena : plan.arenas)
     out += std::string("arena ") + plan::EnumNameSpace(arena->space) + " bytes " + std::to_string(arena->bytes) +
            " persistent " + std::to_string(arena->persistent) + " peak_live " + std::to_string(arena->peak_live) +
-           " workspace " + std::to_string(arena->workspace) + " align " + std::to_string(arena->alignment) + "\n";
+           " workspace " + std::to_string(arena->workspace) + " align " + std::to_string(arena->alignment) +
+           (arena->pinned ? " pinned" : "") + "\n";
   for (const auto &stream : plan.streams)
     out += "stream " + stream->name + " on " + plan::EnumNameProcessor(stream->processor) + " workspace " +
            std::to_string(stream->workspace) + " priority " + std::to_string(stream->priority) + "\n";

@@ -57,6 +57,8 @@ Verdict checkArenas(const plan::PlanT &plan) {
     if (!std::has_single_bit(arena->alignment) || arena->alignment > maxAlignment)
       return bad(name + ", expected an alignment that is a power of two up to " + std::to_string(maxAlignment) +
                  " but got " + std::to_string(arena->alignment));
+    if (arena->pinned && arena->space != plan::Space::host)
+      return bad(name + ", expected host memory alone to be pinned");
     if (arena->persistent > arena->bytes)
       return bad(name + ", expected at most " + std::to_string(arena->bytes) + " persistent bytes but got " +
                  std::to_string(arena->persistent));

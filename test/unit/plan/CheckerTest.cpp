@@ -115,6 +115,8 @@ const Bad wellFormed[] = {
          h.section(0).instructions.push_back(std::move(instruction));
        }
      }},
+    {"PinnedDevice", 1, "arena of device, expected host memory alone to be pinned",
+     [](HandPlan &h) { h.plan.arenas[0]->pinned = true; }},
     {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},
 };
 INSTANTIATE_TEST_SUITE_P(P1, BadPlan, testing::ValuesIn(wellFormed), nameOf);
