@@ -71,39 +71,87 @@ template <typename T> SLUICE_DEVICE T dot(const T *a, const T *b, int size) {
   return sum;
 }
 
+/// A lane's elements of a row.
+template <typename E, int N, typename T>
+SLUICE_DEVICE void writeRow(const View &view, Index to, int size, const T *result, Lane lane) {
+  for (int n = 0; n < N; ++n)
+    if (const int d = n * warpSize + lane.thread() % warpSize; d < size)
+      E::write(view, to + d * view.strides[3], result[n]);
+}
+/// result[d] += sum over j of weights[j] tile[j][d], one after the other.
+template <int N, typename T> SLUICE_DEVICE void addTile(T *result, const T *weights, const T *tile, int size, Lane lane) {
+  for (int n = 0; n < N; ++n) {
+    const int d = n * warpSize + lane.thread() % warpSize;
+    if (d >= size)
+      break;
+    for (int j = 0; j < 32; ++j)
+      result[n] += weights[j] * tile[j * (size + 1) + d];
+  }
+}
+
+/// Where everything of a block lies in shared memory: two tiles, two rows and 64 weights a warp.
+template <typename T> struct AttentionMemory {
+  T *firstTile, *secondTile, *firstRow, *secondRow, *weights;
+  SLUICE_DEVICE AttentionMemory(int size, Lane lane) {
+    const int warp = lane.thread() / warpSize;
+    firstTile = lane.shared<T>();
+    secondTile = firstTile + 32 * (size + 1);
+    T *const rows = secondTile + 32 * (size + 1);
+    firstRow = rows + warp * size;
+    secondRow = rows + (attentionWarps + warp) * size;
+    weights = rows + 2 * attentionWarps * size + warp * 64;
+  }
+};
+
+/// Eight queries of a head, a warp each, and the keys that they read.
+struct AttentionQuery {
+  Index b, h, g, t, first, last, begin, end;
+  bool real;
+  SLUICE_DEVICE AttentionQuery(const AttentionArgs &args, Lane lane) {
+    const Index blocksOfHead = (args.queries + attentionWarps - 1) / attentionWarps, head = lane.block() / blocksOfHead;
+    b = head / args.heads;
+    h = head % args.heads;
+    g = h / (args.heads / args.keyHeads);
+    first = lane.block() % blocksOfHead * attentionWarps;
+    last = first + attentionWarps - 1 < args.queries ? first + attentionWarps - 1 : args.queries - 1;
+    t = first + lane.thread() / warpSize;
+    real = t < args.queries;
+    begin = real ? args.firstKey(t) : 0;
+    end = real ? args.endKey(t) : 0;
+  }
+  /// body(this lane's key, does the query read it?) for each tile of keys and values that the warp's query reads from.
+  template <typename E, typename T, typename Body>
+  SLUICE_DEVICE void forTiles(const AttentionArgs &args, const AttentionMemory<T> &memory, Lane lane, Body body) const {
+    for (Index tile = args.firstKey(first) / 32 * 32; tile < args.endKey(last); tile += 32) {
+      lane.sync();
+      loadTile<E>(args.k, b, g, tile, args.keys, args.size, memory.firstTile, lane);
+      loadTile<E>(args.v, b, g, tile, args.keys, args.size, memory.secondTile, lane);
+      lane.sync();
+      const Index key = tile + lane.thread() % warpSize;
+      if (tile < end && tile + 32 > begin)
+        body(key >= begin && key < end);
+    }
+  }
+};
+
 template <typename E, int N> SLUICE_DEVICE void attentionForward(const AttentionArgs &args, Lane lane) {
   using T = typename E::Real;
-  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
-  T *keyTile = lane.shared<T>(), *valueTile = keyTile + 32 * (size + 1), *rows = valueTile + 32 * (size + 1);
-  T *query = rows + warp * size, *weights = rows + 2 * attentionWarps * size + warp * 32;
-  const Index blocksOfHead = (args.queries + attentionWarps - 1) / attentionWarps;
-  const Index head = lane.block() / blocksOfHead, b = head / args.heads, h = head % args.heads;
-  const Index g = h / (args.heads / args.keyHeads), firstQuery = lane.block() % blocksOfHead * attentionWarps;
-  const Index t = firstQuery + warp;
-  const bool real = t < args.queries;
-  const Index lastQuery = firstQuery + attentionWarps - 1 < args.queries ? firstQuery + attentionWarps - 1 : args.queries - 1;
-  const Index begin = real ? args.firstKey(t) : 0, end = real ? args.endKey(t) : 0;
-  if (real)
-    loadRow<E>(args.q, rowAt(args.q, b, t, h), size, query, lane);
+  const int size = args.size, at = lane.thread() % warpSize;
+  const AttentionMemory<T> memory(size, lane);
+  const AttentionQuery query(args, lane);
+  if (query.real)
+    loadRow<E>(args.q, rowAt(args.q, query.b, query.t, query.h), size, memory.firstRow, lane);
   T largest = -infinityOf(T()), sum = 0, result[N];
   for (int n = 0; n < N; ++n)
     result[n] = 0;
-  for (Index tile = args.firstKey(firstQuery) / 32 * 32; tile < args.endKey(lastQuery); tile += 32) {
-    lane.sync();
-    loadTile<E>(args.k, b, g, tile, args.keys, size, keyTile, lane);
-    loadTile<E>(args.v, b, g, tile, args.keys, size, valueTile, lane);
-    lane.sync();
-    if (tile >= end || tile + 32 <= begin)
-      continue;
-    const bool seen = tile + at >= begin && tile + at < end;
-    const T score = seen ? dot(query, keyTile + at * (size + 1), size) * static_cast<T>(args.scale) : -infinityOf(T());
-    const T tileLargest = lane.warpReduce(score, MaxOf());
-    const T next = maxOf(largest, tileLargest);
+  query.forTiles<E>(args, memory, lane, [&](bool seen) {
+    const T score = seen ? dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) : -infinityOf(T());
+    const T next = maxOf(largest, lane.warpReduce(score, MaxOf()));
     const T weight = seen ? expOf(score - next) : T(0);
     const T keep = largest == next ? T(1) : expOf(largest - next);
     sum = sum * keep + lane.warpReduce(weight, Add());
     largest = next;
-    weights[at] = weight;
+    memory.weights[at] = weight;
     lane.syncWarp();
     for (int n = 0; n < N; ++n) {
       const int d = n * warpSize + at;
@@ -111,101 +159,75 @@ template <typename E, int N> SLUICE_DEVICE void attentionForward(const Attention
         break;
       T more = 0;
       for (int j = 0; j < 32; ++j)
-        more += weights[j] * valueTile[j * (size + 1) + d];
+        more += memory.weights[j] * memory.secondTile[j * (size + 1) + d];
       result[n] = result[n] * keep + more;
     }
     lane.syncWarp();
-  }
-  if (!real)
+  });
+  if (!query.real)
     return;
-  const Index to = rowAt(args.out, b, t, h);
   for (int n = 0; n < N; ++n)
-    if (const int d = n * warpSize + at; d < size)
-      E::write(args.out, to + d * args.out.strides[3], sum == 0 ? T(0) : result[n] / sum);
+    result[n] = sum == 0 ? T(0) : result[n] / sum;
+  writeRow<E, N>(args.out, rowAt(args.out, query.b, query.t, query.h), size, result, lane);
   if (at == 0)
-    writeAny(args.lse, statisticAt(args.lse, b, h, t), largest + logOf(sum));
+    writeAny(args.lse, statisticAt(args.lse, query.b, query.h, query.t), largest + logOf(sum));
 }
 
 /// dq, and dout.out for the other kernel.
 template <typename E, int N> SLUICE_DEVICE void attentionQueries(const AttentionArgs &args, Lane lane) {
   using T = typename E::Real;
-  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
-  T *keyTile = lane.shared<T>(), *valueTile = keyTile + 32 * (size + 1), *rows = valueTile + 32 * (size + 1);
-  T *query = rows + warp * size, *gradient = rows + (attentionWarps + warp) * size;
-  T *weights = rows + 2 * attentionWarps * size + warp * 32;
-  const Index blocksOfHead = (args.queries + attentionWarps - 1) / attentionWarps;
-  const Index head = lane.block() / blocksOfHead, b = head / args.heads, h = head % args.heads;
-  const Index g = h / (args.heads / args.keyHeads), firstQuery = lane.block() % blocksOfHead * attentionWarps;
-  const Index t = firstQuery + warp;
-  const bool real = t < args.queries;
-  const Index lastQuery = firstQuery + attentionWarps - 1 < args.queries ? firstQuery + attentionWarps - 1 : args.queries - 1;
-  const Index begin = real ? args.firstKey(t) : 0, end = real ? args.endKey(t) : 0;
+  const int size = args.size, at = lane.thread() % warpSize;
+  const AttentionMemory<T> memory(size, lane);
+  const AttentionQuery query(args, lane);
   T delta = 0, lse = 0;
-  if (real) {
-    loadRow<E>(args.q, rowAt(args.q, b, t, h), size, query, lane);
-    loadRow<E>(args.dout, rowAt(args.dout, b, t, h), size, gradient, lane);
-    const Index out = rowAt(args.out, b, t, h);
+  if (query.real) {
+    loadRow<E>(args.q, rowAt(args.q, query.b, query.t, query.h), size, memory.firstRow, lane);
+    loadRow<E>(args.dout, rowAt(args.dout, query.b, query.t, query.h), size, memory.secondRow, lane);
+    const Index out = rowAt(args.out, query.b, query.t, query.h);
     lane.syncWarp();
     for (int d = at; d < size; d += warpSize)
-      delta += gradient[d] * E::read(args.out, out + d * args.out.strides[3]);
+      delta += memory.secondRow[d] * E::read(args.out, out + d * args.out.strides[3]);
     delta = lane.warpReduce(delta, Add());
-    lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
+    lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, query.b, query.h, query.t)));
     if (at == 0)
-      static_cast<T *>(args.delta)[(b * args.heads + h) * args.queries + t] = delta;
+      static_cast<T *>(args.delta)[(query.b * args.heads + query.h) * args.queries + query.t] = delta;
   }
   T result[N];
   for (int n = 0; n < N; ++n)
     result[n] = 0;
-  for (Index tile = args.firstKey(firstQuery) / 32 * 32; tile < args.endKey(lastQuery); tile += 32) {
-    lane.sync();
-    loadTile<E>(args.k, b, g, tile, args.keys, size, keyTile, lane);
-    loadTile<E>(args.v, b, g, tile, args.keys, size, valueTile, lane);
-    lane.sync();
-    if (tile >= end || tile + 32 <= begin)
-      continue;
+  query.forTiles<E>(args, memory, lane, [&](bool seen) {
     T weight = 0;
-    if (tile + at >= begin && tile + at < end) {
-      const T p = expOf(dot(query, keyTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
-      weight = static_cast<T>(args.scale) * p * (dot(gradient, valueTile + at * (size + 1), size) - delta);
+    if (seen) {
+      const T p = expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+      weight = static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
     }
-    weights[at] = weight;
+    memory.weights[at] = weight;
     lane.syncWarp();
-    for (int n = 0; n < N; ++n) {
-      const int d = n * warpSize + at;
-      if (d >= size)
-        break;
-      for (int j = 0; j < 32; ++j)
-        result[n] += weights[j] * keyTile[j * (size + 1) + d];
-    }
+    addTile<N>(result, memory.weights, memory.firstTile, size, lane);
     lane.syncWarp();
-  }
-  if (!real)
-    return;
-  const Index to = rowAt(args.dq, b, t, h);
-  for (int n = 0; n < N; ++n)
-    if (const int d = n * warpSize + at; d < size)
-      E::write(args.dq, to + d * args.dq.strides[3], result[n]);
+  });
+  if (query.real)
+    writeRow<E, N>(args.dq, rowAt(args.dq, query.b, query.t, query.h), size, result, lane);
 }
 
 /// dk and dv: a warp a key, over the queries of all heads of its group in order.
 template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArgs &args, Lane lane) {
   using T = typename E::Real;
-  const int size = args.size, warp = lane.thread() / warpSize, at = lane.thread() % warpSize;
-  T *queryTile = lane.shared<T>(), *gradientTile = queryTile + 32 * (size + 1), *rows = gradientTile + 32 * (size + 1);
-  T *key = rows + warp * size, *value = rows + (attentionWarps + warp) * size;
-  T *ofKey = rows + 2 * attentionWarps * size + warp * 64, *ofValue = ofKey + 32;
+  const int size = args.size, at = lane.thread() % warpSize;
+  const AttentionMemory<T> memory(size, lane);
+  T *const ofKey = memory.weights, *const ofValue = ofKey + 32;
   const Index blocksOfHead = (args.keys + attentionWarps - 1) / attentionWarps;
   const Index head = lane.block() / blocksOfHead, b = head / args.keyHeads, g = head % args.keyHeads;
   const Index group = args.heads / args.keyHeads, firstKey = lane.block() % blocksOfHead * attentionWarps;
-  const Index s = firstKey + warp, shift = args.keys - args.queries;
+  const Index s = firstKey + lane.thread() / warpSize, shift = args.keys - args.queries;
   const bool real = s < args.keys;
   // Queries that read a key of this block.
   const Index earliest = firstKey - shift, latest = firstKey + attentionWarps - 1 - shift + args.window;
   const Index from = args.causal ? (earliest > 0 ? earliest : 0) : 0;
   const Index to = args.causal && latest < args.queries ? latest : args.queries;
   if (real) {
-    loadRow<E>(args.k, rowAt(args.k, b, s, g), size, key, lane);
-    loadRow<E>(args.v, rowAt(args.v, b, s, g), size, value, lane);
+    loadRow<E>(args.k, rowAt(args.k, b, s, g), size, memory.firstRow, lane);
+    loadRow<E>(args.v, rowAt(args.v, b, s, g), size, memory.secondRow, lane);
   }
   T dk[N], dv[N];
   for (int n = 0; n < N; ++n)
@@ -213,39 +235,28 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
   for (Index h = g * group; h < (g + 1) * group; ++h)
     for (Index tile = from / 32 * 32; tile < to; tile += 32) {
       lane.sync();
-      loadTile<E>(args.q, b, h, tile, args.queries, size, queryTile, lane);
-      loadTile<E>(args.dout, b, h, tile, args.queries, size, gradientTile, lane);
+      loadTile<E>(args.q, b, h, tile, args.queries, size, memory.firstTile, lane);
+      loadTile<E>(args.dout, b, h, tile, args.queries, size, memory.secondTile, lane);
       lane.sync();
       const Index t = tile + at;
       T p = 0, ds = 0;
       if (real && t < args.queries && s >= args.firstKey(t) && s < args.endKey(t)) {
         const T lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
         const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
-        p = expOf(dot(key, queryTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
-        ds = static_cast<T>(args.scale) * p * (dot(value, gradientTile + at * (size + 1), size) - delta);
+        p = expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+        ds = static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
       }
       ofKey[at] = ds;
       ofValue[at] = p;
       lane.syncWarp();
-      for (int n = 0; n < N; ++n) {
-        const int d = n * warpSize + at;
-        if (d >= size)
-          break;
-        for (int i = 0; i < 32; ++i) {
-          dk[n] += ofKey[i] * queryTile[i * (size + 1) + d];
-          dv[n] += ofValue[i] * gradientTile[i * (size + 1) + d];
-        }
-      }
+      addTile<N>(dk, ofKey, memory.firstTile, size, lane);
+      addTile<N>(dv, ofValue, memory.secondTile, size, lane);
       lane.syncWarp();
     }
   if (!real)
     return;
-  const Index toKey = rowAt(args.dk, b, s, g), toValue = rowAt(args.dv, b, s, g);
-  for (int n = 0; n < N; ++n)
-    if (const int d = n * warpSize + at; d < size) {
-      E::write(args.dk, toKey + d * args.dk.strides[3], dk[n]);
-      E::write(args.dv, toValue + d * args.dv.strides[3], dv[n]);
-    }
+  writeRow<E, N>(args.dk, rowAt(args.dk, b, s, g), size, dk, lane);
+  writeRow<E, N>(args.dv, rowAt(args.dv, b, s, g), size, dv, lane);
 }
 
 // Heads of at most 128, and of at most 512.
