@@ -4,7 +4,7 @@
 // time of one thread; `share` is composite / decomposition. Exits 1 where a composite is the slower one by more than a
 // twentieth.
 //
-//   bench-composites [SECONDS for each line]
+//   bench-composites [SECONDS for each line [NAME]]
 //
 //===----------------------------------------------------------------------===//
 #include "test/bench/Bench.h"
@@ -201,7 +201,9 @@ int main(int argc, char **argv) {
   int slower = 0;
   std::printf("| composite | type | us | its decomposition, us | share |\n|---|---|---|---|---|\n");
   for (const Subject &subject : subjects)
-    for (DType t : {DType::f32, DType::bf16}) {
+    for (DType t : {DType::f32, DType::bf16, DType::f16}) {
+      if (argc > 2 && std::string(argv[2]) != subject.name)
+        continue;
       Chain one, many;
       subject.composite(one, t);
       subject.decomposition(many, t);
