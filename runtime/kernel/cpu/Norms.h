@@ -1,0 +1,97 @@
+//===- Norms.h - the frame of the norms over rows ------------------------------===//
+//
+// The gradients of the vectors are sums over rows: rows are cut in a fixed number of runs, each run is summed in order
+// into its own vectors in workspace, and these are added in order. The order of addition is a function of the number of
+// rows alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_NORMS_H
+#define SLUICE_RUNTIME_KERNEL_CPU_NORMS_H
+
+#include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
+
+#include <cstring>
+
+namespace sluice::cpu {
+
+inline float *rowStatistic(const Operand &o, std::int64_t row) { return o.as<float>() + offsetOf(o, 0, o.rank, row); }
+
+/// A norm says its plain forms and epsilon; how many `vectors` it has (weight, bias), and as many statistics; and what
+/// it does with a row.
+///   forward:  (x, vectors...) -> (y, statistics...)
+///   backward: (dy, x, weight, statistics...) -> (dx, gradients of the vectors...)
+template <typename Norm> struct NormKernels {
+  template <typename T> static Bound forwardOf(const KernelRequest &request) {
+    double epsilon = numberAttribute(request, "epsilon", Norm::epsilon);
+    return makeKernel(request, [&l = loops().of<T>(), epsilon](Call &call) {
+      Rows x(call.inputs[0]), y(call.outputs[0]);
+      if (x.columns)
+        forEach(call.threads, x.rows, [&](std::int64_t row) {
+          Norm::row(l, call, row, x.at<T>(row), y.at<T>(row), x.columns, epsilon);
+        });
+      return Status::ok();
+    });
+  }
+
+  template <typename T> static Bound backwardOf(const KernelRequest &request) {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
+      std::int64_t columns = x.columns, each = Norm::vectors * columns;
+      std::int64_t run = (x.rows + layerNormRuns - 1) / layerNormRuns;
+      float *sums = static_cast<float *>(call.workspace);
+      if (columns == 0)
+        return Status::ok();
+      forEach(call.threads, layerNormRuns, [&](std::int64_t r) {
+        std::memset(sums + r * each, 0, static_cast<std::size_t>(each) * sizeof(float));
+        for (std::int64_t row = r * run; row < std::min(x.rows, (r + 1) * run); ++row)
+          Norm::gradRow(l, call, row, dy.at<T>(row), x.at<T>(row), dx.at<T>(row), sums + r * each, columns);
+      });
+      for (std::int64_t r = 1; r < layerNormRuns; ++r)
+        loops().f32.addTo(sums + r * each, sums, each);
+      for (std::int64_t v = 0; v < Norm::vectors; ++v) {
+        float *sum = sums + v * columns;
+        const Operand &gradient = call.outputs[static_cast<std::size_t>(1 + v)];
+        l.orderPairs(sum, columns);
+        for (std::int64_t c = 0; c < columns; ++c)
+          store(gradient, c * gradient.strides[0], sum[c]);
+      }
+      return Status::ok();
+    });
+  }
+
+  static bool areF32(std::span<const Operand> statistics) {
+    for (const Operand &statistic : statistics)
+      if (statistic.dtype != DType::f32)
+        return false;
+    return true;
+  }
+
+  static Bound forward(const KernelRequest &request) {
+    SLUICE_ASSIGN_OR_RETURN(auto plain, Norm::plain(request));
+    DType type = request.inputs[0].dtype;
+    for (const Operand &vector : request.inputs)
+      if (vector.dtype != type)
+        return plain;
+    if (!allContiguousRows(request) || !areF32(request.outputs.subspan(1)) || !hasLoops(type) ||
+        request.outputs[0].dtype != type)
+      return plain;
+    return withLoops(type, [&]<typename T>() { return forwardOf<T>(request); });
+  }
+
+  static Bound backward(const KernelRequest &request) {
+    SLUICE_ASSIGN_OR_RETURN(auto plain, Norm::plainGrad(request));
+    const Operand &dy = request.inputs[0], &x = request.inputs[1], &weight = request.inputs[2];
+    if (!allContiguousRows(request) || !areF32(request.inputs.subspan(3)))
+      return plain;
+    SLUICE_RETURN_IF_ERROR(Check(Norm::gradName, request).workspace(Norm::workspace(x.extent[x.rank - 1])));
+    if (!hasLoops(x.dtype) || !allOf(x.dtype, dy, weight, request.outputs[0]))
+      return plain;
+    return withLoops(x.dtype, [&]<typename T>() { return backwardOf<T>(request); });
+  }
+};
+
+} // namespace sluice::cpu
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_NORMS_H

@@ -1,0 +1,122 @@
+//===- Norms.h - norms over the last dim, with a mean or without ---------------===//
+//
+//   y = h weight (+ bias),   h = (x - mean) rstd,   rstd = 1 / sqrt(mean((x - mean)^2) + epsilon)
+//   with g = dy weight:   dx = rstd (g - mean(g) - h mean(g h)),   dweight = sum dy h,   dbias = sum dy
+//
+// Without a mean what stands for it is 0: mean, mean(g), bias and dbias are left out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
+#define SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
+
+#include "runtime/kernel/cpu/reference/References.h"
+
+#include <cmath>
+
+namespace sluice::cpu::reference {
+
+/// y and x have one extent; vectors go along x's last dim, statistics are one number a row.
+inline Status checkNorm(const Check &check, const Operand &x, std::initializer_list<const Operand *> likeX,
+                        std::span<const Operand> vectors, std::span<const Operand> statistics) {
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  if (x.rank < 1)
+    return check.rank(x, 1);
+  for (const Operand *like : likeX)
+    SLUICE_RETURN_IF_ERROR(check.extent(*like, x));
+  for (const Operand &vector : vectors) {
+    SLUICE_RETURN_IF_ERROR(check.rank(vector, 1));
+    SLUICE_RETURN_IF_ERROR(check.dim(vector, 0, x.extent[x.rank - 1]));
+  }
+  for (const Operand &statistic : statistics) {
+    SLUICE_RETURN_IF_ERROR(check.rank(statistic, x.rank - 1));
+    SLUICE_RETURN_IF_ERROR(check.dims(statistic, 0, x.rank - 1, x));
+  }
+  return Status::ok();
+}
+
+/// (x, weight (, bias)) -> (y (, means), rstds)
+template <bool centred> Bound norm(std::string_view name, const KernelRequest &request, double fallback) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(centred ? 3 : 2, centred ? 3 : 2));
+  SLUICE_RETURN_IF_ERROR(checkNorm(check, request.inputs[0], {&request.outputs[0]}, request.inputs.subspan(1),
+                                   request.outputs.subspan(1)));
+  double epsilon = numberAttribute(request, "epsilon", fallback);
+  return makeKernel(request, [epsilon](Call &call) {
+    Rows x(call.inputs[0]), y(call.outputs[0]);
+    const Operand &weight = call.inputs[1], &rstds = call.outputs.back();
+    for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
+      std::int64_t from = x.offset(row), to = y.offset(row);
+      auto columns = static_cast<double>(x.columns);
+      double mean = 0, squares = 0;
+      for (std::int64_t c = 0; centred && c < x.columns; ++c)
+        mean += load(*x.operand, from + c * x.stride);
+      mean /= columns;
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        double difference = load(*x.operand, from + c * x.stride) - mean;
+        squares += difference * difference;
+      }
+      double rstd = 1 / std::sqrt(squares / columns + epsilon);
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        double value = (load(*x.operand, from + c * x.stride) - mean) * rstd * load(weight, c * weight.strides[0]);
+        if constexpr (centred)
+          value += load(call.inputs[2], c * call.inputs[2].strides[0]);
+        store(*y.operand, to + c * y.stride, value);
+      }
+      if constexpr (centred)
+        store(call.outputs[1], offsetOf(call.outputs[1], 0, call.outputs[1].rank, row), mean);
+      store(rstds, offsetOf(rstds, 0, rstds.rank, row), rstd);
+    }
+    return Status::ok();
+  });
+}
+
+/// (dy, x, weight (, means), rstds) -> (dx, dweight (, dbias))
+template <bool centred> Bound normGrad(std::string_view name, const KernelRequest &request) {
+  Check check(name, request);
+  SLUICE_RETURN_IF_ERROR(check.count(centred ? 5 : 4, centred ? 3 : 2));
+  const Operand &x = request.inputs[1];
+  SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {&request.inputs[0], &request.outputs[0]}, request.inputs.subspan(2, 1),
+                                   request.inputs.subspan(3)));
+  SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {}, request.outputs.subspan(1), {}));
+  return makeKernel(request, [](Call &call) {
+    Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
+    const Operand &weight = call.inputs[2], &rstds = call.inputs.back(), &dweight = call.outputs[1];
+    auto meanOf = [&](std::int64_t row) {
+      const Operand &means = call.inputs[3];
+      return centred ? load(means, offsetOf(means, 0, means.rank, row)) : 0;
+    };
+    auto rstdOf = [&](std::int64_t row) { return load(rstds, offsetOf(rstds, 0, rstds.rank, row)); };
+    // The vectors first: dx may stand in dy's place.
+    for (std::int64_t c = 0; c < x.columns; ++c) {
+      double ofWeight = 0, ofBias = 0;
+      for (std::int64_t row = 0; row < x.rows; ++row) {
+        double g = load(*dy.operand, dy.offset(row) + c * dy.stride);
+        ofBias += g;
+        ofWeight += g * (load(*x.operand, x.offset(row) + c * x.stride) - meanOf(row)) * rstdOf(row);
+      }
+      store(dweight, c * dweight.strides[0], ofWeight);
+      if constexpr (centred)
+        store(call.outputs[2], c * call.outputs[2].strides[0], ofBias);
+    }
+    for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
+      std::int64_t dyAt = dy.offset(row), xAt = x.offset(row), dxAt = dx.offset(row);
+      double mean = meanOf(row), rstd = rstdOf(row), sum = 0, dot = 0;
+      auto columns = static_cast<double>(x.columns);
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        double g = load(*dy.operand, dyAt + c * dy.stride) * load(weight, c * weight.strides[0]);
+        sum += centred ? g : 0;
+        dot += g * (load(*x.operand, xAt + c * x.stride) - mean) * rstd;
+      }
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        double g = load(*dy.operand, dyAt + c * dy.stride) * load(weight, c * weight.strides[0]);
+        double h = (load(*x.operand, xAt + c * x.stride) - mean) * rstd;
+        store(*dx.operand, dxAt + c * dx.stride, rstd * (g - sum / columns - h * dot / columns));
+      }
+    }
+    return Status::ok();
+  });
+}
+
+} // namespace sluice::cpu::reference
+
+#endif // SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
