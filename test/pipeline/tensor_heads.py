@@ -34,6 +34,18 @@ def not_divided_by_ranks():
 
 
 @test
+def every_family():
+    """The usual plan of each, over ranks that its heads allow; no vocabulary of theirs divides."""
+    for family, tensor in (("gpt2", 3), ("llama", 4), ("llama-linear", 2), ("mistral", 3), ("qwen2", 2), ("qwen3", 3)):
+        model = SCRATCH / f"{family}.mlir"
+        run("sluice-import", "hf", REFERENCE / "families" / family / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+        alone = train(Plan(model, []), steps=2)
+        for more in ([], ["sharding.sequence=true", "loss.chunk_rows=8"]):
+            near_runs(train(Plan(model, [f"mesh.tensor={tensor}", MEGATRON] + more), steps=2), alone, 2e-5,
+                      f"{family} over {tensor} {more}", weights=2e-4)
+
+
+@test
 def said_in_a_remark():
     remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "remark: all_gather over 'tensor': heads that serve several ranks are whole for")
 

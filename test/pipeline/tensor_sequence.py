@@ -48,6 +48,14 @@ def collectives():
     expect_equal(found["forward", "reduce_scatter"], 2 * layers + 1, "reduce_scatters forward")
     expect_equal(found["backward", "reduce_scatter"] + found["loss", "reduce_scatter"], 2 * layers + 1, "reduce_scatters backward")
     expect_equal(found["forward", "all_reduce"], 0, "all_reduces forward")
+    # The positions' gradient is small, and gathered as well.
+    between = 2 * 16 * 64 * 4
+    gathers = [c for c in plan.collectives("all_gather", phase="backward") if c["axis"] == "tensor" and c["bytes_out"] == between]
+    expect_equal(len(gathers), 4 * layers + 2, "all_gathers backward")
+    whole = Plan(tiny(), ["mesh.tensor=2", MEGATRON])
+    reduced = [c["phase"] for c in whole.collectives("all_reduce") if c["axis"] == "tensor" and c["bytes_out"] == between]
+    expect_equal(collections.Counter(reduced), {"forward": 2 * layers + 1, "backward": 2 * layers + 1}, "all_reduces without")
+    expect(plan.point("after_forward") < whole.point("after_forward"), "parts of the sequence should leave less behind the forward")
 
 
 @test

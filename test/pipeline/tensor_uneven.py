@@ -130,7 +130,7 @@ def heads_must_divide():
     model = SCRATCH / "llama.mlir"
     run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
     refuse(model, ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "q_proj.weight",
-           "expected a split that 3 ranks divide", "but got extent 4")
+           "expected a split that 3 ranks divide", "but got extent 4", "a 'mesh.tensor' that divides 4 works")
     refuse(tiny(), ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "c_attn",
            "expected a dim that 3 tensor ranks divide", "extent 64")
 

@@ -406,6 +406,8 @@ FailureOr<std::optional<FactorSplit>> Propagation::splitOf(OpOperand &use, const
                              << "', expected a split that " << ranks << " ranks divide in '" << op->getName()
                              << "' but got extent " << rule.factors[found->factor].size / found->segments;
   error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
+  error.attachNote(op->getLoc()) << "a 'mesh.tensor' that divides " << rule.factors[found->factor].size / found->segments
+                                 << " works, and so does a table that leaves the parameter whole";
   return failure();
 }
 

@@ -165,6 +165,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
     // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected a split that 2 ranks divide in 'model.reshape' but got extent 3}}
     // expected-note @below {{its sharding rule is ([i, jk]) -> ([i, j, k]) {i=2, j=3, k=2}}}
+    // expected-note @below {{a 'mesh.tensor' that divides 3 works, and so does a table that leaves the parameter whole}}
     %1 = model.reshape %0 : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
     return %1 : tensor<2x3x2xf32>
   }

@@ -42,6 +42,20 @@ TEST(Movement, PadWithSteps) {
   }
 }
 
+TEST(Movement, PadOfWhatIsThere) {
+  for (KernelFlavour flavour : flavours)
+    for (std::int64_t extent : {2, 1, 0}) {
+      // The rank has fewer columns than it has room for: the rest is padded as well.
+      Tensor x(DType::f32, {2, 2}), y(DType::f32, {2, 3});
+      x.fill({1, 2, 3, 4});
+      x.operand.extent[1] = extent;
+      mustRun({"pad", flavour, 1, {list("low", {0, 0}), list("high", {0, 1}), number("value", 9)}}, {&x}, {&y});
+      EXPECT_EQ(y.values(), extent == 2   ? (std::vector<double>{1, 2, 9, 3, 4, 9})
+                            : extent == 1 ? (std::vector<double>{1, 9, 9, 3, 9, 9})
+                                          : std::vector<double>(6, 9));
+    }
+}
+
 TEST(Movement, CopyRepeatsAndTurns) {
   for (KernelFlavour flavour : flavours) {
     Tensor column(DType::bf16, {2, 1}), wide(DType::bf16, {2, 2, 3});
