@@ -26,6 +26,34 @@ ArrayAttr livingAxes(spmd::MeshOp mesh, ArrayAttr axes) {
   return ArrayAttr::get(mesh.getContext(), living);
 }
 
+/// Without a gather behind it, a copy is of what compute reads and of nothing else.
+void dropUnread(spmd::WaitOp wait) {
+  auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>();
+  if (!copy || llvm::none_of(wait.getValues(), [](Value value) { return value.use_empty(); }))
+    return;
+  SmallVector<Value> operands, values;
+  for (auto [operand, value] : llvm::zip(copy.getOperands(), wait.getValues()))
+    if (!value.use_empty()) {
+      operands.push_back(operand);
+      values.push_back(value);
+    }
+  if (!operands.empty()) {
+    OpBuilder builder(copy);
+    auto start = spmd::CopyStartOp::create(builder, copy.getLoc(), copy.getToken().getType(), operands, copy.getTo(),
+                                           copy.getUnitAttr());
+    start->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
+    builder.setInsertionPoint(wait);
+    auto rest = spmd::WaitOp::create(builder, wait.getLoc(), ValueRange(operands).getTypes(), start.getToken(), false);
+    for (StringRef name : {spmd::phaseName, spmd::passName, spmd::whenName})
+      if (Attribute attribute = wait->getAttr(name))
+        rest->setAttr(name, attribute);
+    for (auto [old, value] : llvm::zip(values, rest.getValues()))
+      old.replaceAllUsesWith(value);
+  }
+  wait.erase();
+  copy.erase();
+}
+
 struct FoldUnitAxes : sluice::impl::FoldUnitAxesBase<FoldUnitAxes> {
   void runOnOperation() override;
 };
@@ -76,13 +104,19 @@ void FoldUnitAxes::runOnOperation() {
   };
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     function.walk([&](Operation *op) {
-      if (spmd::streamOf(op) == spmd::gatherStream && !llvm::all_of(op->getUsers(), isStart))
+      if (spmd::streamOf(op) != spmd::gatherStream)
+        return;
+      if (op->use_empty())
+        op->erase();
+      else if (!llvm::all_of(op->getUsers(), isStart))
         op->removeAttr(spmd::streamName);
     });
     function.walk([&](spmd::WaitOp wait) {
-      wait.setChained(wait.getChained() && llvm::all_of(wait->getUsers(), [&](Operation *user) {
+      wait.setChained(wait.getChained() && !wait->use_empty() && llvm::all_of(wait->getUsers(), [&](Operation *user) {
                         return isStart(user) || spmd::streamOf(user) == spmd::gatherStream;
                       }));
+      if (!wait.getChained())
+        dropUnread(wait);
     });
   }
 }

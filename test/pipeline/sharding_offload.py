@@ -75,6 +75,31 @@ def bits_of_what_else_a_recipe_says():
 
 
 @test
+def bits_of_units_and_entry_points():
+    three = ["mesh.shard=2", "gradient.microbatches=3"]
+    # Gathered once for all micro-batches: copied once.
+    plan = alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"], steps=2)
+    expect_equal([e["microbatch"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["what"] == "fetch"], [0, 0, 0], "fetches")
+    alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"], steps=2)
+    alike(zoo("mlp-sequence", "count=3", "dim=8"), ["mesh.shard=2"], BOTH, 3, "--entries", "train_step,train_first")
+    alike(zoo("nested-recompute", "layers=2", "tied=false"),
+          ["mesh.shard=2", "sharding.reshard_after_forward=true", "recompute.policy=marked",
+           'sharding.units={L0="layers.0", L1="layers.1", w0="layers.0.feed_forward.w1.*", w1="layers.1.feed_forward.w1.*"}'], steps=2)
+    alike(zoo("transformer", "tied=false"), ["mesh.shard=2", 'sharding.units={e=["tok_embeddings*", "pos_embeddings*"], none=[]}',
+                                             "sharding.unshard_in_backward={e=false}"], steps=2)
+    for name in ("two-forwards", "two-losses", "unused-linear", "shared-linear", "double-linear"):
+        alike(zoo(name), ["mesh.shard=2"], steps=2)
+    # What the backward does not read is not copied for it, where no gather wants it.
+    for mesh in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"], ["mesh.tensor=2", 'sharding.tensor={"*.weight"="column"}']):
+        plan = alike(zoo("mlp", "dim=6"), mesh, steps=2)
+        expect_equal([m for m in moves(plan, "backward") if m == "F(in_proj)"], [], f"{mesh}: fetches of what the backward does not read")
+    # An early gather and a reduction that the author wrote.
+    alike(zoo("reduce-model"), ["mesh.shard=2"], steps=2)
+    # State that is no parameter's: a model with batch norms.
+    alike(zoo("conv", "height=16", "width=16", "stem=8", "hidden=8"), ["mesh.shard=2"], steps=2)
+
+
+@test
 def one_of_the_two():
     # States alone on the host: parameters are copied there for the update, and back. Parameters alone: the device updates.
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
@@ -213,6 +238,8 @@ def pinned_or_not():
     for pinned in ("true", "false"):
         plan = Plan(tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
         expect_equal(arena(plan, "host").get("pinned", False), pinned == "true", f"pinned = {pinned}")
+        printed = re.search(r"^arena host .*$", run("sluice-plan", "print", plan.path).stdout, re.M)[0]
+        expect_equal(printed.endswith(" pinned"), pinned == "true", f"pinned = {pinned}: {printed}")
     expect("pinned" not in arena(Plan(tiny(), ["mesh.shard=2"]), "host"), "expected no pinned memory without offload")
 
 
