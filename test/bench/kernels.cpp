@@ -1,67 +1,143 @@
 //===- kernels.cpp - speed of the CPU kernels against their floors ------------===//
 //
-// Each kernel is timed beside its floor, in the same process and in turns: a copy beyond the caches scaled to the
-// bytes that it must move, or a matrix product of the library scaled to its flops. `ratio` is floor time / kernel time:
-// 1 is the floor itself, 0.6 the least that is wanted; data that stay in a cache can be above 1. Sizes are those of
-// GPT-2 with 384 channels, batch 4 x 256, vocabulary 5,000; one thread.
+// Each kernel is timed beside its floors, in the same process and in turns: a copy beyond the caches scaled to the
+// bytes that it must move; its exponentials alone, from the first cache; the library's products at its shapes. Each
+// floor is shown as the rate that the kernel would have at it; `ratio` is the time of the highest floor / kernel time:
+// 1 is the floor itself, 0.6 the least that is wanted; data that stay in a cache can be above 1. `of_` a floor is the
+// same for that floor. Sizes are those of GPT-2 with 384 channels, batch 4 x 256, vocabulary 5,000; one thread.
 //
 //   bench-kernels --benchmark_filter=attention      type: 0 f32, 1 bf16, 2 f16
 //
 //===----------------------------------------------------------------------===//
 #include "test/bench/Bench.h"
+#include "test/bench/Exponentials.h"
 
 #include <benchmark/benchmark.h>
 
 #include <cstring>
+#include <functional>
 
 using namespace sluice;
 using namespace sluice::bench;
 
 namespace {
 
-/// Times `kernel` and `floor` in turns; the least of each counts.
-template <typename Floor>
-void measure(benchmark::State &state, Prepared &kernel, Floor floor, double work, double floorWork, const char *unit) {
-  double least = 1e9, leastFloor = 1e9;
+/// Work that bounds a kernel's: of the time of one `run` the kernel's own work asks for `share`.
+struct Floor {
+  std::string name;
+  std::function<void()> run;
+  double share;
+  /// A rate to compare with that is no bound at these shapes.
+  bool isBound = true;
+};
+
+/// Times `kernel` and the floors in turns; the least of each counts.
+void measure(benchmark::State &state, Prepared &kernel, const std::vector<Floor> &floors, double work,
+             const char *unit) {
+  double least = 1e9;
+  std::vector<double> leastFloor(floors.size(), 1e9);
   if (!kernel.run())
     return state.SkipWithError("the kernel does not run");
   for (auto _ : state) {
-    double start = seconds();
+    double start = seconds(), before = start;
     kernel.run();
-    double middle = seconds();
-    floor();
     double end = seconds();
-    least = std::min(least, middle - start);
-    leastFloor = std::min(leastFloor, end - middle);
-    state.SetIterationTime(middle - start);
+    least = std::min(least, end - start);
+    state.SetIterationTime(end - start);
+    for (std::size_t i = 0; i < floors.size(); ++i) {
+      before = seconds();
+      floors[i].run();
+      leastFloor[i] = std::min(leastFloor[i], (seconds() - before) * floors[i].share);
+    }
   }
+  double highest = 0;
   state.counters[unit] = work / least * 1e-9;
-  state.counters["floor"] = floorWork / leastFloor * 1e-9;
-  state.counters["ratio"] = (work / least) / (floorWork / leastFloor);
+  for (std::size_t i = 0; i < floors.size(); ++i) {
+    if (floors[i].isBound)
+      highest = std::max(highest, leastFloor[i]);
+    state.counters[floors[i].name] = work / leastFloor[i] * 1e-9;
+    state.counters["of_" + floors[i].name] = leastFloor[i] / least;
+  }
+  state.counters["ratio"] = highest / least;
 }
 
-/// Against a copy beyond the caches, scaled to the bytes that the kernel reads and writes in all.
-void againstCopy(benchmark::State &state, const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
-                 std::vector<Attributes::Item> items, std::int64_t bytes) {
-  Prepared kernel(name, std::move(in), std::move(out), std::move(items));
+/// A copy beyond the caches, for a kernel that reads and writes so many bytes in all.
+Floor memory(std::int64_t bytes) {
   static std::vector<char> from(64 << 20, 1), to(64 << 20, 2);
-  measure(
-      state, kernel,
-      [&] {
-        std::memcpy(to.data(), from.data(), from.size());
-        benchmark::DoNotOptimize(to.data());
-      },
-      static_cast<double>(bytes), 2.0 * static_cast<double>(from.size()), "GB/s");
+  return {"memory",
+          [] {
+            std::memcpy(to.data(), from.data(), from.size());
+            benchmark::DoNotOptimize(to.data());
+          },
+          static_cast<double>(bytes) / (2.0 * static_cast<double>(from.size()))};
 }
 
-/// Against the library's f32 product of [1024, 384] by [384, 1152], scaled to as many flops.
-void againstProduct(benchmark::State &state, const std::string &name, std::vector<Tensor *> in,
-                    std::vector<Tensor *> out, std::vector<Attributes::Item> items, double flops) {
+/// Exponentials alone, from the first cache.
+Floor exponentials(DType dtype, std::int64_t count) {
+  constexpr std::int64_t row = 2048, times = 16;
+  auto x = std::make_shared<Tensor>(DType::f32, Shape{row}, 3);
+  return {"exponentials",
+          [=] {
+            for (std::int64_t i = 0; i < times; ++i)
+              benchmark::DoNotOptimize(
+                  sumOfExponentials(reinterpret_cast<const float *>(x->memory.data()), row, dtype == DType::bf16));
+          },
+          static_cast<double>(count) / (row * times)};
+}
+
+/// Against memory; `exps` elements are exponentials of type `of` as well.
+void againstCopy(benchmark::State &state, const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
+                 std::vector<Attributes::Item> items, std::int64_t bytes, std::int64_t exps = 0,
+                 DType of = DType::f32) {
   Prepared kernel(name, std::move(in), std::move(out), std::move(items));
-  Tensor a(DType::f32, {1024, 384}), b(DType::f32, {384, 1152}), c(DType::f32, {1024, 1152});
-  Prepared product("matmul", {&a, &b}, {&c}, {});
-  product.run();
-  measure(state, kernel, [&] { product.run(); }, flops, 2.0 * 1024 * 384 * 1152, "GFLOP/s");
+  std::vector<Floor> floors = {memory(bytes)};
+  if (exps && __builtin_cpu_supports("avx2"))
+    floors.push_back(exponentials(of, exps));
+  measure(state, kernel, floors, static_cast<double>(bytes), "GB/s");
+}
+
+/// The library's f32 product of [1024, 384] by [384, 1152], for so many flops.
+Floor largeProduct(double flops, bool isBound) {
+  struct Product {
+    Tensor a{DType::f32, {1024, 384}}, b{DType::f32, {384, 1152}}, c{DType::f32, {1024, 1152}};
+    Prepared kernel{"matmul", {&a, &b}, {&c}, {}};
+  };
+  auto product = std::make_shared<Product>();
+  product->kernel.run();
+  return {isBound ? "product" : "large_product", [=] { product->kernel.run(); }, flops / (2.0 * 1024 * 384 * 1152),
+          isBound};
+}
+
+/// The library's f32 products of one head, each with its own [tokens, tokens], in the caches; half of their flops is
+/// what a causal head needs. Backward: scores, their slopes, and the gradients of q, k and v.
+Floor headProducts(std::int64_t tokens, std::int64_t size, double heads, bool backward) {
+  struct Products {
+    Tensor x, y, z, s;
+    std::vector<std::unique_ptr<Prepared>> kernels;
+    Products(std::int64_t tokens, std::int64_t size)
+        : x(DType::f32, {tokens, size}), y(DType::f32, {tokens, size}), z(DType::f32, {tokens, size}),
+          s(DType::f32, {tokens, tokens}) {}
+    void add(Tensor &a, Tensor &b, Tensor &c, int form) {
+      kernels.push_back(std::make_unique<Prepared>(
+          "matmul", std::vector<Tensor *>{&a, &b}, std::vector<Tensor *>{&c},
+          std::vector<Attributes::Item>{integer("transpose_a", form == 2), integer("transpose_b", form == 1)}));
+      kernels.back()->run();
+    }
+  };
+  auto products = std::make_shared<Products>(tokens, size);
+  products->add(products->x, products->y, products->s, 1);
+  if (backward) {
+    products->add(products->x, products->y, products->s, 1);
+    products->add(products->s, products->y, products->z, 2);
+    products->add(products->s, products->y, products->z, 2);
+  }
+  products->add(products->s, products->y, products->z, 0);
+  return {"library",
+          [=] {
+            for (auto &kernel : products->kernels)
+              kernel->run();
+          },
+          heads * static_cast<double>(tokens + 1) / static_cast<double>(2 * tokens)};
 }
 
 constexpr std::int64_t rows = 1024, channels = 384, wide = 1536, vocabulary = 5000;
@@ -85,26 +161,30 @@ void layerNormGrad(benchmark::State &state) {
 }
 void gelu(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, wide}, 3), y(typeOf(state), {rows, wide});
-  againstCopy(state, "gelu", {&x}, {&y}, {integer("approximate", state.range(1))}, 2 * x.bytes());
+  againstCopy(state, "gelu", {&x}, {&y}, {integer("approximate", state.range(1))}, 2 * x.bytes(),
+              x.operand.elements(), x.operand.dtype);
 }
 void geluGrad(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, wide}, 3), dy(typeOf(state), {rows, wide}), dx(typeOf(state), {rows, wide});
-  againstCopy(state, "gelu_grad", {&dy, &x}, {&dx}, {integer("approximate", state.range(1))}, 3 * x.bytes());
+  againstCopy(state, "gelu_grad", {&dy, &x}, {&dx}, {integer("approximate", state.range(1))}, 3 * x.bytes(),
+              x.operand.elements(), x.operand.dtype);
 }
 void softmax(benchmark::State &state) {
   Tensor x(typeOf(state), {4096, 256}, 3), y(typeOf(state), {4096, 256});
-  againstCopy(state, "softmax", {&x}, {&y}, {}, 2 * x.bytes());
+  againstCopy(state, "softmax", {&x}, {&y}, {}, 2 * x.bytes(), x.operand.elements(), x.operand.dtype);
 }
 void crossEntropy(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), loss(DType::f32, {}), lse(DType::f32, {rows});
-  againstCopy(state, "cross_entropy", {&x, &targets}, {&loss, &lse}, {}, x.bytes());
+  // The loss is f32, and so are its exponentials.
+  againstCopy(state, "cross_entropy", {&x, &targets}, {&loss, &lse}, {}, x.bytes(), x.operand.elements());
 }
 void crossEntropyGrad(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), dloss(DType::f32, {}), lse(DType::f32, {rows});
   Tensor dx(typeOf(state), {rows, vocabulary});
   for (std::int64_t i = 0; i < rows; ++i)
     cpu::storeNumber(lse.memory.data(), DType::f32, i, 9);
-  againstCopy(state, "cross_entropy_grad", {&dloss, &x, &targets, &lse}, {&dx}, {}, 2 * x.bytes());
+  againstCopy(state, "cross_entropy_grad", {&dloss, &x, &targets, &lse}, {&dx}, {}, 2 * x.bytes(),
+              x.operand.elements(), x.operand.dtype);
 }
 void adamw(benchmark::State &state) {
   std::int64_t n = 4 << 20;
@@ -135,14 +215,21 @@ void embeddingGrad(benchmark::State &state) {
 struct AttentionSizes {
   std::int64_t batch = 4, tokens, heads = 6, size = 64;
 };
+/// Two products over the causal half, or five.
+void againstProducts(benchmark::State &state, const std::string &name, std::vector<Tensor *> in,
+                     std::vector<Tensor *> out, const AttentionSizes &s, bool backward) {
+  Prepared kernel(name, std::move(in), std::move(out), {integer("causal", 1)});
+  double heads = static_cast<double>(s.batch * s.heads);
+  double flops = (backward ? 10. : 4.) * heads * static_cast<double>(s.tokens * (s.tokens + 1) / 2 * s.size);
+  measure(state, kernel, {headProducts(s.tokens, s.size, heads, backward), largeProduct(flops, false)}, flops,
+          "GFLOP/s");
+}
 void attention(benchmark::State &state) {
   AttentionSizes s{.tokens = state.range(1)};
   Shape shape = {s.batch, s.tokens, s.heads, s.size};
   Tensor q(typeOf(state), shape), k(typeOf(state), shape), v(typeOf(state), shape), out(typeOf(state), shape);
   Tensor lse(DType::f32, {s.batch, s.heads, s.tokens});
-  // Two products over the causal half.
-  double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.tokens * (s.tokens + 1) / 2);
-  againstProduct(state, "attention", {&q, &k, &v}, {&out, &lse}, {integer("causal", 1)}, 4 * pairs * 64);
+  againstProducts(state, "attention", {&q, &k, &v}, {&out, &lse}, s, false);
 }
 void attentionGrad(benchmark::State &state) {
   AttentionSizes s{.tokens = state.range(1)};
@@ -151,17 +238,15 @@ void attentionGrad(benchmark::State &state) {
   Tensor q(t, shape), k(t, shape), v(t, shape), out(t, shape), dout(t, shape), dq(t, shape), dk(t, shape), dv(t, shape);
   Tensor lse(DType::f32, {s.batch, s.heads, s.tokens});
   Prepared("attention", {&q, &k, &v}, {&out, &lse}, {integer("causal", 1)}).run();
-  // Five products over the causal half.
-  double pairs = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.tokens * (s.tokens + 1) / 2);
-  againstProduct(state, "attention_grad", {&dout, &q, &k, &v, &out, &lse}, {&dq, &dk, &dv}, {integer("causal", 1)},
-                 10 * pairs * 64);
+  againstProducts(state, "attention_grad", {&dout, &q, &k, &v, &out, &lse}, {&dq, &dk, &dv}, s, true);
 }
 void matmul(benchmark::State &state) {
   DType t = typeOf(state);
   std::int64_t m = state.range(1), n = state.range(2), k = state.range(3), form = state.range(4);
   Tensor a(t, form == 2 ? Shape{k, m} : Shape{m, k}), b(t, form == 1 ? Shape{n, k} : Shape{k, n}), c(t, {m, n});
-  againstProduct(state, "matmul", {&a, &b}, {&c}, {integer("transpose_a", form == 2), integer("transpose_b", form == 1)},
-                 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
+  Prepared kernel("matmul", {&a, &b}, {&c}, {integer("transpose_a", form == 2), integer("transpose_b", form == 1)});
+  double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  measure(state, kernel, {largeProduct(flops, true)}, flops, "GFLOP/s");
 }
 
 void allTypes(benchmark::internal::Benchmark *b) { b->ArgName("type")->Arg(0)->Arg(1)->Arg(2)->UseManualTime(); }
