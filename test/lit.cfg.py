@@ -1,5 +1,6 @@
 # lit's configuration. `lit test` works from any folder; the build is $SLUICE_BUILD, else build/ in the repository.
 
+import glob
 import os
 import subprocess
 import shutil
@@ -36,6 +37,9 @@ config.substitutions.append(("%reference", os.environ.get("SLUICE_REFERENCE", os
 
 if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
     config.available_features.add("compiler")
+# Device code is compiled where nvcc is found.
+if glob.glob(os.path.join(build, "runtime", "base", "cuda", "*.fatbin")):
+    config.available_features.add("device-code")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
 cache = os.path.join(build, "CMakeCache.txt")

@@ -68,6 +68,11 @@ void NcclCommunicator::abort(const Status &reason) {
   end();
 }
 
+void NcclCommunicator::refuse() {
+  std::lock_guard lock(mutex);
+  refuses = true;
+}
+
 void NcclCommunicator::end() {
   std::lock_guard lock(mutex);
   if (ended)
@@ -109,7 +114,7 @@ Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
 Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
   {
     std::lock_guard lock(mutex);
-    if (ended)
+    if (refuses || ended)
       return failedError("the communicator of channel '" + channel + "' was aborted");
   }
   SLUICE_RETURN_IF_ERROR(checkCall(call, size()));

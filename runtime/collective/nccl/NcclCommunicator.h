@@ -37,6 +37,8 @@ public:
   Status inspect(double limit);
   /// Ends what is under way.
   void end();
+  /// Takes no call any more; what is under way goes on until the end.
+  void refuse();
 
 private:
   Status run(const Call &call, cuda::Stream stream);
@@ -56,7 +58,7 @@ private:
 
   /// Of the watch and the rank's thread.
   std::mutex mutex;
-  bool ended = false;
+  bool refuses = false, ended = false;
   cuda::Event done = nullptr;
   bool underWay = false;
   std::chrono::steady_clock::time_point since;

@@ -43,6 +43,9 @@ public:
       std::lock_guard lock(mutex);
       if (failure.isOk())
         failure = reason;
+      // Who sees the failure finds every channel closed.
+      for (NcclCommunicator *communicator : communicators)
+        communicator->refuse();
     }
     // The host first: who is let go by NCCL's end leaves, and the reason is to be heard before that.
     host->abort(reason);
