@@ -117,12 +117,15 @@ PlanAnswer runPlanCommand(const PlanCommand &command) {
   if (!answer.status.isOk() && !(command.name == "print" && printable))
     return answer;
   // A step may repeat more than anyone could read, or this process hold.
+  Status listable;
   if (command.name == "describe" && command.json)
-    answer.status = checkListable(plan, "events and collectives", isListed);
+    listable = checkListable(plan, "events and collectives", isListed);
   else if (command.name == "schedule")
-    answer.status = checkListable(plan, "pieces of work", isScheduled);
-  if (!answer.status.isOk() && command.name != "print")
+    listable = checkListable(plan, "pieces of work", isScheduled);
+  if (!listable.isOk()) {
+    answer.status = std::move(listable);
     return answer;
+  }
   if (command.name == "describe")
     answer.text = command.json ? jsonText(describePlan(plan)) : describePlanText(plan);
   else if (command.name == "print")

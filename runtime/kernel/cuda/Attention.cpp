@@ -56,16 +56,15 @@ Bound attention(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(
       chooseForm(cpu::Check("attention", request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attention" + form, shape, args,
-                                                  [](AttentionArgs &args, const RunAddresses &run) {
-                                                    args.q.data = run.inputs[0];
-                                                    args.k.data = run.inputs[1];
-                                                    args.v.data = run.inputs[2];
-                                                    args.out.data = run.outputs[0];
-                                                    args.lse.data = run.outputs[1];
-                                                  }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<AttentionArgs>(
+      request, "sluice_attention" + form, shape, args,
+      [](AttentionArgs &args, const RunAddresses &run) {
+        args.q.data = run.inputs[0];
+        args.k.data = run.inputs[1];
+        args.v.data = run.inputs[2];
+        args.out.data = run.outputs[0];
+        args.lse.data = run.outputs[1];
+      });
 }
 
 void bindGrad(AttentionArgs &args, const RunAddresses &run) {

@@ -49,16 +49,15 @@ Bound convolutionOf(const KernelRequest &request) {
   if (args.hasBias)
     args.bias = viewOf(in[2]);
   const std::string policy = policyOf({&in[0], &in[1], &in[args.hasBias ? 2 : 1], &request.outputs[0]});
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args,
-                                                    [](ConvolutionArgs &args, const RunAddresses &run) {
-                                                      args.x.data = run.inputs[0];
-                                                      args.weight.data = run.inputs[1];
-                                                      if (args.hasBias)
-                                                        args.bias.data = run.inputs[2];
-                                                      args.y.data = run.outputs[0];
-                                                    }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<ConvolutionArgs>(
+      request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args,
+      [](ConvolutionArgs &args, const RunAddresses &run) {
+        args.x.data = run.inputs[0];
+        args.weight.data = run.inputs[1];
+        if (args.hasBias)
+          args.bias.data = run.inputs[2];
+        args.y.data = run.outputs[0];
+      });
 }
 
 Bound inputGradOf(const KernelRequest &request) {
@@ -66,14 +65,13 @@ Bound inputGradOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_input_grad", request, request.outputs[0], in[1], in[0]));
   const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionInput_" + policy, tilesFor<ConvolutionInput>(args, policy), args,
-                                                    [](ConvolutionArgs &args, const RunAddresses &run) {
-                                                      args.y.data = run.inputs[0];
-                                                      args.weight.data = run.inputs[1];
-                                                      args.x.data = run.outputs[0];
-                                                    }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<ConvolutionArgs>(
+      request, "sluice_convolutionInput_" + policy, tilesFor<ConvolutionInput>(args, policy), args,
+      [](ConvolutionArgs &args, const RunAddresses &run) {
+        args.y.data = run.inputs[0];
+        args.weight.data = run.inputs[1];
+        args.x.data = run.outputs[0];
+      });
 }
 
 /// In runs, where the weight alone would leave most of the device idle.

@@ -30,13 +30,12 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
   args.normal = normal;
   args.offset = offset;
   args.spread = spread;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<NumberedArgs>("sluice_random", gridFor(*request.cuda, y.elements()), args,
-                                                 [](NumberedArgs &args, const RunAddresses &run) {
-                                                   args.seed = static_cast<const Index *>(run.inputs[0]);
-                                                   args.y.data = run.outputs[0];
-                                                 }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<NumberedArgs>(
+      request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
+      [](NumberedArgs &args, const RunAddresses &run) {
+        args.seed = static_cast<const Index *>(run.inputs[0]);
+        args.y.data = run.outputs[0];
+      });
 }
 
 Bound randomNormal(const KernelRequest &request) {
@@ -52,11 +51,11 @@ Bound iotaOf(const KernelRequest &request) {
   NumberedArgs args;
   args.y = viewOf(request.outputs[0]);
   args.global[integerAttribute(request, "dim", 0)] = 1;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(
-      list->add<NumberedArgs>("sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
-                              [](NumberedArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<NumberedArgs>(
+      request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
+      [](NumberedArgs &args, const RunAddresses &run) {
+        args.y.data = run.outputs[0];
+      });
 }
 
 Bound dropoutOf(const KernelRequest &request) {
@@ -74,16 +73,15 @@ Bound dropoutOf(const KernelRequest &request) {
   args.key = mask.key;
   args.threshold = mask.threshold;
   args.spread = mask.factor;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<NumberedArgs>("sluice_dropout", gridFor(*request.cuda, y.elements()), args,
-                                                 [](NumberedArgs &args, const RunAddresses &run) {
-                                                   args.x.data = run.inputs[0];
-                                                   args.seed = static_cast<const Index *>(run.inputs[1]);
-                                                   args.step = static_cast<const Index *>(run.inputs[2]);
-                                                   args.row = static_cast<const Index *>(run.inputs[3]);
-                                                   args.y.data = run.outputs[0];
-                                                 }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<NumberedArgs>(
+      request, "sluice_dropout", gridFor(*request.cuda, y.elements()), args,
+      [](NumberedArgs &args, const RunAddresses &run) {
+        args.x.data = run.inputs[0];
+        args.seed = static_cast<const Index *>(run.inputs[1]);
+        args.step = static_cast<const Index *>(run.inputs[2]);
+        args.row = static_cast<const Index *>(run.inputs[3]);
+        args.y.data = run.outputs[0];
+      });
 }
 
 Bound ropeOf(const KernelRequest &request) {
@@ -99,13 +97,12 @@ Bound ropeOf(const KernelRequest &request) {
   args.position = shape.position;
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<RopeArgs>("sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
-                                             [](RopeArgs &args, const RunAddresses &run) {
-                                               args.x.data = run.inputs[0];
-                                               args.y.data = run.outputs[0];
-                                             }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<RopeArgs>(
+      request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
+      [](RopeArgs &args, const RunAddresses &run) {
+        args.x.data = run.inputs[0];
+        args.y.data = run.outputs[0];
+      });
 }
 
 constexpr CudaKernel kernels[] = {{"random_normal", randomNormal},

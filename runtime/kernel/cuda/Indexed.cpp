@@ -32,14 +32,13 @@ IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &
 Bound take(std::string_view name, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   const IndexedArgs args = rowsOf(request.inputs[0], request.inputs[1], request.outputs[0]);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
-                                                [](IndexedArgs &args, const RunAddresses &run) {
-                                                  args.table.data = run.inputs[0];
-                                                  args.indices.data = run.inputs[1];
-                                                  args.values.data = run.outputs[0];
-                                                }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<IndexedArgs>(
+      request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
+      [](IndexedArgs &args, const RunAddresses &run) {
+        args.table.data = run.inputs[0];
+        args.indices.data = run.inputs[1];
+        args.values.data = run.outputs[0];
+      });
 }
 
 void bindAdd(IndexedArgs &args, const RunAddresses &run) {
@@ -70,14 +69,13 @@ Bound takeAlongOf(const KernelRequest &request) {
   args.indices = viewOf(request.inputs[1]);
   args.values = viewOf(request.outputs[0]);
   args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
-                                                [](IndexedArgs &args, const RunAddresses &run) {
-                                                  args.table.data = run.inputs[0];
-                                                  args.indices.data = run.inputs[1];
-                                                  args.values.data = run.outputs[0];
-                                                }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<IndexedArgs>(
+      request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
+      [](IndexedArgs &args, const RunAddresses &run) {
+        args.table.data = run.inputs[0];
+        args.indices.data = run.inputs[1];
+        args.values.data = run.outputs[0];
+      });
 }
 
 Bound addAlongOf(const KernelRequest &request) {
@@ -108,13 +106,12 @@ Bound argmaxOf(const KernelRequest &request) {
       args.row.strides[args.row.rank++] = args.table.strides[d];
     }
   args.count = countOf(args.row);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_argmax", exactGrid(args.count, 128), args,
-                                                [](IndexedArgs &args, const RunAddresses &run) {
-                                                  args.table.data = run.inputs[0];
-                                                  args.values.data = run.outputs[0];
-                                                }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<IndexedArgs>(
+      request, "sluice_argmax", exactGrid(args.count, 128), args,
+      [](IndexedArgs &args, const RunAddresses &run) {
+        args.table.data = run.inputs[0];
+        args.values.data = run.outputs[0];
+      });
 }
 
 constexpr CudaKernel kernels[] = {

@@ -187,10 +187,10 @@ Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
   }
   const Operand &bias = request.inputs[static_cast<std::size_t>(std::max(s.bias, 0))];
   const Operand &residual = request.inputs[static_cast<std::size_t>(std::max(s.residual, 0))];
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ProductArgs>(
-      symbol("product", {&request.inputs[0], &request.inputs[1], &request.outputs[0], &bias, &residual}),
-      gridFor(*request.cuda, args.batches * args.m * args.n), args, [s](ProductArgs &args, const RunAddresses &run) {
+  return oneLaunch<ProductArgs>(
+      request, symbol("product", {&request.inputs[0], &request.inputs[1], &request.outputs[0], &bias, &residual}),
+      gridFor(*request.cuda, args.batches * args.m * args.n), args,
+      [s](ProductArgs &args, const RunAddresses &run) {
         args.a.data = run.inputs[0];
         args.b.data = run.inputs[1];
         args.c.data = run.outputs[0];
@@ -198,8 +198,7 @@ Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
           args.bias.data = run.inputs[static_cast<std::size_t>(s.bias)];
         if (s.residual >= 0)
           args.residual.data = run.inputs[static_cast<std::size_t>(s.residual)];
-      }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+      });
 }
 
 /// Batch dims of more than one element, neighbours that lie alike joined.

@@ -48,10 +48,9 @@ Bound optimizerOf(std::string_view name, cpu::OptimizerKind kind, const KernelRe
   args.clip = viewOf(in[4 + states]);
   args.guard = viewOf(in[5 + states]);
   const Operand &first = in[states ? 2 : 0], &second = in[states > 1 ? 3 : 0];
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<OptimizerArgs>(symbol("optimizer", {&in[0], &in[1], &first, &second}),
-                                                  gridFor(*request.cuda, in[0].elements()), args, bindOptimizer));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<OptimizerArgs>(
+      request, symbol("optimizer", {&in[0], &in[1], &first, &second}), gridFor(*request.cuda, in[0].elements()), args,
+      bindOptimizer);
 }
 
 constexpr CudaKernel kernels[] = {

@@ -25,14 +25,13 @@ Bound pointwise(std::string_view name, const KernelRequest &request, const std::
     args.x[i] = broadcastView(request.inputs[i], y);
     args.dense = args.dense && isDenseAlike(request.inputs[i], y);
   }
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<PointwiseArgs>(function, gridFor(*request.cuda, y.elements()), args,
-                                                  [](PointwiseArgs &args, const RunAddresses &run) {
-                                                    args.y.data = run.outputs[0];
-                                                    for (std::size_t i = 0; i < run.inputs.size(); ++i)
-                                                      args.x[i].data = run.inputs[i];
-                                                  }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<PointwiseArgs>(
+      request, function, gridFor(*request.cuda, y.elements()), args,
+      [](PointwiseArgs &args, const RunAddresses &run) {
+        args.y.data = run.outputs[0];
+        for (std::size_t i = 0; i < run.inputs.size(); ++i)
+          args.x[i].data = run.inputs[i];
+      });
 }
 
 Bound unary(std::string_view name, const KernelRequest &request, Unary operation, double p = 0) {
@@ -54,17 +53,16 @@ Bound swigluGradOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   const SwigluGradArgs args{viewOf(in[0]), viewOf(in[1]), viewOf(in[2]), viewOf(out[0]), viewOf(out[1])};
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<SwigluGradArgs>(
-      symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}), gridFor(*request.cuda, out[0].elements()), args,
+  return oneLaunch<SwigluGradArgs>(
+      request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
+      gridFor(*request.cuda, out[0].elements()), args,
       [](SwigluGradArgs &args, const RunAddresses &run) {
         args.dy.data = run.inputs[0];
         args.gate.data = run.inputs[1];
         args.up.data = run.inputs[2];
         args.dgate.data = run.outputs[0];
         args.dup.data = run.outputs[1];
-      }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+      });
 }
 
 bool usesTanh(const KernelRequest &request) { return integerAttribute(request, "approximate", 0) != 0; }

@@ -27,9 +27,8 @@ Bound pool(std::string_view name, std::string_view function, const KernelRequest
     args.stride[d] = s.stride[d], args.padding[d] = s.padding[d];
   }
   const Operand &result = request.outputs[0];
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<PoolArgs>(symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()), args, bind));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<PoolArgs>(
+      request, symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()), args, bind);
 }
 
 void bindForward(PoolArgs &args, const RunAddresses &run) {

@@ -74,6 +74,15 @@ private:
   std::vector<std::function<Status(const RunAddresses &)>> steps;
 };
 
+/// A kernel that is one launch; the arguments are those of LaunchList::add.
+template <typename Args>
+Bound oneLaunch(const KernelRequest &request, const std::string &function, LaunchShape shape, const Args &args,
+                std::function<void(Args &, const RunAddresses &)> bind) {
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(list->add<Args>(function, shape, args, std::move(bind)));
+  return std::unique_ptr<BoundKernel>(std::move(list));
+}
+
 /// Blocks for `count` elements, so many that the device is full a few times; each thread then takes several.
 LaunchShape gridFor(const KernelContext &context, std::int64_t count, int threads = 256);
 /// One thread for each of `count`.

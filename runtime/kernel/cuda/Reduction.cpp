@@ -43,16 +43,15 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
   if (cpu::integerAttribute(request, "mean", 0) != 0)
     args.divisor = static_cast<double>(args.terms);
   const bool byThread = args.outputs >= manyResults || args.terms <= 32;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>(
-      symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
+  return oneLaunch<ReduceArgs>(
+      request, symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
       byThread ? exactGrid(args.outputs, 128)
                : LaunchShape{static_cast<std::uint64_t>(args.outputs), args.terms <= 512 ? 128 : 256, reduceBytes},
-      args, [](ReduceArgs &args, const RunAddresses &run) {
+      args,
+      [](ReduceArgs &args, const RunAddresses &run) {
         args.outer.data = run.inputs[0];
         args.y.data = run.outputs[0];
-      }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+      });
 }
 
 Bound powerSumOf(const KernelRequest &request) {
@@ -98,9 +97,7 @@ void bindScalar(ScalarArgs &args, const RunAddresses &run) {
 Bound scalarOf(std::string_view name, const KernelRequest &request, Scalar operation, double p) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   ScalarArgs args{viewOf(request.inputs[0]), viewOf(request.outputs[0]), static_cast<int>(operation), p};
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ScalarArgs>("sluice_scalar", {1, 32, reduceBytes}, args, bindScalar));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch<ScalarArgs>(request, "sluice_scalar", {1, 32, reduceBytes}, args, bindScalar);
 }
 
 Bound allFiniteOf(const KernelRequest &request) {
