@@ -1,77 +1,12 @@
 //===- TrainerTest.cpp - the loop: what is fed, logged, saved, refused ---------------===//
-#include "runtime/train/Trainer.h"
 #include "runtime/train/LossScale.h"
 #include "runtime/train/Safetensors.h"
-#include "test/unit/train/Fixture.h"
-
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include "test/unit/train/TrainerFixture.h"
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-struct Recorder : TrainObserver {
-  std::vector<StepReport> steps;
-  std::vector<RunSummary> summaries;
-  std::uint64_t stopped = 0;
-  void onStep(const StepReport &report) override { steps.push_back(report); }
-  void onSummary(const RunSummary &summary) override { summaries.push_back(summary); }
-  void onStopped(std::uint64_t step) override { stopped = step; }
-};
-
-std::vector<nlohmann::json> lines(const std::string &path) {
-  std::vector<nlohmann::json> out;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    out.push_back(nlohmann::json::parse(line));
-  return out;
-}
-
-class TrainerTest : public ::testing::Test {
-protected:
-  TemporaryFolder folder;
-  Recorder observer;
-  /// Indices of the ports' buffers, as PlanBuilder makes them: one parameter, then the ports in order.
-  enum { weight, tokens, targets, lr, step, loss, norm, guard };
-
-  FakeRanks ranks(std::uint32_t microbatches = 2) {
-    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
-    builder.parameter("w", {4}, 0, {1});
-    builder.trainStep(2, 4, microbatches, 256);
-    auto arena = std::make_unique<plan::ArenaT>();
-    arena->space = plan::Space::device;
-    arena->bytes = 4096;
-    arena->workspace = 64;
-    builder.plan.arenas.push_back(std::move(arena));
-    FakeRanks fake(std::move(builder.plan));
-    fake.onRun = [this](FakeRanks &self, std::string_view) {
-      fed.push_back({self.values<std::int32_t>(0, tokens), self.values<std::int32_t>(1, tokens)});
-      rates.push_back(self.values<float>(0, lr)[0]);
-      counts.push_back(self.values<std::int64_t>(1, step)[0]);
-      self.set(loss, nextLoss);
-      self.set(norm, 2.5f);
-      self.set(guard, std::uint8_t(std::isfinite(nextLoss)));
-      return Status::ok();
-    };
-    return fake;
-  }
-  TrainOptions options(std::uint64_t steps = 3) {
-    TrainOptions options;
-    std::string text;
-    for (int i = 0; i < 200; ++i)
-      text += static_cast<char>(i);
-    options.data = {folder.write("data", text)};
-    options.steps = steps;
-    return options;
-  }
-
-  std::vector<std::array<std::vector<std::int32_t>, 2>> fed;
-  std::vector<float> rates;
-  std::vector<std::int64_t> counts;
-  float nextLoss = 1.1f;
-};
 
 TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
   FakeRanks fake = ranks();
@@ -277,86 +212,6 @@ TEST_F(TrainerTest, RowsAreNumberedWithinTheStep) {
   given.seed = 7;
   ASSERT_TRUE(train(fake, given, observer).isOk());
   EXPECT_EQ(runs, 2);
-}
-
-class EvaluationTest : public TrainerTest {
-protected:
-  /// Buffers of the evaluation's ports come after the training's.
-  enum { evalTokens = 8, evalTargets, evalLoss };
-
-  FakeRanks evaluating() {
-    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
-    builder.parameter("w", {4}, 0, {1});
-    builder.trainStep(2, 4, 2, 256);
-    plan::EntryT &eval = builder.entry("eval_step");
-    eval.inputs.push_back(builder.port("tokens", plan::DType::i32, {2, 4}, 0, 256));
-    eval.inputs.push_back(builder.port("targets", plan::DType::i32, {2, 4}, 0, 256));
-    eval.outputs.push_back(builder.port("loss", plan::DType::f32, {}));
-    FakeRanks fake(std::move(builder.plan));
-    fake.onRun = [this](FakeRanks &self, std::string_view entry) {
-      if (entry == "eval_step") {
-        seen.push_back(self.values<std::int32_t>(1, evalTokens)[0]);
-        self.set(evalLoss, static_cast<float>(seen.size()));
-        return Status::ok();
-      }
-      self.set(loss, 1.0f);
-      self.set(norm, 1.0f);
-      self.set(guard, std::uint8_t(1));
-      return Status::ok();
-    };
-    return fake;
-  }
-  TrainOptions evaluatingOptions(std::uint64_t steps) {
-    TrainOptions given = options(steps);
-    // 49 tokens are 12 sequences of 4: three batches of two ranks and two rows.
-    given.evaluation.data = {folder.write("eval", std::string(49, 'a'))};
-    std::string text;
-    for (int i = 0; i < 49; ++i)
-      text += static_cast<char>(i);
-    folder.write("eval", text);
-    return given;
-  }
-
-  std::vector<std::int32_t> seen;
-};
-
-TEST_F(EvaluationTest, RunsOverAllDataWhereDueAndAtTheEnd) {
-  FakeRanks fake = evaluating();
-  TrainOptions given = evaluatingOptions(5);
-  given.evaluation.every = 2;
-  given.log = folder.path("run.jsonl");
-  ASSERT_TRUE(train(fake, given, observer).isOk());
-  std::vector<nlohmann::json> log = lines(given.log);
-  EXPECT_FALSE(log[0].contains("eval_loss"));
-  EXPECT_EQ(log[1]["eval_loss"], 2.0);
-  EXPECT_FALSE(log[2].contains("eval_loss"));
-  EXPECT_EQ(log[3]["eval_loss"], 5.0);
-  EXPECT_EQ(log[4]["eval_loss"], 8.0);
-  // Rank 1 takes rows 2 and 3 of each batch of four; every evaluation begins anew.
-  EXPECT_EQ(seen, (std::vector<std::int32_t>{8, 24, 40, 8, 24, 40, 8, 24, 40}));
-}
-
-TEST_F(EvaluationTest, TakesAsManyBatchesAsAskedFor) {
-  FakeRanks fake = evaluating();
-  TrainOptions given = evaluatingOptions(1);
-  given.evaluation.batches = 1;
-  ASSERT_TRUE(train(fake, given, observer).isOk());
-  EXPECT_EQ(seen.size(), 1u);
-  given.evaluation.batches = 0;
-  given.evaluation.data = {"random:1"};
-  ASSERT_TRUE(train(fake, given, observer).isOk());
-  EXPECT_EQ(seen.size(), 21u);
-}
-
-TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {
-  FakeRanks without = ranks();
-  expectError(train(without, evaluatingOptions(1), observer), StatusCode::input,
-              "the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none");
-  FakeRanks fake = evaluating();
-  TrainOptions given = evaluatingOptions(1);
-  given.evaluation.data = {folder.path("none")};
-  expectError(train(fake, given, observer), StatusCode::input, "cannot read");
-  EXPECT_TRUE(fake.runs.empty());
 }
 
 // The scale is halved where gradients are not finite, and the run goes on; optimizers count the updates that were made.

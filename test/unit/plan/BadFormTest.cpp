@@ -1,0 +1,93 @@
+//===- BadFormTest.cpp - plans that are not well formed (P1) or not what was written (P17) ---===//
+#include "BadPlan.h"
+
+namespace sluice::test {
+namespace {
+
+const Bad wellFormed[] = {
+    {"LaunchOnHostMemory", 1, "expected operands in the memory of stream 'compute', device, but 'host.x' lies in host",
+     [](HandPlan &h) { h.launch("h").inputs[0] = h.view("host.x", {2, 4}); }},
+    {"HostOnDeviceMemory", 1, "expected operands in the memory of stream 'compute', host, but",
+     [](HandPlan &h) { h.plan.streams[0]->processor = plan::Processor::host; }},
+    {"CollectiveOnHostMemory", 1, "expected operands in the memory of stream 'gather', device, but 'host.x' lies in host",
+     [](HandPlan &h) { h.collective("gather a").segments[0]->source = h.view("host.x", {2, 4}); }},
+    {"CollectiveOfTheHost", 1, "expected a collective on a stream of the device but got 'gather'",
+     [](HandPlan &h) { h.plan.streams[1]->processor = plan::Processor::host; }},
+    {"BufferBeyondArena", 1, "expected it inside the 1024 bytes", [](HandPlan &h) { h.buffer("x").offset = 1024; }},
+    {"OffsetOverflows", 1, "expected it inside", [](HandPlan &h) { h.buffer("x").offset = ~std::uint64_t(63); }},
+    {"Misaligned", 1, "aligned to 64", [](HandPlan &h) { h.buffer("x").offset = 388; }},
+    {"BytesNotShape", 1, "expected 32 bytes for f32[2x4] but got 36", [](HandPlan &h) { h.buffer("x").bytes = 36; }},
+    {"ShapeOverflows", 1, "overflows", [](HandPlan &h) { h.buffer("x").shape = {1ll << 62, 1ll << 62}; }},
+    {"ShapeNegative", 1, "negative", [](HandPlan &h) { h.buffer("x").shape = {-2, -4}; }},
+    {"UnknownClass", 1, "unknown space, class or dtype",
+     [](HandPlan &h) { h.buffer("x").class_ = plan::BufferClass(99); }},
+    {"NoStream", 1, "stream 9 does not exist", [](HandPlan &h) { h.at("h").stream = 9; }},
+    {"NoBuffer", 1, "buffer 99 does not exist", [](HandPlan &h) { h.launch("h").inputs[0]->buffer = 99; }},
+    {"NoUnit", 1, "unit 7 does not exist", [](HandPlan &h) { h.at("h").unit = 7; }},
+    {"NoEvent", 1, "event 99 does not exist", [](HandPlan &h) { h.at("a gathered").operation.AsRecord()->event = 99; }},
+    {"NoEntry", 1, "entry point 3 does not exist", [](HandPlan &h) { h.buffer("x").entry = 3; }},
+    {"NoOperation", 1, "expected a known operation", [](HandPlan &h) { h.at("h").operation.Reset(); }},
+    {"NoView", 1, "expected a view but got none", [](HandPlan &h) { h.launch("h").inputs[0].reset(); }},
+    {"ReservedKind", 1, "all_to_all is reserved",
+     [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind::all_to_all; }},
+    {"UnknownKernel", 1, "kernel 'explode' is not in the catalogue", [](HandPlan &h) { h.plan.kernels[0] = "explode"; }},
+    {"WrongArity", 1, "expected 2 inputs but got 1", [](HandPlan &h) { h.launch("h").inputs.pop_back(); }},
+    {"WrongReductionClass", 1, "reduction class",
+     [](HandPlan &h) { h.launch("loss").reduction = plan::ReductionClass::none; }},
+    {"ViewBeyondBuffer", 1, "reaches beyond", [](HandPlan &h) { h.launch("h").inputs[0]->offset = 4; }},
+    {"RepetitionBeyondBuffer", 1, "reaches beyond",
+     [](HandPlan &h) { h.at("copy x").operation.AsCopy()->source->repetition_stride = 36; }},
+    {"NegativeStride", 1, "negative", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {-4, 1}; }},
+    {"StridesCount", 1, "expected 2 strides", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {1}; }},
+    {"ValidBeyondView", 1, "valid extent",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->chunk = 3; }},
+    {"WorkspaceBeyondStream", 1, "of workspace of stream", [](HandPlan &h) { h.launch("h").workspace = 256; }},
+    {"WorkspaceNotDeclared", 1, "workspace, expected the arenas",
+     [](HandPlan &h) { h.plan.streams[1]->workspace = 64; }},
+    {"MeshOfNone", 1, "at least 1 but got 0", [](HandPlan &h) { h.plan.mesh[1]->size = 0; }},
+    {"MeshTooLarge", 1, "ranks", [](HandPlan &h) { h.plan.mesh[1]->size = 1u << 31; }},
+    {"NoRepetitions", 1, "repetitions but got 0", [](HandPlan &h) { h.section(0).repeat = 0; }},
+    {"TooManyEvents", 1, "events", [](HandPlan &h) { h.entry().events = 1u << 30; }},
+    {"TooManyStreams", 1, "streams, expected at most 64",
+     [](HandPlan &h) {
+       for (int i = 0; i < 100; ++i) {
+         h.plan.streams.push_back(std::make_unique<plan::StreamT>());
+         h.plan.streams.back()->name = "s" + std::to_string(i);
+       }
+     }},
+    {"LifespanBeyondEntry", 1, "expected a lifespan within", [](HandPlan &h) { h.buffer("x").end = 999; }},
+    {"PersistentBeyondRegion", 1, "persistent bytes", [](HandPlan &h) { h.plan.arenas[0]->persistent = 128; }},
+    {"AlignmentNoPower", 1, "power of two", [](HandPlan &h) { h.plan.arenas[0]->alignment = 48; }},
+    {"ParameterInNoUnit", 1, "its unit does not name it", [](HandPlan &h) { h.plan.units[0]->parameters.clear(); }},
+    {"ArenaTooLarge", 1, "expected at most", [](HandPlan &h) { h.plan.arenas[0]->bytes = ~std::uint64_t(0); }},
+    {"ListsWithoutEnd", 1, "expected lists of repetitions that make at most 67108864 instructions to follow but got ",
+     [](HandPlan &h) {
+       // Each instruction lists repetitions of its own, all of which would have to be looked at.
+       h.section(0).repeat = 1 << 20;
+       h.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
+       for (std::uint32_t i = 0; i < 800; ++i) {
+         auto instruction = std::make_unique<plan::InstructionT>();
+         instruction->operation.Set(plan::RecordT());
+         instruction->when = plan::When::list;
+         for (std::uint32_t k = 0; k < 64; ++k)
+           instruction->repetitions.push_back((i * 64 + k) * 4);
+         h.section(0).instructions.push_back(std::move(instruction));
+       }
+     }},
+    {"PinnedDevice", 1, "arena of device, expected host memory alone to be pinned",
+     [](HandPlan &h) { h.plan.arenas[0]->pinned = true; }},
+    {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},
+};
+INSTANTIATE_TEST_SUITE_P(P1, BadPlan, testing::ValuesIn(wellFormed), nameOf);
+
+const Bad digest[] = {
+    {"NoDigest", 17, "expected a digest of 32 bytes", [](HandPlan &h) { h.plan.digest.clear(); }},
+    {"AnotherDigest", 17, "expected digest", [](HandPlan &h) { h.plan.digest[5] ^= 1; }},
+    {"ChangedAfterwards", 17, "expected digest", [](HandPlan &h) { h.plan.name = "other"; }},
+    {"AnotherMajor", 17, "expected major version", [](HandPlan &h) { h.plan.major = 99; }},
+    {"AnotherCatalogue", 17, "of the kernel catalogue but got 99", [](HandPlan &h) { h.plan.catalogue = 99; }},
+};
+INSTANTIATE_TEST_SUITE_P(P17, BadPlan, testing::ValuesIn(digest), nameOf);
+
+} // namespace
+} // namespace sluice::test

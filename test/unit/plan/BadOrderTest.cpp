@@ -1,0 +1,116 @@
+//===- BadOrderTest.cpp - bytes shared, streams that race, gathers, events (P2, P3, P4, P11, P12) ---===//
+#include "BadPlan.h"
+
+namespace sluice::test {
+namespace {
+
+const Bad overlap[] = {
+    {"LiveAtOnce", 2, "buffers 'h' and 'loss' live at once and share bytes",
+     [](HandPlan &h) { h.buffer("loss").offset = h.buffer("h").offset; }},
+    {"OverPersistent", 2, "live at once", [](HandPlan &h) { h.buffer("x").offset = 192; }},
+    {"PeakTooLow", 2, "are live at instruction", [](HandPlan &h) { --h.plan.arenas[0]->peak_live; }},
+    {"PeakAboveArena", 2, "but has only", [](HandPlan &h) { h.plan.arenas[0]->peak_live = 2000; }},
+    {"OutsideLifespan", 2, "outside its lifespan", [](HandPlan &h) { h.buffer("h").end = h.index("y"); }},
+    {"NothingWritten", 2, "that nothing has written",
+     [](HandPlan &h) {
+       h.drop("copy x");
+       h.buffer("x").begin = h.index("h");
+     }},
+    {"HoldsAnother", 2, "whose bytes hold buffer 'x' by then",
+     [](HandPlan &h) {
+       // The lifespan of x is declared to end early, and it is declared again behind y's: a copy of y's place.
+       h.buffer("loss").offset = h.buffer("x").offset;
+       h.buffer("loss").begin = h.index("loss");
+       h.launch("loss").outputs[0] = h.view("sum.a", {1});
+     }},
+    {"CarriedOutsideLifespan", 2, "of another repetition", [](HandPlan &h) { h.buffer("sum.b").begin = h.index("sum b"); }},
+    {"InPlaceOfAnother", 2, "live at once",
+     [](HandPlan &h) { h.buffer("grad.b").begin = h.index("loss"); }},
+    {"HalfInPlace", 2, "over an input of its own",
+     [](HandPlan &h) {
+       h.launch("grad b").outputs[0] = h.view("y", {2, 4});
+       h.launch("grad b").outputs[0]->offset = 16;
+       h.launch("grad b").inputs[0]->shape = {2, 4};
+     }},
+    {"TwoOutputsOnePlace", 2, "over another output of its own",
+     [](HandPlan &h) { h.launch("update a").outputs[1] = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]); }},
+    {"LivesOverlapOnStreams", 2, "without waiting for",
+     [](HandPlan &h) {
+       // By lifespans the reduced gradient takes the place of what was its input; the streams do not wait.
+       h.buffer("lr").offset = h.buffer("sum.a").offset;
+       h.drop("compute waits: a reduced");
+       h.drop("compute waits: b reduced");
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P2, BadPlan, testing::ValuesIn(overlap), nameOf);
+
+const Bad race[] = {
+    {"ReadBeforeReduced", 3, "reads buffer 'shard.b' without waiting for instruction",
+     [](HandPlan &h) { h.drop("compute waits: b reduced"); h.drop("compute waits: a reduced"); }},
+    {"ReducedBeforeSummed", 3, "reads buffer 'sum.b' without waiting for",
+     [](HandPlan &h) { h.drop("reduce waits: b summed"); }},
+    {"RecordTooEarly", 3, "reads buffer 'shard.a' without waiting for",
+     [](HandPlan &h) { h.exchange("reduce a", "a reduced"); }},
+    {"CopyOnOtherStream", 3, "reads buffer 'x' without waiting for", [](HandPlan &h) { h.at("copy x").stream = 2; }},
+    {"WriteWhileRead", 3, "writes buffer 'sum.b' without waiting for",
+     [](HandPlan &h) {
+       // The reduction runs at the first micro-batch, the second adds to its input.
+       for (const char *label : {"b summed", "reduce waits: b summed", "reduce b", "b reduced"})
+         h.at(label).when = plan::When::first;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P3, BadPlan, testing::ValuesIn(race), nameOf);
+
+const Bad gather[] = {
+    {"ReadBeforeComplete", 4, "reads buffer 'gathered.b' without waiting for", [](HandPlan &h) { h.drop("compute waits: b gathered"); }},
+    {"ReadBeforeGather", 4, "before any gather", [](HandPlan &h) { h.drop("gather a"); }},
+    {"ReadAfterRelease", 4, "after its release",
+     [](HandPlan &h) {
+       h.exchange("grad b", "release b");
+       h.buffer("gathered.b").end = h.index("grad b") + 1;
+       h.buffer("grad.b").begin = h.buffer("y").end = h.index("grad b");
+       h.buffer("y").end = h.index("grad b") + 1;
+     }},
+    {"ReleasedTwice", 4, "which is not gathered",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers.push_back(h.bufferId("gathered.a")); }},
+    {"ReleasesWhatIsNotGathered", 4, "part of no gathered unit",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("x")}; }},
+    {"GatheredAgain", 4, "again before its release", [](HandPlan &h) { h.drop("release b"); }},
+    {"ReleasedWhileRead", 4, "while it is read", [](HandPlan &h) { h.at("release b").stream = 1; }},
+    {"SourceWrittenInFlight", 4, "while its gather is in flight",
+     [](HandPlan &h) {
+       // Gathered once more at the end, while the update writes the shard.
+       h.at("copy lr").operation.Set(plan::CollectiveT(h.collective("gather b")));
+       h.at("copy lr").stream = 1;
+       h.buffer("gathered.b").end = h.index("update b");
+       h.buffer("gathered.b").offset = 960;
+       h.plan.arenas[0]->peak_live = 1024;
+       h.launch("update b").inputs[3] = h.view("loss");
+       h.launch("update a").inputs[3] = h.view("loss");
+       h.buffer("loss").begin = h.index("loss");
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P4, BadPlan, testing::ValuesIn(gather), nameOf);
+
+const Bad events[] = {
+    {"WaitWithoutRecord", 11, "which nothing has recorded before it", [](HandPlan &h) { h.drop("b gathered"); }},
+    {"RecordedLater", 11, "which nothing has recorded before it",
+     [](HandPlan &h) { h.exchange("reduce waits: b summed", "b summed"); }},
+    {"RecordedInTheLastRepetitionOnly", 11, "which nothing has recorded before it",
+     [](HandPlan &h) { h.at("reduce waits: b summed").when = plan::When::all; }},
+};
+INSTANTIATE_TEST_SUITE_P(P11, BadPlan, testing::ValuesIn(events), nameOf);
+
+const Bad boundary[] = {
+    {"StillGathered", 12, "still gathered at the end",
+     [](HandPlan &h) { h.at("release b").when = plan::When::first; }},
+    {"GatherDoesNotWaitForUpdate", 12, "of the step before", [](HandPlan &h) { h.drop("gather waits: step done"); }},
+    {"OutputNotWritten", 12, "is not there at the end",
+     [](HandPlan &h) { h.drop("copy loss"); }},
+    {"OutputEndsEarly", 12, "output 'loss'", [](HandPlan &h) { h.buffer("host.loss").end -= 1; }},
+    {"InputBeginsLate", 12, "input 'lr'", [](HandPlan &h) { h.buffer("host.lr").begin = h.index("copy lr"); }},
+};
+INSTANTIATE_TEST_SUITE_P(P12, BadPlan, testing::ValuesIn(boundary), nameOf);
+
+} // namespace
+} // namespace sluice::test

@@ -1,0 +1,251 @@
+//===- BadShardsTest.cpp - ranks that disagree, shards, replicas and splits (P5, P6, P7, P8) ---===//
+#include "BadPlan.h"
+
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/check/Access.h"
+
+namespace sluice::test {
+namespace {
+
+const Bad agree[] = {
+    {"CountsDisagree", 5, "expected counts of a all_gather over 2 ranks",
+     [](HandPlan &h) { h.collective("gather a").segments[0]->destination->shape = {3, 4}; }},
+    {"ScatterCountsDisagree", 5, "expected counts of a reduce_scatter",
+     [](HandPlan &h) { h.collective("reduce b").segments[0]->source->shape = {3, 4}; }},
+    {"DtypesDisagree", 5, "expected dtype bf16 but got f32",
+     [](HandPlan &h) { h.collective("gather a").dtype = plan::DType::bf16; }},
+    {"CountDependsOnRank", 5, "its count depends on the rank",
+     [](HandPlan &h) {
+       h.collective("gather a").segments[0]->source = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
+     }},
+    {"NoSuchAxis", 5, "axis 5 does not exist", [](HandPlan &h) { h.collective("gather a").axes = {5}; }},
+    {"AxisTwice", 5, "named twice", [](HandPlan &h) { h.collective("gather a").axes = {1, 1}; }},
+    {"NoAxis", 5, "at least one axis", [](HandPlan &h) { h.collective("gather a").axes.clear(); }},
+    {"GatherReduces", 5, "expected no reduction but got sum",
+     [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp::sum; }},
+    {"ReductionWithoutOp", 5, "expected a reduction but got none",
+     [](HandPlan &h) { h.collective("reduce a").op = plan::ReduceOp::none; }},
+    {"ReductionWithoutClass", 5, "reduction class",
+     [](HandPlan &h) { h.collective("reduce a").reduction = plan::ReductionClass::not_a_reduction; }},
+    {"NotDense", 5, "expected a dense view",
+     [](HandPlan &h) {
+       plan::ViewT &view = *h.collective("gather b").segments[0]->destination;
+       view.strides = {1, 4};
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P5, BadPlan, testing::ValuesIn(agree), nameOf);
+
+const Bad deadlock[] = {
+    {"WaitBeforeItsRecord", 6, "wait for one another in a circle",
+     [](HandPlan &h) {
+       // On one stream.
+       h.at("gather waits: h done").operation.AsWait()->event = h.at("b gathered").operation.AsRecord()->event;
+     }},
+    {"TwoStreams", 6, "wait for one another in a circle",
+     [](HandPlan &h) {
+       h.exchange("compute waits: b gathered", "h done");
+       h.exchange("compute waits: b gathered", "copy x");
+     }},
+    {"ThreeStreams", 6, "wait for one another in a circle",
+     [](HandPlan &h) {
+       // gather waits for a record of reduce, which waits for compute, which waits for gather.
+       h.at("gather waits: h done").operation.AsWait()->event = h.at("b reduced").operation.AsRecord()->event;
+       for (const char *label : {"b summed", "reduce waits: b summed", "reduce b", "b reduced"})
+         h.at(label).when = plan::When::all;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P6, BadPlan, testing::ValuesIn(deadlock), nameOf);
+
+const Bad shards[] = {
+    {"ChunkTooSmall", 8, "expected chunks of 2 to partition dim 0 of 4 over 2 ranks but got 1",
+     [](HandPlan &h) { h.parameter("b.weight").chunk = 1; }},
+    {"ChunkTooLarge", 8, "expected chunks of 2", [](HandPlan &h) { h.parameter("a.weight").chunk = 3; }},
+    {"ShardOfAnotherShape", 8, "expected a shard of 2x5 but buffer 'a.weight' holds 2x4", [](HandPlan &h) { h.parameter("a.weight").shape = {3, 5}; }},
+    {"BufferTwice", 8, "holds the shard of another tensor",
+     [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("b.weight"); }},
+    {"StateSharesShard", 8, "holds the shard of another tensor",
+     [](HandPlan &h) { h.parameter("a.weight").states[0]->buffer = h.bufferId("a.weight"); }},
+    {"ShardDoesNotPersist", 8, "expected a persistent buffer",
+     [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("shard.a"); }},
+    {"ValidOfAnother", 8, "expected the valid extent of parameter 'a.weight'",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = 4; }},
+    {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->chunk = 1; }},
+    {"PaddingWritten", 8, ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid.clear(); }},
+    {"PaddingRead", 8, "reads padding of buffer 'shard.a'", [](HandPlan &h) { h.launch("update a").inputs[1]->valid.clear(); }},
+    {"PaddingReadByAnotherExtent", 8, "reads padding of buffer 'shard.a'",
+     [](HandPlan &h) { h.launch("update a").inputs[1]->valid[0]->total = 4; }},
+    {"PartOfShardGathered", 8, "expected the whole shard",
+     [](HandPlan &h) {
+       h.collective("gather a").segments[0]->source->shape = {1, 4};
+       h.collective("gather a").segments[0]->destination->shape = {2, 4};
+     }},
+    {"PaddingReduced", 8, "segment 0, writes the padding of the shard of parameter 'a.weight'",
+     [](HandPlan &h) { h.collective("reduce a").segments[0]->destination = h.view("a.weight"); }},
+    {"WholeWithAxes", 8, "expected no axes", [](HandPlan &h) { h.parameter("b.weight").dim = -1; }},
+};
+INSTANTIATE_TEST_SUITE_P(P8, BadPlan, testing::ValuesIn(shards), nameOf);
+
+/// Four ranks along an axis in two parts. Both are cut over both; the gather of 'b' is of the inner part alone, out of a piece of
+/// two rows that was kept whole over the outer (of x here: the numbers mean nothing).
+void gatherFromPiece(HandPlan &h) {
+  auto inner = std::make_unique<plan::AxisT>();
+  inner->name = "shard.1";
+  inner->size = 2;
+  h.plan.mesh[1]->name = "shard.0";
+  h.plan.mesh.push_back(std::move(inner));
+  for (const std::string u : {"a", "b"}) {
+    h.parameter(u + ".weight").axes = {1, 2};
+    h.parameter(u + ".weight").chunk = 1;
+    for (const std::string &name : {u + ".weight", u + ".weight.momentum_buffer", "shard." + u}) {
+      h.buffer(name).shape = {1, 4};
+      h.buffer(name).bytes = 16;
+    }
+    plan::LaunchT &update = h.launch("update " + u);
+    for (auto *views : {&update.inputs, &update.outputs})
+      for (auto &view : *views)
+        if (!view->valid.empty()) {
+          view->shape = {1, 4};
+          view->valid[0]->axes = {1, 2};
+          view->valid[0]->chunk = 1;
+        }
+    h.collective("reduce " + u).axes = {1, 2};
+    h.collective("reduce " + u).segments[0]->destination->shape = {1, 4};
+  }
+  h.collective("gather a").axes = {1, 2};
+  h.collective("gather a").segments[0]->source->shape = {1, 4};
+  h.collective("gather b").axes = {2};
+  h.collective("gather b").segments[0]->source = h.view("x");
+  h.buffer("x").end = h.index("gather b") + 1;
+  // The gather reads what the next micro-batch's copy overwrites.
+  h.exchange("copy x", "a gathered");
+  h.exchange("copy x", "gather a");
+  h.buffer("x").begin = 0;
+}
+
+TEST(Checker, AcceptsAGatherFromAPiece) {
+  HandPlan hand;
+  gatherFromPiece(hand);
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+}
+
+const Bad replicas[] = {
+    {"NoReductionOverReplicas", 7, "expected the same on all ranks that hold this shard but it may differ along 'replicate'",
+     [](HandPlan &h) { h.plan.mesh[0]->size = 2; }},
+    // What the ranks of one operation have parts of reaches the gradient of a parameter that they all have.
+    {"NoSumOverParts", 7, "of parameter 'b.weight', expected the same on all ranks that hold this shard but it may differ along 'tensor'",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->name = "tensor";
+       h.plan.mesh[0]->size = 2;
+       h.parameter("a.weight").shape = {3, 8};
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->extent = 4;
+     }},
+    // All ranks of one operation see the same data.
+    {"SumOfTheSame", 7, "adds up what is the same on all ranks along 'tensor', expected parts of a sum",
+     [](HandPlan &h) {
+       h.plan.mesh[1]->name = "tensor";
+       for (const char *label : {"reduce a", "reduce b"})
+         h.collective(label).op = plan::ReduceOp::sum;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P7, BadPlan, testing::ValuesIn(replicas), nameOf);
+
+const Bad splits[] = {
+    {"SplitOfNoDim", 1, "its split is not of a dim of its own",
+     [](HandPlan &h) {
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 2;
+     }},
+    {"SplitAndSharded", 1, "both splits it and shards its parts",
+     [](HandPlan &h) {
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->axes = h.parameter("a.weight").axes;
+     }},
+    {"SplitWithAHole", 1, "in 1 segments but got parts of 3",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 2;
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->extent = 3;
+     }},
+    // One dim may have uneven parts; segments side by side may not.
+    {"UnevenSegments", 1, "in 2 segments but got parts of 2",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 4;
+       h.parameter("a.weight").shape = {3, 6};
+       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+       h.parameter("a.weight").split->dim = 1;
+       h.parameter("a.weight").split->axes = {0};
+       h.parameter("a.weight").split->segments = 2;
+       h.parameter("a.weight").split->extent = 2;
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Splits, BadPlan, testing::ValuesIn(splits), nameOf);
+
+const Bad pieces[] = {
+    // Two rows are a piece along a part of the parameter's own axis, not along another.
+    {"AlongAForeignAxis", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.plan.mesh[0]->size = 2;
+       h.collective("gather b").axes = {0};
+     }},
+    {"OfAnotherSize", 8, "its chunk of 4 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.collective("gather b").segments[0]->source->shape = {1, 4};
+       h.collective("gather b").segments[0]->destination->shape = {2, 4};
+     }},
+    // Gradients are reduced into shards, never into pieces.
+    {"Reduced", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.buffer("shard.b").shape = {2, 4};
+       h.buffer("shard.b").bytes = 32;
+       h.collective("reduce b").axes = {2};
+       h.collective("reduce b").segments[0]->destination->shape = {2, 4};
+     }},
+    // The shard that persists is gathered along all of its axes, or it would be taken for a piece.
+    {"ShardAsPiece", 8, "expected the whole shard of parameter 'b.weight' along its own axes",
+     [](HandPlan &h) {
+       gatherFromPiece(h);
+       h.collective("gather b").segments[0]->source = h.view("b.weight");
+       h.collective("gather b").segments[0]->destination->shape = {2, 4};
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P8Pieces, BadPlan, testing::ValuesIn(pieces), nameOf);
+
+// Where the ranks' chunks are the total there is no padding to read.
+TEST(Checker, EvenChunksHaveNoPadding) {
+  HandPlan hand;
+  check::PaddingIds paddings(hand.plan);
+  EXPECT_EQ(paddings.of({1}, 2, 4), check::clean);
+  EXPECT_NE(paddings.of({1}, 2, 3), check::clean);
+  EXPECT_EQ(paddings.of({1}, 4, 6), paddings.of({1}, 2, 3)) << "padding is told in lowest terms";
+  EXPECT_NE(paddings.of({1}, 3, 5), paddings.of({1}, 2, 3));
+  EXPECT_EQ(paddings.of({0}, 4, 4), check::clean);
+  EXPECT_NE(paddings.of({1}, std::int64_t(1) << 62, 3), check::clean) << "ranks times chunk leaves 64 bits";
+  // What is written through an extent that leaves nothing out is read whole.
+  auto valid = std::make_unique<plan::ValidT>();
+  valid->axes = {1};
+  valid->chunk = 2;
+  valid->total = 4;
+  plan::ViewT &written = *hand.launch("h").outputs[0];
+  written.valid.push_back(std::move(valid));
+  for (plan::ViewT *view : {&written, hand.launch("y").inputs[0].get(), hand.launch("grad a").inputs[0].get()})
+    view->shape = {2, 4};
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+  written.valid[0]->total = 3;
+  hand.seal();
+  EXPECT_NE(checkPlan(hand.plan).message().find("reads padding of buffer 'h'"), std::string::npos)
+      << checkPlan(hand.plan).message();
+}
+
+} // namespace
+} // namespace sluice::test

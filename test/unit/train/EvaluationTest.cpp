@@ -1,0 +1,89 @@
+//===- EvaluationTest.cpp - the loop's evaluation on data of its own ---===//
+#include "test/unit/train/TrainerFixture.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+class EvaluationTest : public TrainerTest {
+protected:
+  /// Buffers of the evaluation's ports come after the training's.
+  enum { evalTokens = 8, evalTargets, evalLoss };
+
+  FakeRanks evaluating() {
+    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+    builder.parameter("w", {4}, 0, {1});
+    builder.trainStep(2, 4, 2, 256);
+    plan::EntryT &eval = builder.entry("eval_step");
+    eval.inputs.push_back(builder.port("tokens", plan::DType::i32, {2, 4}, 0, 256));
+    eval.inputs.push_back(builder.port("targets", plan::DType::i32, {2, 4}, 0, 256));
+    eval.outputs.push_back(builder.port("loss", plan::DType::f32, {}));
+    FakeRanks fake(std::move(builder.plan));
+    fake.onRun = [this](FakeRanks &self, std::string_view entry) {
+      if (entry == "eval_step") {
+        seen.push_back(self.values<std::int32_t>(1, evalTokens)[0]);
+        self.set(evalLoss, static_cast<float>(seen.size()));
+        return Status::ok();
+      }
+      self.set(loss, 1.0f);
+      self.set(norm, 1.0f);
+      self.set(guard, std::uint8_t(1));
+      return Status::ok();
+    };
+    return fake;
+  }
+  TrainOptions evaluatingOptions(std::uint64_t steps) {
+    TrainOptions given = options(steps);
+    // 49 tokens are 12 sequences of 4: three batches of two ranks and two rows.
+    given.evaluation.data = {folder.write("eval", std::string(49, 'a'))};
+    std::string text;
+    for (int i = 0; i < 49; ++i)
+      text += static_cast<char>(i);
+    folder.write("eval", text);
+    return given;
+  }
+
+  std::vector<std::int32_t> seen;
+};
+
+TEST_F(EvaluationTest, RunsOverAllDataWhereDueAndAtTheEnd) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(5);
+  given.evaluation.every = 2;
+  given.log = folder.path("run.jsonl");
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  std::vector<nlohmann::json> log = lines(given.log);
+  EXPECT_FALSE(log[0].contains("eval_loss"));
+  EXPECT_EQ(log[1]["eval_loss"], 2.0);
+  EXPECT_FALSE(log[2].contains("eval_loss"));
+  EXPECT_EQ(log[3]["eval_loss"], 5.0);
+  EXPECT_EQ(log[4]["eval_loss"], 8.0);
+  // Rank 1 takes rows 2 and 3 of each batch of four; every evaluation begins anew.
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{8, 24, 40, 8, 24, 40, 8, 24, 40}));
+}
+
+TEST_F(EvaluationTest, TakesAsManyBatchesAsAskedFor) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(1);
+  given.evaluation.batches = 1;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(seen.size(), 1u);
+  given.evaluation.batches = 0;
+  given.evaluation.data = {"random:1"};
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(seen.size(), 21u);
+}
+
+TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {
+  FakeRanks without = ranks();
+  expectError(train(without, evaluatingOptions(1), observer), StatusCode::input,
+              "the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none");
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(1);
+  given.evaluation.data = {folder.path("none")};
+  expectError(train(fake, given, observer), StatusCode::input, "cannot read");
+  EXPECT_TRUE(fake.runs.empty());
+}
+
+} // namespace
