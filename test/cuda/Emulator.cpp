@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <csetjmp>
+#include <cstring>
 #include <memory>
 #include <ucontext.h>
 #include <vector>
@@ -38,7 +39,9 @@ public:
     block = blockIndex;
     blocks = blockCount;
     threads = threadCount;
-    memory.assign(static_cast<std::size_t>(sharedBytes) / 8 + 1, 0x5a5a5a5a5a5a5a5a);
+    sharedSize = sharedBytes;
+    memory.assign(static_cast<std::size_t>(sharedBytes) / 8 + 1 + guardWords, pattern);
+    misuse.clear();
     if (known && !*launched.usesBarriers) {
       direct = true;
       for (int i = 0; i < threads; ++i)
@@ -46,25 +49,83 @@ public:
       direct = false;
       return !broken;
     }
-    places_.resize(static_cast<std::size_t>(threads) * 2);
+    places_.resize(static_cast<std::size_t>(threads) * 2 * placeBytes);
+    copies.assign(static_cast<std::size_t>(threads), {});
     phase.assign(static_cast<std::size_t>(threads), 0);
     while (fibers.size() < static_cast<std::size_t>(threads))
       fibers.push_back(std::make_unique<Fiber>());
     for (int i = 0; i < threads; ++i)
       fibers[i]->state = State::ready;
-    return schedule();
+    if (!schedule())
+      return false;
+    for (int i = 0; i < guardWords; ++i)
+      if (memory[memory.size() - 1 - static_cast<std::size_t>(i)] != pattern)
+        misuse = "a write behind the shared memory";
+    for (const std::vector<Copy> &own : copies)
+      if (!own.empty())
+        misuse = "a copy to shared memory that is not waited for";
+    return misuse.empty();
   }
+  const std::string &whatWasMisused() const { return misuse; }
   void setKnown(bool value) { known = value; }
 
   void syncBlock(int thread) override { wait(thread, State::atBlock); }
   void syncWarp(int thread) override { wait(thread, State::atWarp); }
-  std::uint64_t *places(int thread) override {
+  unsigned char *places(int thread) override {
     const int warp = thread / warpSize;
-    return &places_[static_cast<std::size_t>((warp * 2 + (phase[thread]++ & 1)) * warpSize)];
+    return &places_[static_cast<std::size_t>((warp * 2 + (phase[thread]++ & 1)) * warpSize * placeBytes)];
   }
   void *shared() override { return memory.data(); }
+  void copy(int thread, void *to, const void *from, int bytes, int real) override {
+    if (!isShared(to, bytes))
+      return;
+    if (reinterpret_cast<std::uintptr_t>(from) % static_cast<unsigned>(bytes) != 0)
+      misuse = "a copy of " + std::to_string(bytes) + " bytes from an address that is not on their border";
+    Copy made{to, from, bytes, real};
+    if (!reversedOrder)
+      made.make();
+    copies[static_cast<std::size_t>(thread)].push_back(made);
+  }
+  void commitCopies(int thread) override {
+    for (Copy &one : copies[static_cast<std::size_t>(thread)])
+      ++one.groups;
+  }
+  void waitForCopies(int thread, int pending) override {
+    std::erase_if(copies[static_cast<std::size_t>(thread)], [&](const Copy &one) {
+      // What no group has yet is not waited for.
+      if (one.groups <= pending)
+        return false;
+      if (reversedOrder)
+        one.make();
+      return true;
+    });
+  }
+  bool isShared(const void *at, int bytes) override {
+    const auto offset = static_cast<const unsigned char *>(at) - reinterpret_cast<const unsigned char *>(memory.data());
+    if (offset < 0 || offset + bytes > sharedSize)
+      misuse = "shared memory beyond what the launch has";
+    else if (offset % bytes != 0)
+      misuse = std::to_string(bytes) + " bytes of shared memory that are not on their border";
+    else
+      return true;
+    return false;
+  }
 
 private:
+  static constexpr std::uint64_t pattern = 0x5a5a5a5a5a5a5a5a;
+  static constexpr int guardWords = 64;
+
+  struct Copy {
+    void *to;
+    const void *from;
+    int bytes, real;
+    int groups = 0;
+    void make() const {
+      std::memset(to, 0, static_cast<std::size_t>(bytes));
+      std::memcpy(to, from, static_cast<std::size_t>(real));
+    }
+  };
+
   Lane lane(int thread) { return Lane(this, block, blocks, thread, threads); }
 
   static void enter(unsigned high, unsigned low, unsigned index) {
@@ -160,8 +221,12 @@ private:
   bool direct = false, broken = false, known = false;
   jmp_buf scheduler;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<std::uint64_t> memory, places_;
+  std::vector<std::uint64_t> memory;
+  std::vector<unsigned char> places_;
   std::vector<int> phase;
+  std::vector<std::vector<Copy>> copies;
+  int sharedSize = 0;
+  std::string misuse;
 };
 
 } // namespace
@@ -178,7 +243,8 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
     block.setKnown(b > 0);
     const std::uint64_t index = reversedOrder ? blocks - 1 - b : b;
     if (!block.run(kernel, args, static_cast<Index>(index), static_cast<Index>(blocks), threads, shared)) {
-      error = std::string(kernel.name) + ": threads of a block wait at different barriers";
+      error = std::string(kernel.name) + ": " +
+              (block.whatWasMisused().empty() ? "threads of a block wait at different barriers" : block.whatWasMisused());
       return false;
     }
   }

@@ -1,6 +1,6 @@
 //===- HostKernels.cpp - device kernels compiled for the host ------------------------------===//
 #include "runtime/collective/cuda/Reduce.h"
-#include "runtime/kernel/cuda/device/Attention.h"
+#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
 #include "runtime/kernel/cuda/device/BatchNorm.h"
 #include "runtime/kernel/cuda/device/Convolution.h"
 #include "runtime/kernel/cuda/device/Indexed.h"
@@ -27,6 +27,8 @@ using namespace cuda;
   SLUICE_POINTWISE_KERNELS(X)                                                                                          \
   SLUICE_ROWS_KERNELS(X)                                                                                               \
   SLUICE_ATTENTION_KERNELS(X)                                                                                          \
+  SLUICE_ATTENTION_TENSOR_KERNELS(X)                                                                                   \
+  SLUICE_ATTENTION_TENSOR_GRAD_KERNELS(X)                                                                              \
   SLUICE_REDUCE_KERNELS(X)                                                                                             \
   SLUICE_INDEXED_KERNELS(X)                                                                                            \
   SLUICE_NUMBERED_KERNELS(X)                                                                                           \

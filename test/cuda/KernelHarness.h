@@ -78,8 +78,9 @@ protected:
     return {};
   }
 
+  /// `inner`: to what the kernel rounds within, of the size of the result; that of the type that it computes in if not given.
   void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
-               const std::string &what) {
+               const std::string &what, double inner = 0) {
     compared.insert(run.kernel);
     std::vector<Tensor> in = inputs, want = outputs;
     std::vector<Tensor *> inAt, outAt;
@@ -102,7 +103,7 @@ protected:
       const DType stored = outputs[i].operand.dtype;
       const bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
       const double unit = stored == DType::bf16 ? 0x1p-8 : stored == DType::f16 ? 0x1p-11 : stored == DType::f32 || lesser ? 0x1p-23 : 0x1p-50;
-      const double inside = stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
+      const double inside = inner != 0 ? inner : stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
       expectNear(got[i], values, 4 * unit, inside * (size == 0 ? 1 : size) * (4 + std::sqrt(depth)),
                  run.kernel + " " + what + " output " + std::to_string(i));
       EXPECT_EQ(got[i].memory, back[i].memory) << run.kernel << " " << what << " depends on the order of threads";

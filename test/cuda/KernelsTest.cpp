@@ -93,6 +93,11 @@ TEST_F(CudaKernels, Reductions) {
       compare({"power_sum", {}, 1, {number("p", p)}},
               {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {0}), Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
               {Tensor(DType::f32, {})}, 1, "");
+  // More than one launch takes, of two types, some of many blocks, some empty or not dense.
+  std::vector<Tensor> many;
+  for (int i = 0; i < 230; ++i)
+    many.push_back(Tensor(i % 3 ? DType::f32 : DType::bf16, {i % 7, i == 40 ? 9000 : 13}, i % 11 ? Layout::dense : Layout::padded).normal(60 + i));
+  compare({"power_sum"}, many, {Tensor(DType::f32, {})}, 1, "many");
   for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
     compare({"norm_root", {}, 1, {number("p", p)}}, {scalar(DType::f32, 7.3)}, {Tensor(DType::f32, {})}, 1, "");
   for (double norm : {0.2, 7.3, std::nan("")})
@@ -159,8 +164,10 @@ TEST_F(CudaKernels, Indexed) {
       for (const char *kernel : {"embedding", "gather"})
         compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), Tensor(DType::i32, {3, 5}).below(29, 11)}, {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
       for (const char *kernel : {"embedding_grad", "scatter_add"})
-        compare({kernel}, {Tensor(dtype, {3, 110, 300}, layout).normal(32), Tensor(DType::i64, {3, 110}).below(31, 11)},
-                {Tensor(statisticsOf(dtype), {13, 300}, layout)}, 100, "");
+        for (std::int64_t padding : {-1, 4})
+          compare({kernel, {}, 1, {integer("padding", padding)}},
+                  {Tensor(dtype, {3, 110, 300}, layout).normal(32), Tensor(DType::i64, {3, 110}).below(31, 11)},
+                  {Tensor(statisticsOf(dtype), {13, 300}, layout)}, 100, "");
       const Tensor indices = Tensor(DType::i64, {4, 3, 5}).below(33, 6);
       compare({"take_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 3, 5}, layout)}, 1, "");
       compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 6, 5}, layout)}, 4, "");
@@ -168,26 +175,54 @@ TEST_F(CudaKernels, Indexed) {
     }
 }
 
-TEST_F(CudaKernels, Attention) {
-  struct Case {
-    std::int64_t batch, queries, keys, heads, keyHeads, size;
-  };
-  for (const Case &c : {Case{2, 7, 7, 3, 3, 5}, Case{1, 50, 50, 4, 2, 33}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{1, 40, 40, 1, 1, 130}})
-    for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+struct Heads {
+  std::int64_t batch, queries, keys, heads, keyHeads, size;
+};
+
+/// Attention and its derivative; `inner` as in compare().
+class CudaAttention : public CudaKernels {
+protected:
+  void compareHeads(const Heads &c, DType dtype, Layout layout, std::int64_t causal, std::int64_t window, double inner) {
+    const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+    const std::vector<Attributes::Item> attributes = {integer("causal", causal), number("scale", 0.3), integer("window", window)};
+    Tensor query = Tensor(dtype, q, layout).normal(25), key = Tensor(dtype, k, layout).normal(26), value = Tensor(dtype, k, layout).normal(27);
+    Tensor out(dtype, q, layout), lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
+    const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) + " of " +
+                             std::to_string(c.size) + " causal " + std::to_string(causal) + " window " + std::to_string(window);
+    compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, 400, what, inner);
+    mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
+    compare({"attention_grad", {}, 1, attributes}, {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
+            {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, 1600, what, inner);
+  }
+};
+
+TEST_F(CudaAttention, OnPlainCores) {
+  for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8}, Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}})
+    for (DType dtype : {DType::f32, DType::f64})
       for (Layout layout : {Layout::dense, Layout::permuted})
-        for (std::int64_t causal : {0, 1, 2, 19}) {
-          if ((causal != 0 && c.keys < c.queries) || (layout != Layout::dense && (c.queries > 20 || causal > 1)))
-            continue;
-          const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
-          const std::vector<Attributes::Item> attributes = {integer("causal", causal != 0), number("scale", 0.3), integer("window", causal > 1 ? causal : 0)};
-          Tensor query = Tensor(dtype, q, layout).normal(25), key = Tensor(dtype, k, layout).normal(26), value = Tensor(dtype, k, layout).normal(27);
-          Tensor out(dtype, q, layout), lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
-          const std::string what = std::to_string(c.queries) + " by " + std::to_string(c.keys) + " causal " + std::to_string(causal);
-          compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, 400, what);
-          mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
-          compare({"attention_grad", {}, 1, attributes}, {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
-                  {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, 1600, what);
-        }
+        for (std::int64_t causal : {0, 1, 2, 19})
+          if ((causal == 0 || c.keys >= c.queries) && (layout == Layout::dense || (c.queries <= 20 && causal <= 1)))
+            compareHeads(c, dtype, layout, causal != 0, causal > 1 ? causal : 0, 0);
+  compareHeads({1, 9, 9, 1, 1, 260}, DType::bf16, Layout::dense, 1, 0, 0);
+}
+
+// Tests heads, groups, windows and lengths that fill tiles and that do not, in both types. Weights are rounded to the type
+// of the operands, so results are as exact as that is of the largest of them.
+TEST_F(CudaAttention, OnTensorCores) {
+  for (DType dtype : {DType::bf16, DType::f16}) {
+    const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
+    // Two heads a group over three tiles; others against one window alone.
+    for (std::int64_t window : {0, 19, 90})
+      compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
+    for (const Heads &c : {Heads{2, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128}, Heads{1, 33, 70, 1, 1, 96},
+                           Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}}) {
+      compareHeads(c, dtype, Layout::dense, 0, 0, inner);
+      compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);
+    }
+    compareHeads({1, 70, 20, 2, 2, 64}, dtype, Layout::dense, 0, 0, inner);
+    for (Layout layout : {Layout::padded, Layout::permuted})
+      compareHeads({2, 35, 35, 2, 1, 48}, dtype, layout, 1, 0, inner);
+  }
 }
 
 TEST_F(CudaKernels, Matmul) {
@@ -235,7 +270,7 @@ TEST_F(CudaKernels, RandomNumbersAndDropout) {
     y.operand.origin[0] = 5;
     y.operand.global[0] = 13;
     compare({"random_normal", {}, 1, {integer("key", 77), number("mean", 0.5), number("stddev", 0.02)}}, {seed}, {y}, 1, "");
-    compare({"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3)}}, {seed}, {y}, 1, "");
+    compare({"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3), list("zeros", {1, 9})}}, {seed}, {y}, 1, "");
     compare({"dropout", {}, 1, {number("rate", 0.3), integer("key", 5)}},
             {Tensor(dtype, {5, 7}).normal(1), seed, scalar(DType::i64, 3), scalar(DType::i64, 12)}, {Tensor(dtype, {5, 7})}, 1, "");
   }

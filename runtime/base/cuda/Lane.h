@@ -38,7 +38,7 @@ struct Or {
 
 #ifdef __CUDACC__
 
-extern __shared__ unsigned char sluiceShared[];
+extern __shared__ __align__(16) unsigned char sluiceShared[];
 
 struct Lane {
   SLUICE_DEVICE Index block() const { return blockIdx.x; }
@@ -68,9 +68,17 @@ public:
   virtual ~EmulatedBlock() = default;
   virtual void syncBlock(int thread) = 0;
   virtual void syncWarp(int thread) = 0;
-  /// 32 places of 8 bytes for the warp of `thread`, two sets in turn.
-  virtual std::uint64_t *places(int thread) = 0;
+  /// 32 places of `placeBytes` for the warp of `thread`, two sets in turn.
+  static constexpr int placeBytes = 32;
+  virtual unsigned char *places(int thread) = 0;
   virtual void *shared() = 0;
+  /// Copies to shared memory that are under way until they are waited for (TensorCore.h): carried out at once or when
+  /// waited for, as the launch runs its threads from first to last or from last to first.
+  virtual void copy(int thread, void *to, const void *from, int bytes, int real) = 0;
+  virtual void commitCopies(int thread) = 0;
+  virtual void waitForCopies(int thread, int pending) = 0;
+  /// Are `bytes` at `at` of the memory that the launch asked for, and on their border? If not, the launch fails.
+  virtual bool isShared(const void *at, int bytes) = 0;
 };
 
 class Lane {
@@ -101,16 +109,18 @@ public:
     exchange(value, values);
     return values[from];
   }
-
-private:
+  /// The value of every lane of the warp.
   template <typename T> void exchange(T value, T *values) const {
-    static_assert(sizeof(T) <= 8);
-    std::uint64_t *places = owner->places(threadIndex);
-    __builtin_memcpy(&places[threadIndex % warpSize], &value, sizeof value);
+    static_assert(sizeof(T) <= EmulatedBlock::placeBytes);
+    unsigned char *places = owner->places(threadIndex);
+    __builtin_memcpy(places + threadIndex % warpSize * EmulatedBlock::placeBytes, &value, sizeof value);
     owner->syncWarp(threadIndex);
     for (int i = 0; i < warpSize; ++i)
-      __builtin_memcpy(&values[i], &places[i], sizeof value);
+      __builtin_memcpy(&values[i], places + i * EmulatedBlock::placeBytes, sizeof value);
   }
+  EmulatedBlock &emulator() const { return *owner; }
+
+private:
 
   EmulatedBlock *owner;
   Index blockIndex, blockCount;

@@ -1,8 +1,16 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
-#include "runtime/kernel/cuda/device/Attention.h"
+//
+// On tensor cores where q, k, v and all that is like them are bf16, or are f16, and heads have at most 256 elements; else on
+// plain cores.
+//
+//===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/Workspace.h"
+#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace sluice::cuda {
 namespace {
@@ -44,6 +52,29 @@ Status chooseForm(const cpu::Check &check, const AttentionArgs &args, const std:
 
 std::uint64_t blocksOf(Index rows, Index heads) { return static_cast<std::uint64_t>((rows + attentionWarps - 1) / attentionWarps * heads); }
 
+/// "_bf16" or "_f16" where tensor cores take the operands, else nothing. Bits never depend on addresses: which rows can be
+/// copied by chunks is for the kernel to see.
+std::string tensorType(const AttentionArgs &args, std::initializer_list<const Operand *> rows, const Operand &lse) {
+  const DType type = (*rows.begin())->dtype;
+  constexpr Index most = Index(1) << 30;
+  const bool alike = std::ranges::all_of(rows, [&](const Operand *o) { return o->dtype == type; });
+  if (!alike || (type != DType::bf16 && type != DType::f16) || lse.dtype != DType::f32 || args.size > 256 ||
+      args.queries > most || args.keys > most || !(args.scale > 0) || !std::isfinite(args.scale))
+    return {};
+  return type == DType::bf16 ? "_bf16" : "_f16";
+}
+
+/// The smallest form that has room for the head.
+const HeadForm &formOf(std::span<const HeadForm> forms, int size) {
+  return *std::ranges::find_if(forms, [&](const HeadForm &form) { return form.D >= size; });
+}
+static_assert(attentionTensorShared(headForm256) <= sharedMemory && keysTensorShared(keyForm256) <= sharedMemory &&
+              keysTensorShared(keyForm128) <= sharedMemory && queriesTensorShared(queryForm256) <= sharedMemory);
+
+LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int shared) {
+  return {static_cast<std::uint64_t>((rows + form.rows() - 1) / form.rows() * heads), headThreads, shared};
+}
+
 Bound attention(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("attention", request));
   const auto &in = request.inputs;
@@ -51,20 +82,24 @@ Bound attention(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
                           cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out[0]}, out[1]));
   const AttentionArgs args = argsOf(resolved, in[0], in[1], in[2], out[0], out[1]);
+  const auto bind = [](AttentionArgs &args, const RunAddresses &run) {
+    args.q.data = run.inputs[0];
+    args.k.data = run.inputs[1];
+    args.v.data = run.inputs[2];
+    args.out.data = run.outputs[0];
+    args.lse.data = run.outputs[1];
+  };
+  if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
+    const HeadForm &form = formOf(headForms, args.size);
+    return oneLaunch<AttentionArgs>(request, "sluice_attentionTensor" + std::to_string(form.D) + type,
+                                    tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
+  }
   std::string form;
   LaunchShape shape;
   SLUICE_RETURN_IF_ERROR(
       chooseForm(cpu::Check("attention", request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
-  return oneLaunch<AttentionArgs>(
-      request, "sluice_attention" + form, shape, args,
-      [](AttentionArgs &args, const RunAddresses &run) {
-        args.q.data = run.inputs[0];
-        args.k.data = run.inputs[1];
-        args.v.data = run.inputs[2];
-        args.out.data = run.outputs[0];
-        args.lse.data = run.outputs[1];
-      });
+  return oneLaunch<AttentionArgs>(request, "sluice_attention" + form, shape, args, bind);
 }
 
 void bindGrad(AttentionArgs &args, const RunAddresses &run) {
@@ -92,11 +127,23 @@ Bound attentionGrad(const KernelRequest &request) {
   args.dv = viewOf(out[2]);
   const cpu::Check check("attention_grad", request);
   SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
+  const auto rows = {&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]};
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  if (const std::string type = tensorType(args, rows, in[5]); !type.empty()) {
+    const HeadForm &queries = formOf(queryForms, args.size), &keys = formOf(keyForms, args.size);
+    const std::string size = std::to_string(queries.D) + type;
+    SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>(
+        "sluice_attentionTensorQueries" + size,
+        tensorShape(queries, args.queries, args.batch * args.heads, queriesTensorShared(queries)), args, bindGrad));
+    const LaunchShape shape = tensorShape(keys, args.keys, args.batch * args.keyHeads, keysTensorShared(keys));
+    SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionTensorKeys" + size, shape, args, bindGrad));
+    if (keys.D > 128)
+      SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionTensorValues" + size, shape, args, bindGrad));
+    return std::unique_ptr<BoundKernel>(std::move(list));
+  }
   std::string form;
   LaunchShape shape;
-  SLUICE_RETURN_IF_ERROR(chooseForm(check, args,
-                                    policyOf({&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]}), form, shape));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  SLUICE_RETURN_IF_ERROR(chooseForm(check, args, policyOf(rows), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
   SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionQueries" + form, shape, args, bindGrad));
   shape.blocks = blocksOf(args.keys, args.batch * args.keyHeads);

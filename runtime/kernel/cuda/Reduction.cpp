@@ -4,6 +4,7 @@
 #include "runtime/kernel/cuda/Workspace.h"
 
 #include <cmath>
+#include <map>
 
 namespace sluice::cuda {
 namespace {
@@ -54,29 +55,70 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
       });
 }
 
+/// Dense tensors of one policy that a launch has to add up.
+struct PowerList {
+  PowerListArgs args;
+  std::vector<std::size_t> inputs;
+  std::uint64_t blocks = 0;
+};
+
+Status addList(LaunchList &list, const std::string &policy, PowerList &pending) {
+  if (pending.inputs.empty())
+    return {};
+  pending.args.count = static_cast<int>(pending.inputs.size());
+  SLUICE_RETURN_IF_ERROR(list.add<PowerListArgs>("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
+                                                 [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
+                                                   for (std::size_t i = 0; i < inputs.size(); ++i)
+                                                     args.tensors[i].data = run.inputs[inputs[i]];
+                                                   args.partial = static_cast<double *>(run.workspace);
+                                                 }));
+  pending.inputs.clear();
+  pending.blocks = 0;
+  return {};
+}
+
+/// One launch for all that are dense and alike, up to as many as fit its arguments; the partial results lie in the order of
+/// the inputs whichever launch makes them.
 Bound powerSumOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
   SLUICE_RETURN_IF_ERROR(cpu::Check("power_sum", request).workspace(powerSumWorkspace(request.inputs.size())));
   const double p = cpu::numberAttribute(request, "p", 2);
   auto list = std::make_unique<LaunchList>(*request.cuda);
+  std::map<std::string, PowerList> pending;
   std::int64_t partials = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const Operand &x = request.inputs[i];
+    LaunchShape shape = exactGrid(x.elements());
+    shape.blocks = std::min<std::uint64_t>(shape.blocks, powerBlocks);
+    const std::int64_t first = partials;
+    partials += static_cast<std::int64_t>(shape.blocks);
+    if (shape.blocks == 0)
+      continue;
+    if (x.isDense()) {
+      const std::string policy = policyOf({&x});
+      PowerList &to = pending[policy];
+      to.args.largest = std::isinf(p);
+      to.args.p = p;
+      to.args.tensors[to.inputs.size()] = {nullptr, x.elements(), static_cast<int>(x.dtype), static_cast<int>(to.blocks), static_cast<int>(first)};
+      to.inputs.push_back(i);
+      to.blocks += shape.blocks;
+      if (to.inputs.size() == listedTensors)
+        SLUICE_RETURN_IF_ERROR(addList(*list, policy, to));
+      continue;
+    }
     ReduceArgs args;
     args.inner = viewOf(x);
     args.terms = x.elements();
     args.largest = std::isinf(p);
     args.p = p;
-    LaunchShape shape = exactGrid(args.terms);
-    shape.blocks = std::min<std::uint64_t>(shape.blocks, powerBlocks);
-    const std::int64_t first = partials;
     SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>(symbol("powerSum", {&x}), shape, args,
                                                  [i, first](ReduceArgs &args, const RunAddresses &run) {
                                                    args.inner.data = run.inputs[i];
                                                    args.partial = static_cast<double *>(run.workspace) + first;
                                                  }));
-    partials += static_cast<std::int64_t>(shape.blocks);
   }
+  for (auto &[policy, rest] : pending)
+    SLUICE_RETURN_IF_ERROR(addList(*list, policy, rest));
   ReduceArgs args;
   args.y = viewOf(request.outputs[0]);
   args.terms = partials;

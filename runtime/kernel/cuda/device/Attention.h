@@ -36,6 +36,15 @@ struct AttentionArgs {
     const Index first = endKey(t) - window;
     return first > 0 ? first : 0;
   }
+  /// Queries that read key s: [firstQuery(s), endQuery(s)).
+  SLUICE_DEVICE Index firstQuery(Index s) const {
+    const Index first = s + queries - keys;
+    return causal && first > 0 ? first : 0;
+  }
+  SLUICE_DEVICE Index endQuery(Index s) const {
+    const Index end = s + queries - keys + window;
+    return causal && end < queries ? end : queries;
+  }
 };
 
 /// Bytes of shared memory: two tiles, two rows a warp, a tile's weights twice and row numbers twice.

@@ -49,18 +49,55 @@ template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, L
 /// One number a block of |x|^p, added up, or the largest |x|.
 inline constexpr int powerBlocks = 256;
 
+SLUICE_DEVICE double addPower(double sum, double value, double p, bool largest) {
+  const double size = fabs(value);
+  return largest ? Largest()(sum, size) : sum + (p == 2 ? size * size : p == 1 ? size : pow(size, p));
+}
+
 template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane lane) {
   double result = 0;
-  for (Index i = lane.block() * lane.threads() + lane.thread(); i < args.terms; i += lane.blocks() * lane.threads()) {
-    const double size = fabs(static_cast<double>(E::read(args.inner, offsetIn(args.inner, args.inner.rank, i))));
-    if (args.largest)
-      result = Largest()(result, size);
-    else
-      result += args.p == 2 ? size * size : args.p == 1 ? size : pow(size, args.p);
-  }
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < args.terms; i += lane.blocks() * lane.threads())
+    result = addPower(result, E::read(args.inner, offsetIn(args.inner, args.inner.rank, i)), args.p, args.largest != 0);
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)
     args.partial[lane.block()] = result;
+}
+
+/// Many dense tensors by one launch, each by blocks of its own and to the bits of powerSum. As many as fit the 4 KB of a
+/// launch's arguments.
+inline constexpr int listedTensors = 96;
+struct ListedTensor {
+  void *data = nullptr;
+  Index count = 0;
+  int type = typeF32;
+  /// Of this launch, and of all partial results.
+  int firstBlock = 0, firstPartial = 0;
+};
+struct PowerListArgs {
+  ListedTensor tensors[listedTensors];
+  int count = 0, largest = 0;
+  double p = 2;
+  double *partial = nullptr;
+};
+static_assert(sizeof(PowerListArgs) <= 4096);
+
+template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &args, Lane lane) {
+  const int block = static_cast<int>(lane.block());
+  int at = 0;
+  while (at + 1 < args.count && args.tensors[at + 1].firstBlock <= block)
+    ++at;
+  const ListedTensor &tensor = args.tensors[at];
+  const int end = at + 1 < args.count ? args.tensors[at + 1].firstBlock : static_cast<int>(lane.blocks());
+  const int own = block - tensor.firstBlock;
+  View view;
+  view.data = tensor.data;
+  view.type = tensor.type;
+  double result = 0;
+  for (Index i = own * lane.threads() + lane.thread(); i < tensor.count; i += Index(end - tensor.firstBlock) * lane.threads())
+    result = addPower(result, E::read(view, i), args.p, args.largest != 0);
+  result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
+  if (lane.thread() == 0)
+    args.partial[tensor.firstPartial + own] = result;
 }
 /// `terms` partial results to y. One block.
 SLUICE_DEVICE void powerSumEnd(const ReduceArgs &args, Lane lane) {
@@ -111,6 +148,7 @@ SLUICE_DEVICE void allFinite(const ScalarArgs &args, Lane lane) {
   SLUICE_POLICIES(X, reduceByThread, ReduceArgs)                                                                       \
   SLUICE_POLICIES(X, reduceByBlock, ReduceArgs)                                                                        \
   SLUICE_POLICIES(X, powerSum, ReduceArgs)                                                                             \
+  SLUICE_POLICIES(X, powerSumOfList, PowerListArgs)                                                                    \
   X(sluice_powerSumEnd, powerSumEnd, ReduceArgs)                                                                       \
   X(sluice_scalar, scalar, ScalarArgs)                                                                                 \
   X(sluice_allFinite, allFinite, ScalarArgs)

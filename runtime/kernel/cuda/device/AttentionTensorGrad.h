@@ -1,0 +1,227 @@
+//===- AttentionTensorGrad.h - the derivative of attention on tensor cores ----------------------------------------===//
+//
+// As AttentionTensor.h. One kernel has a block for each tile of queries, makes dq and leaves dout.out for the other; that
+// has a block for each tile of keys, makes dk and dv over the queries of all heads of its group, in order. Scores are made
+// anew by both: nothing is added by atomics. The other side's tiles come in two places in turn, one is copied while the
+// other is used. For heads of more than 128, dv and dk are two kernels.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H
+
+#include "runtime/kernel/cuda/device/AttentionTensor.h"
+
+namespace sluice::cuda {
+
+inline constexpr HeadForm queryForms[] = {{64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm queryForm64 = queryForms[0], queryForm96 = queryForms[1], queryForm128 = queryForms[2], queryForm256 = queryForms[3];
+inline constexpr HeadForm keyForms[] = {{64, 1, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm keyForm64 = keyForms[0], keyForm96 = keyForms[1], keyForm128 = keyForms[2], keyForm256 = keyForms[3];
+
+/// Two tiles of own rows and two of the other side, twice.
+constexpr int queriesTensorShared(HeadForm form) { return 2 * headTile(form.D, form.rows()) + 4 * headTile(form.D, form.N); }
+/// Beside them lse and dout.out of the queries, twice.
+constexpr int keysTensorShared(HeadForm form) { return queriesTensorShared(form) + 4 * form.N * 4; }
+
+template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(const AttentionArgs &args, Lane lane) {
+  constexpr int D = form.D, M = form.M, N = form.N, rows = headWarps * 16 * M, tileSize = headPitch<D> * N;
+  Half *const queryTile = lane.shared<Half>(), *const gradTile = queryTile + headPitch<D> * rows;
+  Half *const otherTiles = gradTile + headPitch<D> * rows;
+  const int warpRow = lane.thread() / warpSize * 16 * M, group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
+  const QueryTile block(args, rows, lane);
+  const WarpQueries warp(args, block.first, 16 * M, lane);
+  const HeadRows q(args.q, block.b, block.h, args.queries, args.size), dout(args.dout, block.b, block.h, args.queries, args.size);
+  const HeadRows k(args.k, block.b, block.g, args.keys, args.size), v(args.v, block.b, block.g, args.keys, args.size);
+  const HeadRows out(args.out, block.b, block.h, args.queries, args.size), dq(args.dq, block.b, block.h, args.queries, args.size);
+  const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
+
+  Index tile = block.begin / N * N;
+  copyRows<D, rows>(q, block.first, queryTile, lane);
+  copyRows<D, rows>(dout, block.first, gradTile, lane);
+  copyRows<D, N>(k, tile, otherTiles, lane);
+  copyRows<D, N>(v, tile, otherTiles + tileSize, lane);
+  commitCopies(lane);
+  waitForCopies<0>(lane);
+  lane.sync();
+  const OwnRows<D, M, form.kept> own(queryTile + warpRow * headPitch<D>, lane), grads(gradTile + warpRow * headPitch<D>, lane);
+
+  float delta[M][2], lse[M][2];
+  SLUICE_UNROLL
+  for (int m = 0; m < M; ++m)
+    SLUICE_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const Index t = warp.first + m * 16 + i * 8 + group;
+      lse[m][i] = t < args.queries ? static_cast<const float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] * log2OfE : 0.0f;
+      delta[m][i] = 0;
+      for (int r = 0; r < 8; ++r) {
+        const int row = m * 16 + i * 8 + r;
+        const Index from = warp.first + row;
+        if (from >= args.queries)
+          break;
+        float sum = 0;
+        for (int d = lane.thread() % warpSize; d < args.size; d += warpSize)
+          sum += widened<type>(gradTile[(warpRow + row) * headPitch<D> + d]) *
+                 widened<type>(out.data[from * out.stride + d * out.elementStride]);
+        sum = lane.warpReduce(sum, Add());
+        if (r == group)
+          delta[m][i] = sum;
+      }
+      if (part == 0 && t < args.queries)
+        static_cast<float *>(args.delta)[(block.b * args.heads + block.h) * args.queries + t] = delta[m][i];
+    }
+
+  float result[M][D / 8][4];
+  clear(result);
+  for (int at = 0; tile < block.end; tile += N, at ^= 1) {
+    const Half *const keyTile = otherTiles + at * 2 * tileSize, *const valueTile = keyTile + tileSize;
+    if (tile + N < block.end) {
+      Half *const next = otherTiles + (at ^ 1) * 2 * tileSize;
+      copyRows<D, N>(k, tile + N, next, lane);
+      copyRows<D, N>(v, tile + N, next + tileSize, lane);
+      commitCopies(lane);
+    }
+    if (warp.someRead(tile, N)) {
+      float s[M][N / 8][4], ds[M][N / 8][4];
+      clear(s);
+      clear(ds);
+      addScores<type, D, M, N>(s, own, keyTile, lane);
+      if (!warp.allRead(tile, N))
+        maskKeys(s, args, warp, tile, lane);
+      addScores<type, D, M, N>(ds, grads, valueTile, lane);
+      SLUICE_UNROLL
+      for (int m = 0; m < M; ++m)
+        SLUICE_UNROLL
+        for (int n = 0; n < N / 8; ++n)
+          SLUICE_UNROLL
+          for (int i = 0; i < 4; ++i)
+            s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[m][i / 2]) * (ds[m][n][i] - delta[m][i / 2]);
+      addWeighted<type, D, M, N>(result, s, keyTile, lane);
+    }
+    waitForCopies<0>(lane);
+    lane.sync();
+  }
+  storeResult<type, D, M>(result, scale, queryTile + warpRow * headPitch<D>, lane);
+  lane.sync();
+  writeRows<D, rows>(dq, block.first, queryTile, lane);
+}
+
+/// dk, dv, or both.
+template <int type, HeadForm form, bool makesKeys, bool makesValues>
+SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
+  constexpr int D = form.D, M = form.M, N = form.N, rows = headWarps * 16 * M, tileSize = headPitch<D> * N;
+  Half *const keyTile = lane.shared<Half>(), *const valueTile = keyTile + headPitch<D> * rows;
+  Half *const otherTiles = valueTile + headPitch<D> * rows;
+  float *const statistics = reinterpret_cast<float *>(otherTiles + 4 * tileSize);
+  const int warpRow = lane.thread() / warpSize * 16 * M, part = lane.thread() % 4;
+  const Index blocksOfHead = (args.keys + rows - 1) / rows, head = lane.block() / blocksOfHead;
+  const Index b = head / args.keyHeads, g = head % args.keyHeads, heads = args.heads / args.keyHeads;
+  const Index first = lane.block() % blocksOfHead * rows, last = first + rows < args.keys ? first + rows - 1 : args.keys - 1;
+  const Index warpFirst = first + warpRow, warpLast = warpFirst + 16 * M - 1;
+  const HeadRows k(args.k, b, g, args.keys, args.size), v(args.v, b, g, args.keys, args.size);
+  const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
+
+  // The tiles of queries that read these keys, once for each head of the group.
+  const Index begin = args.firstQuery(first) / N * N, end = args.endQuery(last);
+  const Index tiles = end > begin ? (end - begin + N - 1) / N : 0, all = tiles * heads;
+  const auto copyNext = [&](Index number, Half *to, float *lse) {
+    const Index h = g * heads + number / tiles, tile = begin + number % tiles * N;
+    copyRows<D, N>(HeadRows(args.q, b, h, args.queries, args.size), tile, to, lane);
+    copyRows<D, N>(HeadRows(args.dout, b, h, args.queries, args.size), tile, to + tileSize, lane);
+    if (lane.thread() < N) {
+      const bool real = tile + lane.thread() < args.queries;
+      const Index t = real ? tile + lane.thread() : 0;
+      copyWord(lse + lane.thread(), static_cast<const float *>(args.lse.data) + statisticAt(args.lse, b, h, t), real, lane);
+      copyWord(lse + N + lane.thread(), static_cast<const float *>(args.delta) + (b * args.heads + h) * args.queries + t, real, lane);
+    }
+  };
+
+  copyRows<D, rows>(k, first, keyTile, lane);
+  if constexpr (makesKeys)
+    copyRows<D, rows>(v, first, valueTile, lane);
+  if (all > 0)
+    copyNext(0, otherTiles, statistics);
+  commitCopies(lane);
+  waitForCopies<0>(lane);
+  lane.sync();
+  const OwnRows<D, M, form.kept> keys(keyTile + warpRow * headPitch<D>, lane);
+  const OwnRows<D, M, form.kept && makesKeys> values(valueTile + warpRow * headPitch<D>, lane);
+  float dk[M][makesKeys ? D / 8 : 1][4], dv[M][makesValues ? D / 8 : 1][4];
+  clear(dk);
+  clear(dv);
+  for (Index number = 0; number < all; ++number) {
+    const int at = static_cast<int>(number % 2);
+    const Half *const queryTile = otherTiles + at * 2 * tileSize, *const gradTile = queryTile + tileSize;
+    const float *const lse = statistics + at * 2 * N, *const delta = lse + N;
+    if (number + 1 < all) {
+      copyNext(number + 1, otherTiles + (at ^ 1) * 2 * tileSize, statistics + (at ^ 1) * 2 * N);
+      commitCopies(lane);
+    }
+    const Index tile = begin + number % tiles * N;
+    if (tile < args.endQuery(warpLast) && tile + N > args.firstQuery(warpFirst)) {
+      float s[M][N / 8][4];
+      clear(s);
+      addScores<type, D, M, N>(s, keys, queryTile, lane);
+      if (tile < args.firstQuery(warpLast) || tile + N > args.endQuery(warpFirst))
+        maskScores(
+            s, warpFirst, tile, [&](Index key) { return args.firstQuery(key); }, [&](Index key) { return args.endQuery(key); }, lane);
+      SLUICE_UNROLL
+      for (int m = 0; m < M; ++m)
+        SLUICE_UNROLL
+        for (int n = 0; n < N / 8; ++n)
+          SLUICE_UNROLL
+          for (int i = 0; i < 4; ++i)
+            s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[n * 8 + 2 * part + i % 2] * log2OfE);
+      if constexpr (makesValues)
+        addWeighted<type, D, M, N>(dv, s, gradTile, lane);
+      if constexpr (makesKeys) {
+        float ds[M][N / 8][4];
+        clear(ds);
+        addScores<type, D, M, N>(ds, values, gradTile, lane);
+        SLUICE_UNROLL
+        for (int m = 0; m < M; ++m)
+          SLUICE_UNROLL
+          for (int n = 0; n < N / 8; ++n)
+            SLUICE_UNROLL
+            for (int i = 0; i < 4; ++i)
+              s[m][n][i] *= ds[m][n][i] - delta[n * 8 + 2 * part + i % 2];
+        addWeighted<type, D, M, N>(dk, s, queryTile, lane);
+      }
+    }
+    waitForCopies<0>(lane);
+    lane.sync();
+  }
+  if constexpr (makesKeys)
+    storeResult<type, D, M>(dk, scale, keyTile + warpRow * headPitch<D>, lane);
+  if constexpr (makesValues)
+    storeResult<type, D, M>(dv, 1, valueTile + warpRow * headPitch<D>, lane);
+  lane.sync();
+  if constexpr (makesKeys)
+    writeRows<D, rows>(HeadRows(args.dk, b, g, args.keys, args.size), first, keyTile, lane);
+  if constexpr (makesValues)
+    writeRows<D, rows>(HeadRows(args.dv, b, g, args.keys, args.size), first, valueTile, lane);
+}
+
+template <int type> SLUICE_DEVICE void attentionTensorQueries64(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm64>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorQueries96(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm96>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorQueries128(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm128>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorQueries256(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm256>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorKeys64(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm64, true, true>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorKeys96(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm96, true, true>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorKeys128(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm128, true, true>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorKeys256(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm256, true, false>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorValues256(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm256, false, true>(args, lane); }
+
+} // namespace sluice::cuda
+
+#define SLUICE_ATTENTION_TENSOR_GRAD_KERNELS(X)                                                                        \
+  SLUICE_HALVES(X, attentionTensorQueries64, AttentionArgs)                                                            \
+  SLUICE_HALVES(X, attentionTensorQueries96, AttentionArgs)                                                            \
+  SLUICE_HALVES(X, attentionTensorQueries128, AttentionArgs)                                                           \
+  SLUICE_HALVES(X, attentionTensorQueries256, AttentionArgs)                                                           \
+  SLUICE_HALVES(X, attentionTensorKeys64, AttentionArgs)                                                               \
+  SLUICE_HALVES(X, attentionTensorKeys96, AttentionArgs)                                                               \
+  SLUICE_HALVES(X, attentionTensorKeys128, AttentionArgs)                                                              \
+  SLUICE_HALVES(X, attentionTensorKeys256, AttentionArgs)                                                              \
+  SLUICE_HALVES(X, attentionTensorValues256, AttentionArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H
