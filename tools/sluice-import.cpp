@@ -3,6 +3,7 @@
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/import/zoo/Zoo.h"
+#include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -20,6 +21,7 @@ static int report(const Status &status) {
 }
 
 static Status importModel(const std::string &config, const ImportOptions &options, const std::string &output) {
+  SLUICE_RETURN_IF_ERROR(checkNoInput(output, {config}));
   mlir::MLIRContext context;
   SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importHuggingFace(&context, config, options));
   return writeOutput(output, printModule(module.get()));
@@ -40,6 +42,9 @@ static Status importZooModel(const std::string &name, const std::vector<std::str
 int main(int argc, char **argv) {
   CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
   app.require_subcommand(1);
+  app.set_version_flag("--version", versionText("sluice-import"));
+  app.footer("exit codes: 0 done, 1 the config is at fault or the output cannot be written, 2 usage, "
+             "70 an internal error");
   std::string config, output, zooName;
   std::vector<std::string> settings;
   ImportOptions options;

@@ -3,11 +3,13 @@
 // Command line, console and signals; everything else is runtime/train. Exit codes are those of StatusCode.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 #include "runtime/collective/process/Launch.h"
 #include "runtime/train/Fault.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Process.h"
+#include "runtime/train/TokenData.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
@@ -129,49 +131,69 @@ struct CommandLine {
 
 } // namespace
 
+/// A check of CLI11: whole numbers from `least` on.
+static auto wholeFrom(std::uint64_t least) {
+  return [least](const std::string &text) { return whyNoWholeNumber(text, least); };
+}
+
+/// A check of CLI11: numbers above 0, and 0 where it `mayBeZero`.
+static auto numberOrZero(bool mayBeZero) {
+  return [mayBeZero](const std::string &text) {
+    char *end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool fits = !text.empty() && !*end && (value > 0 || (mayBeZero && value == 0));
+    return fits ? std::string()
+                : std::string("expected a number ") + (mayBeZero ? "of at least" : "above") + " 0 but got '" + text + "'";
+  };
+}
+
 static void declare(CLI::App &app, CommandLine &line) {
   app.add_option("plan", line.plan, "the plan, written by sluice-compile")->required();
   app.add_option("--data", line.train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
   app.add_option("--eval-data", line.train.evaluation.data, "data to evaluate the loss on");
   app.add_option("--eval-every", line.train.evaluation.every, "steps between two evaluations (default: after the last)")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeFrom(1));
   app.add_option("--eval-batches", line.train.evaluation.batches, "batches of an evaluation (default: all whole ones)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--steps", line.train.steps, "steps to train")->capture_default_str();
+      ->check(wholeFrom(1));
+  app.add_option("--steps", line.train.steps, "steps to train")->check(wholeFrom(0))->capture_default_str();
   app.add_option("--entries", line.entries, "entry points, run in turn at each step")->capture_default_str();
   app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one");
-  app.add_option("--seed", line.train.seed, "key of the initial weights and of the order")->capture_default_str();
+  app.add_option("--seed", line.train.seed, "key of the initial weights and of the order")
+      ->check(wholeFrom(0))
+      ->capture_default_str();
   app.add_option("--order", line.order, "order of the data")
       ->check(CLI::IsMember({"sequential", "shuffled"}))
       ->capture_default_str();
   app.add_flag("--overfit-one-batch", line.train.overfit, "every step takes the rows of the first");
   app.add_option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeFrom(1));
   app.add_option("--log", line.train.log, "write run.jsonl here, one object a step");
   app.add_option("--save", line.train.save, "folder for model.safetensors and config.json");
   app.add_option("--trace", line.trace, "write a Chrome trace of what ran when");
-  app.add_option("--generate", line.generate.count, "tokens to generate after training");
+  app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(wholeFrom(0));
   app.add_option("--prompt", line.generate.prompt, "what they follow");
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
-  app.add_option("--top-k", line.generate.topK, "draw from the k most likely tokens only");
+  app.add_option("--top-k", line.generate.topK, "draw from the k most likely tokens only")->check(wholeFrom(0));
   app.add_option("--communicator", line.launch.communicator,
                  "how ranks are joined: auto is one process a rank under mpirun, torchrun and srun, else local")
       ->check(CLI::IsMember({"auto", "local", "mpi", "socket"}))
       ->capture_default_str();
   app.add_option("--listen", line.launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
   app.add_option("--join-timeout", line.launch.joinSeconds, "seconds that processes wait for each other at the start")
-      ->check(CLI::PositiveNumber)
+      ->check(numberOrZero(false))
       ->capture_default_str();
   app.add_option("--watchdog", line.launch.watchdogSeconds,
                  "seconds after which a process that does nothing ends the run; 0: never")
-      ->check(CLI::NonNegativeNumber)
+      ->check(numberOrZero(true))
       ->capture_default_str();
   app.add_option("--cuda-graph", line.ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   app.add_flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
-  app.set_version_flag("--version", "sluice-train 0.1.0");
+  app.set_version_flag("--version", versionText("sluice-train"));
+  app.footer("exit codes: 0 done, 1 an input is at fault or an output cannot be written, 2 usage, 4 the plan or weights "
+             "are refused, 5 a rank or device failed or the loss is not finite, 70 an internal error");
 }
 
 /// "a,b" to {"a", "b"}.
@@ -183,6 +205,16 @@ static std::vector<std::string> splitNames(const std::string &text) {
     at = comma + 1;
   }
   return names;
+}
+
+/// The log and the trace take the place of what they name: never of what the run reads.
+static Status checkOutputs(const CommandLine &line) {
+  std::vector<std::string> inputs = {line.plan, line.train.init, line.train.init + "/model.safetensors"};
+  for (const std::vector<std::string> &sources : {line.train.data, line.train.evaluation.data})
+    for (std::string &path : expandGlobs(sources))
+      inputs.push_back(std::move(path));
+  SLUICE_RETURN_IF_ERROR(checkNoInput(line.train.log, inputs));
+  return checkNoInput(line.trace, inputs);
 }
 
 static Status run(CommandLine &line) {
@@ -202,6 +234,8 @@ static Status run(CommandLine &line) {
     line.train.steps = 0;
 
   const bool isRoot = line.isRoot();
+  if (isRoot)
+    SLUICE_RETURN_IF_ERROR(checkOutputs(line));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(line.plan, line.ranks));
   if (line.generate.count > 0)
     SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), line.generate));

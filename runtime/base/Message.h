@@ -8,13 +8,24 @@
 
 #include "runtime/base/Status.h"
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 namespace sluice {
 
 /// "error: <message>" and a line "note: <note>" for each note; the first word in red where `colour`.
 std::string messageText(const Status &status, bool colour = false);
 
-/// What is wrong with a command line, of a parser's sentence: lower case, no final period; names keep their capitals.
+/// What is wrong with a command line, of CLI11's sentence: worded as all errors are; names keep their capitals.
 Status usageError(std::string sentence);
+
+/// What `--version` prints: the tool's name and the version of Sluice.
+std::string versionText(std::string_view tool);
+
+/// Why a text is no whole number from `least` on, as CLI11's checks answer: empty where it is one. Its own conversion
+/// takes "-5" for a very large number.
+std::string whyNoWholeNumber(std::string_view text, std::uint64_t least);
 
 } // namespace sluice
 

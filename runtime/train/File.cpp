@@ -39,7 +39,8 @@ InputFile::~InputFile() {
 }
 
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to is to be refused, not waited for.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return inputError(fmt::format("cannot read '{}': {}", path, systemText(errno)));
   struct stat info {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <span>
 
 namespace sluice {
 namespace {
@@ -73,8 +74,12 @@ private:
     const SafetensorsEntry *entry = file.find(port.name);
     if (!entry) {
       std::string names;
-      for (const SafetensorsEntry &other : file.entries())
+      // A checkpoint given by mistake has hundreds.
+      constexpr std::size_t shown = 8;
+      for (const SafetensorsEntry &other : std::span(file.entries()).first(std::min(shown, file.entries().size())))
         names += (names.empty() ? "" : ", ") + other.name;
+      if (file.entries().size() > shown)
+        names += fmt::format(" and {} more", file.entries().size() - shown);
       return inputError(fmt::format("'{}': tensor for the input '{}', expected one of that name but got {}", file.path(),
                                     port.name, names.empty() ? "none" : names));
     }

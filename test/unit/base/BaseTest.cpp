@@ -4,12 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/DType.h"
+#include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 namespace sluice {
 namespace {
@@ -50,7 +53,34 @@ TEST(Message, SentencesOfACommandLine) {
   EXPECT_EQ(usageError("FILE is required").message(), "FILE is required");
   EXPECT_EQ(usageError("--set: 3 is wrong").message(), "--set: 3 is wrong");
   EXPECT_EQ(usageError("").message(), "");
+  EXPECT_EQ(usageError("FILE: At Most 1 required but received 2").message(), "FILE, expected at most 1 but got 2");
+  EXPECT_EQ(usageError("FILE: At least 2 required but received 1").message(), "FILE, expected at least 2 but got 1");
+  EXPECT_EQ(usageError("--steps: 1 required UINT missing").message(), "--steps, expected a value but got nothing");
+  EXPECT_EQ(usageError("Could not convert: --top = x = y").message(), "--top, expected a number but got 'x = y'");
+  EXPECT_EQ(usageError("--order: x not in {a,b}").message(), "--order, expected one of a,b but got 'x'");
+  EXPECT_EQ(usageError("--n: expected more").message(), "--n, expected more");
   EXPECT_EQ(usageError("x").code(), StatusCode::usage);
+}
+
+TEST(Message, WholeNumbers) {
+  for (const char *text : {"", "-5", "+5", "5x", " 5", "5.0", "99999999999999999999", "0"})
+    EXPECT_EQ(whyNoWholeNumber(text, 1), std::string("expected a whole number of at least 1 but got '") + text + "'");
+  for (const char *text : {"1", "18446744073709551615"})
+    EXPECT_EQ(whyNoWholeNumber(text, 1), "");
+}
+
+TEST(Files, AnOutputIsNoInput) {
+  const std::string folder = ::testing::TempDir();
+  const std::string read = folder + "/files-read", other = folder + "/files-other";
+  for (const std::string &path : {read, other})
+    std::ofstream(path) << "x";
+  EXPECT_TRUE(checkNoInput(other, {"", read}).isOk());
+  EXPECT_TRUE(checkNoInput("", {"", read}).isOk());
+  EXPECT_TRUE(checkNoInput(folder + "/files-none", {folder + "/files-none"}).isOk());
+  EXPECT_TRUE(checkNoInput("/dev/null", {"/dev/null"}).isOk());
+  // The same file by another path.
+  EXPECT_EQ(checkNoInput(folder + "/./files-read", {other, read}).message(),
+            "output '" + folder + "/./files-read', expected another file than the input '" + read + "'");
 }
 
 TEST(Text, Bytes) {
