@@ -12,6 +12,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,19 +103,33 @@ def remark(model, settings, text):
            f"{settings}: expected exit code 0 and '{text}' but got {made.returncode} and {made.stderr}")
 
 
+# One recipe gives one plan, and one plan one run, bit by bit (determinism.test, sharding-bits.test): what a script asks for
+# twice is made once.
+made = itertools.count()
+
+
+@functools.cache
+def compiled(model, written, settings, name):
+    path = SCRATCH / f"{name}-{next(made)}.plan"
+    run("sluice-compile", model, *with_settings(settings), "-o", path)
+    return path
+
+
+@functools.cache
+def described(path):
+    return json.loads(run("sluice-plan", "describe", "--json", path).stdout)
+
+
 class Plan:
     """A plan that the checker has taken (sluice-compile runs it on what it writes), and what `describe` shows of it."""
 
-    made = itertools.count()
-
     def __init__(self, model, settings, name="x"):
         self.settings = settings
-        self.path = SCRATCH / f"{name}-{next(Plan.made)}.plan"
-        run("sluice-compile", model, *with_settings(settings), "-o", self.path)
+        self.path = compiled(model, os.stat(model).st_mtime_ns, tuple(settings), name)
 
-    @functools.cached_property
+    @property
     def shown(self):
-        return json.loads(run("sluice-plan", "describe", "--json", self.path).stdout)
+        return described(self.path)
 
     def collectives(self, kind=None, entry="train_step", **where):
         return [c for c in self.shown["collectives"] if c["entry"] == entry and (kind is None or c["kind"] == kind) and
@@ -147,16 +162,25 @@ class Plan:
 Run = collections.namedtuple("Run", "loss norm weights")
 
 
+@functools.cache
+def trained(path, data, steps, options):
+    """The log and the weights, which are saved in memory where that is possible: to wait for a disk takes longer than to train."""
+    log = SCRATCH / "x.jsonl"
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else SCRATCH) as folder:
+        run("sluice-train", path, "--data", data, "--steps", steps, "--log", log, "--save", Path(folder) / "saved", "--quiet", *options)
+        return log.read_text(), (Path(folder) / "saved" / "model.safetensors").read_bytes()
+
+
 def train(plan, *options, steps=3, data="random:3"):
-    log, saved = SCRATCH / "x.jsonl", SCRATCH / "x.saved"
-    run("sluice-train", plan.path, "--data", data, "--steps", steps, "--log", log, "--save", saved, "--quiet", *options)
-    lines = [json.loads(line) for line in open(log)]
-    return Run([line["loss"] for line in lines if "loss" in line], [line["grad_norm"] for line in lines if "loss" in line],
-               (saved / "model.safetensors").read_bytes())
+    # A file that a run begins with may be another one the next time.
+    log, weights = (trained.__wrapped__ if "--init" in options else trained)(plan.path, data, steps, options)
+    (SCRATCH / "x.jsonl").write_text(log)
+    lines = [json.loads(line) for line in log.splitlines()]
+    return Run([line["loss"] for line in lines if "loss" in line], [line["grad_norm"] for line in lines if "loss" in line], weights)
 
 
 def tensors(weights):
-    """Name to list of numbers of a safetensors file of f32."""
+    """Name to list of numbers of a safetensors file."""
     import struct
     size = struct.unpack("<Q", weights[:8])[0]
     header = json.loads(weights[8:8 + size])
@@ -165,7 +189,7 @@ def tensors(weights):
         if name == "__metadata__":
             continue
         begin, end = entry["data_offsets"]
-        form = {"F32": ("f", 4), "F64": ("d", 8)}[entry["dtype"]]
+        form = {"F32": ("f", 4), "F64": ("d", 8), "I64": ("q", 8)}[entry["dtype"]]
         found[name] = struct.unpack(f"<{(end - begin) // form[1]}{form[0]}", weights[8 + size + begin:8 + size + end])
     return found
 
