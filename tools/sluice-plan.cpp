@@ -1,6 +1,7 @@
 //===- sluice-plan.cpp - looks at plans ---------------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
+//        sluice-plan memory FILE --machine MACHINE
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. What each command says is made in
 // runtime/plan.
 //
@@ -35,6 +36,8 @@ int main(int argc, char **argv) {
     CLI::App *subcommand = app.add_subcommand(row.name, row.help);
     subcommand->add_option("FILE", command.files, "a plan")->expected(row.minFiles, row.maxFiles)->required();
     subcommand->add_flag("--json", command.json, "print JSON and nothing else");
+    if (std::string_view(row.name) == "memory")
+      subcommand->add_option("--machine", command.machine, "a description of the device (tools/machines): what a rank's process takes of it");
     subcommand->callback([&command, &row] { command.name = row.name; });
   }
   // CLI11 would only say that a subcommand is missing.

@@ -10,6 +10,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Diff.h"
 #include "runtime/plan/Issue.h"
+#include "runtime/plan/MachineFile.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Reader.h"
@@ -61,6 +62,28 @@ PlanAnswer checkAnswer(const std::string &path, bool asJson) {
   for (const auto &property : report.properties)
     answer.text += padRight("P" + std::to_string(property.number), 4) +
                    padRight(propertyTitle(property.number), 52) + std::string(outcomeName(property.outcome)) + "\n";
+  return answer;
+}
+
+PlanAnswer memoryAnswer(const plan::PlanT &plan, const PlanCommand &command) {
+  PlanAnswer answer;
+  Json json = command.json ? memoryJson(plan) : Json();
+  answer.text = command.json ? "" : memoryText(plan, command.isTerminal);
+  if (!command.machine.empty()) {
+    Result<Machine> machine = readMachine(command.machine);
+    Result<DeviceShare> share = machine.isOk() ? deviceShare(plan, *machine) : Result<DeviceShare>(machine.takeStatus());
+    if (!share.isOk()) {
+      answer.text.clear();
+      answer.status = share.takeStatus();
+      return answer;
+    }
+    if (command.json)
+      json["machine"] = machineJson(*machine, *share);
+    else
+      answer.text += "\n" + machineText(*machine, *share);
+  }
+  if (command.json)
+    answer.text = jsonText(json);
   return answer;
 }
 
@@ -131,7 +154,7 @@ PlanAnswer runPlanCommand(const PlanCommand &command) {
   else if (command.name == "print")
     answer.text = command.json ? jsonText({{"text", printPlan(plan)}}) : printPlan(plan);
   else if (command.name == "memory")
-    answer.text = command.json ? jsonText(memoryJson(plan)) : memoryText(plan, command.isTerminal);
+    answer = memoryAnswer(plan, command);
   else if (command.name == "schedule")
     answer.text = command.json ? jsonText(scheduleJson(plan)) : scheduleText(plan, command.isTerminal);
   return answer;

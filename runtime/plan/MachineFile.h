@@ -1,0 +1,82 @@
+//===- MachineFile.h - a description of hardware ----------------------------------------===//
+//
+// tools/machines holds one file a device: what its data sheet says, and what a run on one has measured. Each figure says
+// which of the two it is; one that nobody has measured is null, and whatever would need it says so in place of a number.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H
+#define SLUICE_RUNTIME_PLAN_MACHINEFILE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct MachineFigure {
+  std::string_view name;
+  /// What it is, for a reader.
+  std::string_view what;
+  /// No data sheet has it.
+  bool measuredOnly = false;
+};
+
+/// In the order in which files have them.
+inline constexpr std::array<MachineFigure, 7> machineFigures = {{
+    {"memory_bytes", "memory of the device"},
+    {"memory_bytes_per_second", "bandwidth of its memory"},
+    {"link_bytes_per_second", "bandwidth to other devices, both ways together"},
+    {"bf16_flops_per_second", "dense products in bf16"},
+    {"context_bytes", "the driver's context of a process", true},
+    {"library_bytes", "code and state of cuBLASLt and our kernels", true},
+    {"communicator_bytes", "one communicator of NCCL", true},
+}};
+
+struct Machine {
+  std::string name;
+  /// As target.device and target.arch of a recipe.
+  std::string device, arch;
+  struct Value {
+    std::uint64_t value = 0;
+    /// "datasheet" or "measured".
+    std::string from;
+    /// When, with what, as a reader wants to know it.
+    std::string note;
+  };
+  /// By machineFigures; nothing where it is not known.
+  std::array<std::optional<Value>, machineFigures.size()> figures;
+
+  const std::optional<Value> &figure(std::string_view figureName) const;
+};
+
+Result<Machine> readMachine(const std::string &path);
+/// What a file's text says; `path` is for messages.
+Result<Machine> parseMachine(const std::string &text, const std::string &path);
+
+/// What the process of one rank takes of the device's memory.
+struct DeviceShare {
+  struct Term {
+    std::string_view name;
+    std::uint64_t count = 1;
+    /// Of all `count`; nothing where the machine's file does not know it.
+    std::optional<std::uint64_t> bytes;
+  };
+  std::vector<Term> terms;
+  /// What is known, and all of it where everything is.
+  std::uint64_t known = 0;
+  std::optional<std::uint64_t> total;
+};
+/// An error where the machine is none for the plan.
+Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine);
+
+std::string machineText(const Machine &machine, const DeviceShare &share);
+nlohmann::ordered_json machineJson(const Machine &machine, const DeviceShare &share);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_PLAN_MACHINEFILE_H
