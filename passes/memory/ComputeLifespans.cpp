@@ -113,14 +113,10 @@ struct ComputeLifespans : sluice::impl::ComputeLifespansBase<ComputeLifespans> {
       }
       life.extend(at, end);
     };
-    for (const Numbered &n : section) {
+    // A unit is released as a whole; the place of each of its parameters is free from the last read of it.
+    for (const Numbered &n : section)
       for (const Access &access : accessesOf(n.op))
         touch(n.op, n.at, access.view.getBuffer(), access.writes);
-      // Released buffers live until they are released.
-      if (auto release = dyn_cast<ReleaseOp>(n.op))
-        for (auto buffer : release.getBuffers().getAsRange<FlatSymbolRefAttr>())
-          lives[buffer.getAttr()].extend(n.at, n.at + 1);
-    }
   }
 
   static bool isCarried(FlatSymbolRefAttr name, SymbolTable &symbols) {

@@ -58,6 +58,12 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         make<RecordOp>(builder, collective, events, stream);
         builder.setInsertionPoint(await);
         make<WaitOp>(builder, await, events++, compute(&getContext()));
+      } else if (auto copy = dyn_cast_or_null<CopyOp>(await->getNextNode()); copy && copy.getToken()) {
+        // What is copied leaves behind its reduction: the copies' stream alone waits for it.
+        builder.setInsertionPointAfter(collective);
+        make<RecordOp>(builder, collective, events, stream);
+        builder.setInsertionPoint(await);
+        make<WaitOp>(builder, await, events++, copy.getStreamAttr());
       } else if (failed(checkChain(await, stream))) {
         return failure();
       }

@@ -44,12 +44,22 @@ std::vector<Reduction> findReductions(Block &block) {
   return reductions;
 }
 
-/// The copies of reduced gradients to host memory: a wait frees what is copied.
+/// The first start of a chain.
+Operation *firstOf(Operation *start) {
+  while (auto before = start->getOperand(0).getDefiningOp<spmd::WaitOp>()) {
+    if (!before.getChained())
+      break;
+    start = before.getToken().getDefiningOp();
+  }
+  return start;
+}
+
+/// The copies of reduced gradients to host memory: a wait frees what is copied, and what was reduced for it.
 std::vector<Reduction> findCopies(Block &block) {
   std::vector<Reduction> copies;
   for (auto start : block.getOps<spmd::CopyStartOp>())
     if (start.getTo() == "host" && spmd::phaseOf(start) == "backward")
-      copies.push_back({spmd::unitOf(start), start, {cast<spmd::WaitOp>(*start->user_begin())}});
+      copies.push_back({spmd::unitOf(start), firstOf(start), {cast<spmd::WaitOp>(*start->user_begin())}});
   return copies;
 }
 

@@ -49,7 +49,7 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
   if (maker->getNumOperands() > 0)
     maker->setAttr(spmd::placesName, builder.getArrayAttr(places));
   SmallVector<Operation *> made = {maker};
-  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), tensor::axisName); total % ranks != 0) {
+  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), tensor::axisName); shape[dim] * ranks != total) {
     // Zeros where a rank's part is smaller than others'.
     SmallVector<std::int64_t> none(shape.size(), 0), dense(shape.size(), 1);
     auto pad = model::PadOp::create(builder, parameter.getLoc(), apart, value, none, none, dense, APFloat(0.0));

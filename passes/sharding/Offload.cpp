@@ -53,6 +53,7 @@ public:
     for (spmd::SectionOp section : sections) {
       copyResults(section);
       copyOperands(section);
+      chainCopies(section);
     }
   }
 
@@ -63,6 +64,7 @@ private:
   void takeInputs();
   void copyResults(spmd::SectionOp section);
   void copyOperands(spmd::SectionOp section);
+  void chainCopies(spmd::SectionOp section);
   std::optional<bool> wantsHost(OpResult result);
 
   void runOnHost(Operation *op) {
@@ -257,6 +259,21 @@ void Entry::copyOperands(spmd::SectionOp section) {
       if (auto found = known.find({operand.get(), when});
           found != known.end() && spmd::isInHost(operand.get()) != onHost)
         operand.set(found->second);
+  }
+}
+
+/// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits for it,
+/// and compute for the copy alone. So no unit's stay while the next one's come.
+void Entry::chainCopies(spmd::SectionOp section) {
+  for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CopyStartOp>())) {
+    auto wait = start.getOperands().front().getDefiningOp<spmd::WaitOp>();
+    if (start.getTo() != "host" || !wait || start.getUnit().value_or("").empty() ||
+        reductionOf(start.getOperands().front()) != wait || wait->getAttr(spmd::whenName) != start->getAttr(spmd::whenName) ||
+        !llvm::all_of(start.getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; }) ||
+        !llvm::all_of(wait->getUsers(), [&](Operation *user) { return user == start; }))
+      continue;
+    wait.setChained(true);
+    start->moveAfter(wait);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Scopes.h"
+#include "passes/sharding/tensor/Layout.h"
 
 #include <cmath>
 
@@ -122,6 +123,9 @@ private:
                         StringRef when, llvm::function_ref<Operation *(Location)> make);
   void reduceShards(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
   void reduceWhole(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
+  /// Adds up over the tensor axis what its ranks have made terms of: behind the reduction, where it is smallest, all of the
+  /// unit's together.
+  void addTerms(const Course &course, ArrayRef<UnitGradient> gradients, SmallVector<Value> &values, OpBuilder &builder);
   std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
   Arithmetic arithmeticOf(ArrayRef<UnitGradient> gradients, std::int64_t scatters, std::int64_t reduces) {
     std::optional<double> divide;
@@ -246,6 +250,7 @@ void UnitReducer::reduceShards(const Course &course, ArrayRef<UnitGradient> grad
                                           APFloat(arithmetic.allScale), unit.getSymNameAttr());
   });
   values.assign(reduced.begin(), reduced.end());
+  addTerms(course, gradients, values, builder);
   values = scaled(builder, values, arithmetic.after, course.across);
   if (course.addsShards && !between)
     values = added(builder, values, course.across);
@@ -266,10 +271,37 @@ void UnitReducer::reduceWhole(const Course &course, ArrayRef<UnitGradient> gradi
                                           APFloat(arithmetic.allScale), unit.getSymNameAttr());
   });
   values.assign(reduced.begin(), reduced.end());
+  addTerms(course, gradients, values, builder);
   values = scaled(builder, values, arithmetic.after, course.across);
   if (course.addsShards)
     values = added(builder, values, course.across);
   finish(gradients, values);
+}
+
+void UnitReducer::addTerms(const Course &course, ArrayRef<UnitGradient> gradients, SmallVector<Value> &values,
+                           OpBuilder &builder) {
+  SmallVector<UnitGradient> parts;
+  SmallVector<Value> terms;
+  for (auto [gradient, value] : llvm::zip(gradients, values))
+    if (gradient.op->hasAttr(tensor::termName)) {
+      parts.push_back(gradient);
+      terms.push_back(value);
+    }
+  if (parts.empty())
+    return;
+  // These are not the gradients yet.
+  terms.front().getDefiningOp()->removeAttr(spmd::idsName);
+  SmallVector<Type> types(ValueRange(terms).getTypes());
+  ValueRange sums = collective(builder, parts, types, false, course.across, [&](Location loc) -> Operation * {
+    return spmd::AllReduceStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), terms,
+                                          builder.getStrArrayAttr({tensor::axisName}), "sum", APFloat(1.0),
+                                          unit.getSymNameAttr());
+  });
+  for (auto [gradient, value] : llvm::zip(gradients, values))
+    if (gradient.op->hasAttr(tensor::termName)) {
+      value = sums.front();
+      sums = sums.drop_front();
+    }
 }
 
 void UnitReducer::run(ArrayRef<UnitGradient> gradients, OpBuilder &builder) {

@@ -13,6 +13,10 @@ class Course:
         step = text.split(f"entry {entry}")[1].split("\nentry ")[0]
         self.phases = [match[1] for match in re.finditer(r"^ +\d+ \w+ \S+ (\w+) \S+?(?: recompute)?:", step, re.M)]
         self.buffers = []
+        # Lives of what is gathered, by parameter.
+        self.gathers = {}
+        for match in re.finditer(rf"^buffer \d+ %(\S+)\.gathered\.\d+:\S+ device gathered at \d+ bytes \d+ {entry} \[(\d+), (\d+)\)", text, re.M):
+            self.gathers.setdefault(match[1], []).append((int(match[2]), int(match[3])))
         for match in re.finditer(r"^buffer \d+ \S+ device (\w+) at \d+ bytes (\d+) (persistent|(\w+) \[(\d+), (\d+)\))", text, re.M):
             if match[3] == "persistent":
                 self.buffers.append((match[1], int(match[2]), 0, len(self.phases)))

@@ -51,8 +51,13 @@ def said_in_a_remark():
 
 
 @test
-def heads_of_queries_must_divide():
-    refuse(llama(4, 2), ["mesh.tensor=8", MEGATRON], "q_proj.weight", "expected a split that 8 ranks divide", "but got extent 4")
+def heads_of_queries_in_whole_groups():
+    """Ranks that divide neither heads of queries nor those of keys and values: those that serve one head stay together."""
+    for heads, shared, tensor, own in ((4, 2, 8, 2), (6, 2, 4, 3), (12, 3, 5, 4)):
+        model = llama(heads, shared, hidden_size=64, head_dim=8)
+        plan = Plan(model, [f"mesh.tensor={tensor}", MEGATRON])
+        near_runs(train(plan), train(Plan(model, [])), 2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
+        expect_equal(plan.parameters()["model.layers.0.self_attn.q_proj.weight"]["local"], [8 * own, 64], f"{heads} over {tensor}: q_proj")
 
 
 main()

@@ -59,6 +59,27 @@ def collectives():
 
 
 @test
+def terms_of_gradients():
+    """Gradients of norms and of biases behind rows are terms of the parts of the sequence: added up once a step, a unit's
+    together, as shards, behind the reduction over the shard axis."""
+    for data, repetitions in (([], 1), (["mesh.shard=2"], 3), (["mesh.replicate=2", "mesh.shard=2"], 1), (["mesh.replicate=2"], 3)):
+        plan = Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE, f"gradient.microbatches={repetitions}"])
+        shards = 2 if "mesh.shard=2" in data else 1
+        terms = [c for c in plan.collectives("all_reduce") if c["axis"] == "tensor" and c["phase"] == "backward"]
+        expect_equal(sorted((c["unit"], c["microbatch"], c["bytes_in"]) for c in terms),
+                     sorted([(f"h.{i}", repetitions - 1, 6 * 64 * 4 // shards) for i in range(4)] + [("root", repetitions - 1, 2 * 64 * 4 // shards)]),
+                     f"{data}: all_reduces of terms")
+        near_runs(train(plan, steps=2), train(Plan(tiny(), data + [f"gradient.microbatches={repetitions}"]), steps=2), 2e-5, f"{data}", weights=2e-4)
+    # In the types, modes and memories that a recipe may ask for.
+    data = ["mesh.shard=2"]
+    for more, tolerance in ((["gradient.microbatches=2", "gradient.sync=every"], 2e-5), (["sharding.strategy=no_shard"], 2e-5), (["sharding.dim=flat"], 2e-5),
+                            (["gradient.force_sum=true"], 2e-5), (["gradient.divide=3"], 2e-5), (['memory.offload=["parameters", "optimizer"]'], 2e-5),
+                            (["precision.compute=bf16"], 3e-2), (['sharding.replicated=["*.bias", "ln_f*"]'], 2e-5)):
+        near_runs(train(Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more), steps=2), train(Plan(tiny(), data + more), steps=2),
+                  tolerance, f"{more}", weights=2e-4 if tolerance < 1e-3 else None)
+
+
+@test
 def remarks():
     remark(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': a split dim is reduced by model.matmul")
     remark(tiny(), [SEQUENCE], "'sharding.sequence' has no effect where 'mesh.tensor' is 1")

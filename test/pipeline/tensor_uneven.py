@@ -3,6 +3,7 @@
 from sharding_tools import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+MEGATRON = "sharding.tensor=megatron"
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
 
 
@@ -125,14 +126,66 @@ def parts_of_what_all_have():
                   train(Plan(model, ["mesh.shard=2"])), 2e-5, split, weights=2e-4)
 
 
+def gpt2(heads, size=8, **more):
+    config = json.loads((REFERENCE / "gpt2-tiny" / "config.json").read_text())
+    folder = SCRATCH / f"gpt2-{heads}-{size}"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config | {"n_head": heads, "n_embd": heads * size, "n_layer": 1} | more))
+    run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", folder / "model.mlir")
+    return folder / "model.mlir"
+
+
 @test
-def heads_must_divide():
+def fused_heads():
+    """Q|K|V in one weight: a rank has whole heads, and the same ones, of all three."""
+    for heads, ranks, own in ((12, 5, 3), (4, 3, 2), (3, 2, 2), (2, 3, 1)):
+        model = gpt2(heads)
+        alone = train(Plan(model, []))
+        plan = Plan(model, [f"mesh.tensor={ranks}", MEGATRON])
+        near_runs(train(plan), alone, 2e-5, f"{heads} heads over {ranks}", weights=2e-4)
+        expect(train(plan, steps=0).weights == train(Plan(model, []), steps=0).weights,
+               f"{heads} over {ranks}: expected the initial weights of one rank")
+        weight = plan.parameters()["h.0.attn.c_attn.weight"]
+        expect_equal((weight["shape"], weight["local"], weight["part"]["segments"]),
+                     ([8 * heads, 24 * heads], [8 * heads, 24 * own], 3), f"{heads} over {ranks}: c_attn")
+        # What takes the heads is cut as they are.
+        expect_equal(plan.parameters()["h.0.attn.c_proj.weight"]["local"], [8 * own, 8 * heads], f"{heads} over {ranks}: c_proj")
+        # Nothing is gathered for it: the two sums of a layer in each direction, and the vocabulary's.
+        expect_equal(plan.count("all_gather", axis="tensor") + len([c for c in plan.collectives("all_gather") if c["axis"] == "tensor"]), 0,
+                     f"{heads} over {ranks}: gathers")
+
+
+@test
+def fused_heads_and_recipes():
+    model = gpt2(3)
+    for data in ([], ["mesh.shard=2"]):
+        for more, tolerance in (([], 2e-5), (["recompute.policy=block", "gradient.clip_norm=0.5"], 2e-5), (["sharding.sequence=true"], 2e-5),
+                                (["sharding.dim=flat"], 2e-5), (["sharding.reshard_after_forward=true", "gradient.microbatches=2"], 2e-5),
+                                (["gradient.clip_norm=0.1", "gradient.clip_type=inf"], 2e-5), (["optimizer.name=sgd", "optimizer.lr=0.1"], 2e-5),
+                                (["precision.compute=bf16"], 3e-2)):
+            near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON] + more)), train(Plan(model, data + [m for m in more if "sharding" not in m])),
+                      tolerance, f"{data + more}", weights=2e-4 if tolerance < 1e-3 else None)
+
+
+@test
+def fused_weights_on_another_mesh():
+    model = gpt2(12)
+    first = train(Plan(model, ["mesh.tensor=5", MEGATRON]))
+    folder = SCRATCH / "fused"
+    folder.mkdir(exist_ok=True)
+    (folder / "model.safetensors").write_bytes(first.weights)
+    for mesh in ([], ["mesh.tensor=4", MEGATRON], ["mesh.shard=2", "mesh.tensor=5", MEGATRON], ["mesh.tensor=7", MEGATRON]):
+        again = train(Plan(model, mesh), "--init", folder, steps=0)
+        expect(again.weights == first.weights, f"{mesh}: expected the saved weights but got others")
+
+
+@test
+def heads_that_ranks_do_not_divide():
     model = SCRATCH / "llama.mlir"
     run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
-    refuse(model, ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "q_proj.weight",
-           "expected a split that 3 ranks divide", "but got extent 4", "a 'mesh.tensor' that divides 4 works")
-    refuse(tiny(), ["mesh.tensor=3", "sharding.tensor=megatron"], "sharding.tensor", "c_attn",
-           "expected a dim that 3 tensor ranks divide", "extent 64")
+    alone = train(Plan(model, []))
+    for more in ([], ["sharding.sequence=true"]):
+        near_runs(train(Plan(model, ["mesh.tensor=3", MEGATRON] + more)), alone, 2e-5, f"4 heads over 3 {more}", weights=2e-4)
 
 
 main()

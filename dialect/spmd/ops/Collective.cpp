@@ -151,9 +151,9 @@ LogicalResult WaitOp::verify() {
   // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
-      if (!isCollective(user) && streamOf(user) != gatherStream) {
+      if (!isStart(user) && streamOf(user) != gatherStream) {
         InFlightDiagnostic error =
-            emitOpError("values of a chained wait, expected only collectives to read them but got another op");
+            emitOpError("values of a chained wait, expected only collectives and copies to read them but got another op");
         error.attachNote(user->getLoc()) << "the reader is here";
         return error;
       }

@@ -87,14 +87,14 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
     Where it stands, the compute stream waits. A token is waited exactly once, in the section that starts it. A chained
     collective (all_reduce of what a reduce_scatter gave) may take the value of a wait marked `chained`: there only the
     stream of the collectives waits. So does a gather of what a copy gave: its wait is `chained`, and a cast in between
-    runs on the gathers' stream.
+    runs on the gathers' stream; and a copy to the host of what a reduction gave.
     ```mlir
     %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
     %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
     ```
 
     **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'
-    types are those of the collective's results; (C4) the values of a chained wait are read by collectives, and by what runs on their stream, alone; (C5)
+    types are those of the collective's results; (C4) the values of a chained wait are read by collectives and copies, and by what runs on their stream, alone; (C5)
     the wait has the `spmd.when` of its start.
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);

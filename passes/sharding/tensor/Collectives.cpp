@@ -6,6 +6,8 @@
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace sluice::tensor {
@@ -43,8 +45,7 @@ Value allReduced(OpBuilder &builder, Value value, StringRef op, SmallVectorImpl<
 struct Apart {
   std::int64_t outer = 1, segments, ranks, extent, chunk, inner = 1;
   Apart(ArrayRef<std::int64_t> shape, const Layout &layout, std::int64_t ranks)
-      : segments(layout.segments), ranks(ranks), extent(shape[layout.dim] / layout.segments),
-        chunk(spmd::chunkOf(extent, ranks)) {
+      : segments(layout.segments), ranks(ranks), extent(shape[layout.dim] / layout.segments), chunk(layout.chunk) {
     for (auto [dim, extent] : llvm::enumerate(shape))
       if (static_cast<std::int64_t>(dim) != layout.dim)
         (static_cast<std::int64_t>(dim) < layout.dim ? outer : inner) *= extent;
@@ -84,12 +85,26 @@ spmd::ValidAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t
 
 Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, std::int64_t ranks,
              SmallVectorImpl<Operation *> &made) {
-  SmallVector<std::int64_t> none(whole.getRank(), 0), dense(whole.getRank(), 1);
-  auto pad = make<model::PadOp>(builder, value.getLoc(), made, localType(whole, layout, ranks), value, none, none, dense,
-                                APFloat(0.0));
+  Location loc = value.getLoc();
+  RankedTensorType part = localType(whole, layout);
+  Apart apart(whole.getShape(), layout, ranks);
+  std::int64_t dim = layout.dim;
+  // Segments in a dim of their own: then the padding is behind one dim.
+  RankedTensorType type = part;
+  if (layout.segments > 1) {
+    dim = 2;
+    type = RankedTensorType::get({apart.outer, apart.segments, apart.chunk, apart.inner}, whole.getElementType());
+    value = make<model::ReshapeOp>(builder, loc, made, type, value).getResult();
+  }
+  SmallVector<std::int64_t> none(type.getRank(), 0), dense(type.getRank(), 1);
+  auto pad = make<model::PadOp>(builder, loc, made, type, value, none, none, dense, APFloat(0.0));
   // What is read ends where the rank's part does, what is written does not.
-  spmd::ValidAttr place = placeOf(builder.getContext(), layout, whole.getDimSize(layout.dim));
-  pad->setAttr(spmd::placesName, builder.getArrayAttr({place, builder.getUnitAttr()}));
+  Layout placed = layout;
+  placed.dim = dim;
+  pad->setAttr(spmd::placesName,
+               builder.getArrayAttr({placeOf(builder.getContext(), placed, apart.extent), builder.getUnitAttr()}));
+  if (layout.segments > 1)
+    return make<model::ReshapeOp>(builder, loc, made, part, pad.getResult()).getResult();
   return pad.getResult();
 }
 
@@ -114,13 +129,13 @@ Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::
                                           everyones, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
                      .getResult();
   if (ranks * apart.chunk != apart.extent) {
-    // Padding is behind the last row of the one segment.
-    Value rows = make<model::ReshapeOp>(builder, loc, made, tensor({apart.outer, ranks * apart.chunk, apart.inner}), placed)
-                     .getResult();
-    placed = make<model::SliceOp>(builder, loc, made, tensor({apart.outer, apart.extent, apart.inner}), rows,
+    // Padding is behind the last row of each segment.
+    std::int64_t outer = apart.outer * apart.segments;
+    Value rows =
+        make<model::ReshapeOp>(builder, loc, made, tensor({outer, ranks * apart.chunk, apart.inner}), placed).getResult();
+    placed = make<model::SliceOp>(builder, loc, made, tensor({outer, apart.extent, apart.inner}), rows,
                                   ArrayRef<std::int64_t>{0, 0, 0},
-                                  ArrayRef<std::int64_t>{apart.outer, apart.extent, apart.inner},
-                                  ArrayRef<std::int64_t>{1, 1, 1})
+                                  ArrayRef<std::int64_t>{outer, apart.extent, apart.inner}, ArrayRef<std::int64_t>{1, 1, 1})
                  .getResult();
   }
   return make<model::ReshapeOp>(builder, loc, made, tensor(whole.getShape()), placed).getResult();
@@ -132,12 +147,13 @@ Value cutOut(OpBuilder &builder, Value value, const Layout &layout, std::int64_t
   RankedTensorType whole = typeOf(value);
   Apart apart(whole.getShape(), layout, ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
-  RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent, apart.inner});
+  // In pieces of which every chunk is so many, where chunks are not those of rows.
+  std::int64_t piece = apart.chunk == spmd::chunkOf(apart.extent, ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
+  RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent / piece, piece * apart.inner});
   Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
   RankedTensorType part = spmd::shardType(segmented, 2, axes(builder), ranks);
-  Value piece = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();
-  return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout, ranks), piece)
-      .getResult();
+  Value mine = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();
+  return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout), mine).getResult();
 }
 
 /// The all_reduce that a value comes from, if nothing else reads either.

@@ -1,9 +1,9 @@
 //===- Layout.h - how a value lies over the ranks of the tensor axis ----------------------===//
 //
 // A split dim is so many equal segments (one, but in fused weights), each cut in chunks: a rank holds its chunk of every
-// segment. Where the ranks do not divide a dim of one segment, chunks are ceil(extent / ranks), and the last ranks' are
-// padded or empty: all ranks have one type, and views tell how much of it is there. Through an op a split follows a factor
-// of the op's sharding rule.
+// segment. Where chunks do not fill a segment, the last ranks' are padded or empty: all ranks have one type. Of a dim of
+// one segment views tell how much of it is there; several segments are dense, whatever their padding holds. Through an op
+// a split follows a factor of the op's sharding rule.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_LAYOUT_H
@@ -20,12 +20,14 @@ namespace sluice::tensor {
 /// The axis of the mesh, and the attribute of a model.parameter of which ranks hold parts.
 inline constexpr llvm::StringLiteral axisName = "tensor";
 inline constexpr llvm::StringLiteral splitName = "spmd.tensor";
+/// An attribute of a model.gradient that is one rank's term of a sum over the axis; the unit's reduction completes it.
+inline constexpr llvm::StringLiteral termName = "spmd.term";
 
 struct Layout {
   enum class Kind : std::uint8_t { whole, split, partial };
   Kind kind = Kind::whole;
-  /// Of a split.
-  std::int64_t dim = 0, segments = 1;
+  /// Of a split; `chunk`: the rows of each segment that a rank has room for.
+  std::int64_t dim = 0, segments = 1, chunk = 0;
   /// How partial values are combined.
   PartialReduction reduction = PartialReduction::none;
   /// The parameter that the split began with.
@@ -38,27 +40,32 @@ struct Layout {
   bool isSplit() const { return kind == Kind::split; }
   bool isPartial() const { return kind == Kind::partial; }
   bool isSameSplit(const Layout &other) const {
-    return kind == other.kind && dim == other.dim && segments == other.segments;
+    return kind == other.kind && dim == other.dim && segments == other.segments && chunk == other.chunk;
   }
 };
 
-/// A factor of a rule that is split, in so many segments.
+/// A factor of a rule that is split, in so many segments; a chunk of 0 where chunks would cut through what the factor is
+/// made of.
 struct FactorSplit {
   unsigned factor = 0;
-  std::int64_t segments = 1;
-  bool operator==(const FactorSplit &other) const { return factor == other.factor && segments == other.segments; }
+  std::int64_t segments = 1, chunk = 0;
+  bool operator==(const FactorSplit &other) const {
+    return factor == other.factor && segments == other.segments && chunk == other.chunk;
+  }
 };
 
 /// The factor that the split of a tensor splits; nothing where it would cut across factors.
 std::optional<FactorSplit> factorOf(const ShardingRule &rule, const TensorFactors &tensor, const Layout &layout);
 /// The layout of a tensor that has the factor; nothing where it has not.
 std::optional<Layout> layoutOf(const ShardingRule &rule, const TensorFactors &tensor, const FactorSplit &split);
-/// How a factor is cut over the ranks: in equal chunks; in chunks of which the last are padded; or not at all, where a
-/// padded chunk would be no window of some tensor (`merged`: it is inside of another factor; `unaligned`: chunks of the
-/// dim would cut through what it is made of, as heads).
+/// How a factor is cut over the ranks: in equal chunks; in chunks of which the last are padded; in such that are no windows
+/// of some tensor (`merged`: the factor is inside of another, or in segments), which an op takes dense or not at all; or not
+/// (`unaligned`: chunks would cut through what the factor is made of, as heads).
 enum class Cut : std::uint8_t { even, padded, merged, unaligned };
 Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks);
 inline bool isCut(Cut cut) { return cut == Cut::even || cut == Cut::padded; }
+/// The extent of what a dim has inside of one of its factors.
+std::int64_t inside(const ShardingRule &rule, llvm::ArrayRef<unsigned> dim, unsigned factor);
 /// True where a tensor has the factor.
 bool hasFactor(const TensorFactors &tensor, unsigned factor);
 
@@ -66,7 +73,7 @@ bool hasFactor(const TensorFactors &tensor, unsigned factor);
 bool isPadded(mlir::RankedTensorType whole, const Layout &layout, std::int64_t ranks);
 
 /// The type that one rank holds, padding included; the type itself where nothing is split.
-mlir::RankedTensorType localType(mlir::RankedTensorType type, const Layout &layout, std::int64_t ranks);
+mlir::RankedTensorType localType(mlir::RankedTensorType type, const Layout &layout);
 
 } // namespace sluice::tensor
 

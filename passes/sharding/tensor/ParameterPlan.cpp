@@ -3,7 +3,9 @@
 #include "passes/sharding/tensor/ParameterPlan.h"
 
 #include "dialect/model/Model.h"
+#include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "passes/sharding/tensor/Heads.h"
 
 using namespace mlir;
 
@@ -131,10 +133,13 @@ Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp 
     layout.segments *= more;
     grows = more != 1;
   }
-  if (layout.segments != 1 && shape[layout.dim] % (layout.segments * ranks) != 0)
-    return wrong("expected a dim that " + std::to_string(ranks) + " tensor ranks divide but got dim " +
-                 std::to_string(layout.dim) + " of " +
-                 std::to_string(layout.segments) + " segments of extent " + std::to_string(shape[layout.dim] / layout.segments));
+  std::int64_t extent = shape[layout.dim] / layout.segments, grain = 1;
+  for (Value read : reads)
+    if (grain == 1)
+      grain = grainOf(read, layout, ranks);
+  if (extent % grain != 0)
+    grain = 1;
+  layout.chunk = spmd::chunkOf(extent / grain, ranks) * grain;
   return std::optional<Layout>(layout);
 }
 

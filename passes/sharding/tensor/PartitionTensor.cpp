@@ -25,12 +25,12 @@ namespace {
 
 struct PartitionTensor : sluice::impl::PartitionTensorBase<PartitionTensor> {
   void runOnOperation() override;
-  void splitParameters(const tensor::ParameterSplits &splits, std::int64_t ranks);
+  void splitParameters(const tensor::ParameterSplits &splits);
 };
 
 } // namespace
 
-void PartitionTensor::splitParameters(const tensor::ParameterSplits &splits, std::int64_t ranks) {
+void PartitionTensor::splitParameters(const tensor::ParameterSplits &splits) {
   Builder builder(&getContext());
   for (auto parameter : getOperation().getOps<model::ParameterOp>()) {
     auto found = splits.find(parameter.getSymName());
@@ -42,7 +42,7 @@ void PartitionTensor::splitParameters(const tensor::ParameterSplits &splits, std
                        builder.getDictionaryAttr({builder.getNamedAttr("dim", builder.getI64IntegerAttr(layout.dim)),
                                                   builder.getNamedAttr("segments", builder.getI64IntegerAttr(layout.segments)),
                                                   builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(whole.getShape()))}));
-    parameter.setTypeAttr(TypeAttr::get(tensor::localType(whole, layout, ranks)));
+    parameter.setTypeAttr(TypeAttr::get(tensor::localType(whole, layout)));
   }
 }
 
@@ -93,5 +93,5 @@ void PartitionTensor::runOnOperation() {
                         << ": 'sharding.sequence' has no effect where no split completes values of a sequence";
   for (const auto &[text, reason] : reasons.list)
     emitRemark(reason.where) << text << " (" << reason.times << (reason.times == 1 ? " time)" : " times)");
-  splitParameters(*splits, ranks);
+  splitParameters(*splits);
 }

@@ -172,9 +172,10 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
         return bad(name + ", axis '" + plan.mesh[axis]->name + "' both splits it and shards its parts");
     const std::uint64_t parts = groupSize(plan, split->axes);
     const auto extent = static_cast<std::uint64_t>(parameter.shape[split->dim]);
+    // Chunks of a segment may be more than its share, as where heads stay whole, but the first rank's is full.
     if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
-        std::uint64_t(split->extent) % split->segments != 0 || (split->segments != 1 && extent % parts != 0) ||
-        extent / parts + (extent % parts != 0) != std::uint64_t(split->extent))
+        std::uint64_t(split->extent) % split->segments != 0 || std::uint64_t(split->extent) > extent ||
+        (unsigned __int128)(split->extent) * parts < extent)
       return bad(name + ", expected parts of " + std::to_string(parts) + " ranks that partition dim " +
                  std::to_string(split->dim) + " of " + std::to_string(extent) + " in " +
                  std::to_string(split->segments) + " segments but got parts of " + std::to_string(split->extent));

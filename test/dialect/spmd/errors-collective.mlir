@@ -258,7 +258,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
-    // expected-error @below {{'spmd.wait' op values of a chained wait, expected only collectives to read them but got another op}}
+    // expected-error @below {{'spmd.wait' op values of a chained wait, expected only collectives and copies to read them but got another op}}
     %0 = spmd.wait %t {chained} : tensor<6x4xf32>
     // expected-note @below {{the reader is here}}
     %1 = spmd.accumulate %0 : tensor<6x4xf32> -> tensor<6x4xf32>

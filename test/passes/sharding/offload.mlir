@@ -71,7 +71,8 @@
 // ALONE: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
 // ALONE-NEXT: spmd.copy_start %[[D]] to "host" unit "layer.1"
 
-// A copy is issued with its gather, ahead of use; a copy to the host is waited for where the next one begins.
+// A copy is issued with its gather, ahead of use; a copy to the host stands behind its reduction, which the copies' stream
+// waits for, and is waited for where the next unit's reduction begins.
 // AHEAD: spmd.all_gather_start {{.*}} unit "root"
 // AHEAD-NEXT: spmd.wait
 // AHEAD-NEXT: spmd.copy_start %arg2 to "device" unit "layer.0"
@@ -80,10 +81,12 @@
 // AHEAD-NEXT: model.matmul
 // AHEAD: %[[C:.*]] = spmd.copy_start %{{.*}} to "host" unit "layer.1"
 // AHEAD: spmd.wait %[[C]]
-// AHEAD-NEXT: %[[D:.*]] = spmd.copy_start %{{.*}} to "host" unit "layer.0"
+// AHEAD-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.0"
+// AHEAD-NEXT: %[[R:.*]] = spmd.wait %{{.*}} {chained
+// AHEAD-NEXT: %[[D:.*]] = spmd.copy_start %[[R]] to "host" unit "layer.0"
+// AHEAD: spmd.wait %[[D]]
 // AHEAD-NEXT: spmd.reduce_scatter_start {{.*}} unit "root"
-// AHEAD-NEXT: spmd.wait %{{.*}} : tensor<2x6xf32
-// AHEAD-NEXT: spmd.wait %[[D]]
+// AHEAD-NEXT: spmd.wait %{{.*}} {chained
 // AHEAD-NEXT: %[[E:.*]] = spmd.copy_start %{{.*}} to "host" unit "root"
 // AHEAD-NEXT: spmd.wait %[[E]]
 // AHEAD-NEXT: spmd.yield

@@ -162,12 +162,58 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
   model.parameter @w : tensor<4x6xf32> zeros
   func.func @uneven_heads(%x: tensor<2x4xf32>) -> tensor<2x3x2xf32> attributes {model.entry = "forward"} {
     %w = model.read @w : tensor<4x6xf32>
+    // Two heads of three, and the last.
+    // CHECK: model.matmul {{.*}}valid<dim = 1, total = 6, axes = ["tensor"]>]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
-    // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected a split that 2 ranks divide in 'model.reshape' but got extent 3}}
-    // expected-note @below {{its sharding rule is ([i, jk]) -> ([i, j, k]) {i=2, j=3, k=2}}}
-    // expected-note @below {{a 'mesh.tensor' that divides 3 works, and so does a table that leaves the parameter whole}}
+    // CHECK: model.reshape {{.*}}valid<dim = 1, total = 3, axes = ["tensor"]>]} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
     %1 = model.reshape %0 : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
+    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return}}
     return %1 : tensor<2x3x2xf32>
+  }
+}
+
+// -----
+
+// Three segments of two heads over three ranks: dense, with zeros in the padding of what is summed over.
+// CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 3 : i64, shape = array<i64: 4, 12>}}
+module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fused" = "column"}}} {
+  model.parameter @fused : tensor<4x12xf32> zeros
+  // CHECK: func.func @fused_heads
+  func.func @fused_heads(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = "train"} {
+    %w = model.read @fused : tensor<4x12xf32>
+    // CHECK: model.matmul %{{[^ ]*}}, %{{[^ ]*}} {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
+    %0 = model.matmul %x, %w {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
+    // CHECK-NEXT: model.split {{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+    %1:3 = model.split %0 {dim = 1 : i64, model.phase = "forward"} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    %2 = model.reshape %1#0 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
+    // CHECK: model.exp {{.*}}valid<dim = 1, total = 4, axes = ["tensor"]>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = model.exp %1#1 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    // CHECK: model.pad
+    // CHECK: model.concat {{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x6xf32>
+    %4 = model.concat %1#0, %3, %1#2 {dim = 1 : i64, model.phase = "backward"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x12xf32>
+    // CHECK: model.pad {{.*}} : (tensor<2x3x2x1xf32>) -> tensor<2x3x2x1xf32>
+    // CHECK: model.pad {{.*}} : (tensor<4x3x2x1xf32>) -> tensor<4x3x2x1xf32>
+    // CHECK: model.matmul {{.*}} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<2x4xf32>
+    // CHECK-NEXT: spmd.all_reduce_start
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    %5 = model.matmul %4, %w {transpose_rhs, model.phase = "backward"} : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<2x4xf32>
+    return %5 : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x12xf32> zeros
+  func.func @two_kinds_of_heads(%x: tensor<2x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x2x6xf32>) attributes {model.entry = "forward"} {
+    %w = model.read @w : tensor<4x12xf32>
+    %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
+    // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected parts in whole pieces of 4 for 'model.reshape' but got parts of 6}}
+    // expected-note @below {{its sharding rule is ([i, jk]) -> ([i, j, k]) {i=2, j=3, k=4}}}
+    // expected-note @below {{a 'mesh.tensor' that divides all that the dim is taken apart into works, and so does a table that leaves the parameter whole}}
+    %1 = model.reshape %0 : (tensor<2x12xf32>) -> tensor<2x3x4xf32>
+    %2 = model.reshape %0 : (tensor<2x12xf32>) -> tensor<2x2x6xf32>
+    return %1, %2 : tensor<2x3x4xf32>, tensor<2x2x6xf32>
   }
 }
 
