@@ -106,7 +106,7 @@ private:
 
   Value forward(Value tokens) override {
     location = at("wte");
-    Value words = model::EmbeddingOp::create(builder, location, read("wte.weight"), tokens).getResult();
+    Value words = model::EmbeddingOp::create(builder, location, read("wte.weight"), tokens, /*padding=*/IntegerAttr()).getResult();
     location = at("wpe");
     Value positions = read("wpe.weight");
     if (sequence < config.positions)

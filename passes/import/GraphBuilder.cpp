@@ -31,13 +31,14 @@ RankedTensorType GraphBuilder::tensor(llvm::ArrayRef<std::int64_t> shape) {
 }
 
 void GraphBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_t> shape, llvm::StringRef init,
-                           double deviation, llvm::StringRef alias) {
+                           double deviation, llvm::StringRef alias, std::optional<std::int64_t> padding) {
   std::string name = twine.str();
   parameters[name] = tensor(shape);
   ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
   model::ParameterOp::create(builder, at(name), builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
                              builder.getStringAttr(init), builder.getF64FloatAttr(0.0),
-                             builder.getF64FloatAttr(deviation), aliases);
+                             builder.getF64FloatAttr(deviation), aliases, /*frozen=*/UnitAttr(),
+                             padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
 }
 
 Value GraphBuilder::read(const llvm::Twine &twine) {

@@ -46,7 +46,7 @@ protected:
   mlir::Location at(llvm::StringRef path);
   mlir::RankedTensorType tensor(llvm::ArrayRef<std::int64_t> shape);
   void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, llvm::StringRef init, double deviation = 0,
-               llvm::StringRef alias = "");
+               llvm::StringRef alias = "", std::optional<std::int64_t> padding = std::nullopt);
   mlir::Value read(const llvm::Twine &name);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);

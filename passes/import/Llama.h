@@ -27,6 +27,8 @@ struct LlamaConfig {
   /// `silu`, `tanh` or `none` (forms of gelu), or `relu`.
   std::string activation = "silu";
   RopeConfig rope;
+  /// The row of the embedding that is zeros at first and that the embedding gives no gradient.
+  std::optional<std::int64_t> padding;
   bool tied = false, queryBias = false, outputBias = false, mlpBias = false, headNorms = false;
   /// For each layer how many tokens a token sees; 0: all before it.
   llvm::SmallVector<std::int64_t> windows;

@@ -171,9 +171,15 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   config.windows = readWindows(fields, family, config.layers);
 
   config.activation = fields.activation("hidden_act", "silu", /*mayBeSilu=*/true);
-  // torch leaves the row of the padding token out of the embedding's gradient.
-  if (const json::Value *padding = fields.get("pad_token_id"))
-    fields.fail("pad_token_id", "null (the embedding learns every row: set it so where the data holds no padding)", padding);
+  // The embedding's padding row, which torch counts from the end where it is below 0.
+  if (const json::Value *padding = fields.get("pad_token_id")) {
+    std::int64_t row = padding->getAsInteger().value_or(config.vocabulary);
+    if (row >= -config.vocabulary && row < config.vocabulary)
+      config.padding = row < 0 ? row + config.vocabulary : row;
+    else
+      fields.fail("pad_token_id", "null or a token from " + std::to_string(-config.vocabulary) + " to " +
+                                      std::to_string(config.vocabulary - 1), padding);
+  }
   double dropout = fields.rate("attention_dropout", 0);
   config.attentionDropout = options.dropout.value_or(dropout);
   fields.refuseUnknown();

@@ -33,7 +33,7 @@ private:
 
   void declareParameters() override {
     declare("model.embed_tokens.weight", {config.vocabulary, config.width}, "normal", config.initializerRange,
-            config.tied ? "lm_head.weight" : "");
+            config.tied ? "lm_head.weight" : "", config.padding);
     std::int64_t queries = config.heads * config.headSize, keys = config.keyHeads * config.headSize;
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
       std::string block = "model.layers." + std::to_string(layer), attention = block + ".self_attn";
@@ -121,7 +121,9 @@ private:
 
   Value forward(Value tokens) override {
     location = at("model.embed_tokens");
-    Value x = model::EmbeddingOp::create(builder, location, read("model.embed_tokens.weight"), tokens).getResult();
+    IntegerAttr padding = config.padding ? builder.getI64IntegerAttr(*config.padding) : IntegerAttr();
+    Value x =
+        model::EmbeddingOp::create(builder, location, read("model.embed_tokens.weight"), tokens, padding).getResult();
     for (std::int64_t index = 0; index < config.layers; ++index)
       x = layer(index, x);
     x = norm("model.norm", x);

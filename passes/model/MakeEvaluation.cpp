@@ -43,6 +43,12 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     module.push_back(made);
     if (failed(evaluateOps(made)))
       return signalPassFailure();
+    // A state that is written as it was read is not written.
+    made.walk([](model::WriteOp write) {
+      auto read = write.getValue().getDefiningOp<model::ReadOp>();
+      if (read && read.getParameter() == write.getParameter() && read.getState() == write.getState())
+        write.erase();
+    });
     // What only training needs is not asked for.
     for (unsigned i = made.getNumArguments(); i-- > 0;) {
       bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, names::input).getValue());

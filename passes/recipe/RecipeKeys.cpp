@@ -148,6 +148,10 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "optimizer.no_decay", .kinds = recipeStrings, .defaultValue = Texts(),
        .doc = "globs of parameters without weight decay"});
 
+  add(choice("statistics.sync", {"never", "last"},
+             "running statistics (of batch norm) are each rank's own, or averaged over the data-parallel ranks in the last "
+             "micro-batch of a step"));
+
   add(choice("schedule.lr", {"constant", "linear", "cosine", "wsd"},
              "course of the learning rate, which is an input of the step"));
   add(count("schedule.warmup_steps", std::int64_t(0), 0, "steps of linear warm-up"));

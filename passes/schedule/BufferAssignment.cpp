@@ -241,15 +241,8 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
     const Place taken = placeOf(old);
     // What persists is written only by the result that takes its place.
     bool mayTake = !isReadAfter(taken.buffer, positions.lookup(op));
-    if (buffers[taken.buffer].entry.empty()) {
-      mayTake = false;
-      for (OpOperand &returned : entry.getBody().front().getTerminator()->getOpOperands()) {
-        auto donates = entry.getResultAttrOfType<IntegerAttr>(returned.getOperandNumber(), spmd::donatesName);
-        if (donates && behindSections(returned.get()) == result &&
-            placeOf(entry.getArgument(donates.getInt())).buffer == taken.buffer)
-          mayTake = !isReadAfter(taken.buffer, positions.lookup(op));
-      }
-    }
+    if (buffers[taken.buffer].entry.empty())
+      mayTake = mayTake && isReturnedTo(taken.buffer, result);
     if (mayTake) {
       bind(result, taken);
     } else {
@@ -258,6 +251,23 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
     }
   }
   return success();
+}
+
+/// True where a persistent buffer is given back as this value, or as what an all_reduce makes of it.
+bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
+  for (OpOperand &returned : entry.getBody().front().getTerminator()->getOpOperands()) {
+    auto donates = entry.getResultAttrOfType<IntegerAttr>(returned.getOperandNumber(), spmd::donatesName);
+    if (!donates || placeOf(entry.getArgument(donates.getInt())).buffer != buffer)
+      continue;
+    for (Value made = behindSections(returned.get()); made;) {
+      if (made == value)
+        return true;
+      auto wait = made.getDefiningOp<spmd::WaitOp>();
+      auto start = wait ? wait.getToken().getDefiningOp<spmd::AllReduceStartOp>() : nullptr;
+      made = start ? start.getOperands()[cast<OpResult>(made).getResultNumber()] : Value();
+    }
+  }
+  return false;
 }
 
 LogicalResult BufferAssignment::placeStart(Operation &op) {
@@ -280,7 +290,8 @@ LogicalResult BufferAssignment::placeStart(Operation &op) {
       continue;
     }
     // In place: the memory must be this value's alone from here on.
-    const bool owned = isDense && !buffer.entry.empty() && !isReadAfter(source.buffer, positions.lookup(&op)) &&
+    const bool mayTake = !buffer.entry.empty() || isReturnedTo(source.buffer, operand.get());
+    const bool owned = isDense && mayTake && !isReadAfter(source.buffer, positions.lookup(&op)) &&
                        llvm::count(op.getOperands(), operand.get()) == 1;
     if (!owned)
       copyOperand(operand, {buffers.add(type, op.getLoc(), entryName,

@@ -80,6 +80,7 @@ private:
   void bind(mlir::Value value, Place place);
   /// True where something behind `position` reads the memory of a buffer.
   bool isReadAfter(int buffer, unsigned position) const;
+  bool isReturnedTo(int buffer, mlir::Value value) const;
   void countAccesses();
 
   /// Ops are handles: asking them does not change them, but their accessors are not const.

@@ -16,11 +16,21 @@ namespace {
 Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, Value seed, std::int64_t key) {
   Location loc = parameter.getLoc();
   StringRef init = parameter.getInit();
+  // The padding row, by global elements.
+  DenseI64ArrayAttr zeros;
+  if (std::optional<std::int64_t> row = parameter.getPadding()) {
+    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+    std::int64_t columns = split ? cast<DenseI64ArrayAttr>(split.get("shape"))[1]
+                                 : cast<RankedTensorType>(parameter.getType()).getDimSize(1);
+    zeros = builder.getDenseI64ArrayAttr({*row * columns, (*row + 1) * columns});
+  }
   auto constant = [&](const APFloat &value) -> Value { return model::ConstantOp::create(builder, loc, type, value); };
   if (init == "normal")
-    return model::RandomNormalOp::create(builder, loc, type, seed, key, parameter.getA(), parameter.getB());
+    return model::RandomNormalOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
+                                         parameter.getBAttr(), zeros);
   if (init == "uniform")
-    return model::RandomUniformOp::create(builder, loc, type, seed, key, parameter.getA(), parameter.getB());
+    return model::RandomUniformOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
+                                          parameter.getBAttr(), zeros);
   if (init == "constant")
     return constant(parameter.getA());
   return constant(APFloat(init == "ones" ? 1.0 : 0.0));

@@ -67,6 +67,22 @@ def InsertReductions : Pass<"spmd-insert-reductions", "::mlir::ModuleOp"> {
   }];
 }
 
+def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
+  let summary = "averages running statistics over the data-parallel ranks";
+  let description = [{
+    With `statistics.sync = "last"`, all states of floats that a train entry writes go through one all_reduce in the last
+    micro-batch, started behind the last of them and waited for where the section ends. Counts of batches are alike on all
+    ranks and stay. A remark says so where the model has no running statistics.
+    ```mlir
+    %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ==>
+    %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %t = spmd.all_reduce_start %m over ["replicate", "shard"] "mean" {spmd.when = "last"} : tensor<4xf32>
+    %a = spmd.wait %t {spmd.when = "last"} : tensor<4xf32>
+    ```
+  }];
+}
+
 def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
   let summary = "folds collectives over axes of size 1";
   let description = [{

@@ -12,6 +12,8 @@ void sluice::buildPartition(mlir::OpPassManager &manager) {
   // Gathers before reductions: a unit's gradients are reduced behind its release.
   manager.addPass(createInsertGathers());
   manager.addPass(createInsertReductions());
+  // Running statistics are no gradients: they are in no unit and in no reduction of one.
+  manager.addPass(createSyncStatistics());
   // Until here an axis of one rank is an axis like others.
   manager.addPass(createFoldUnitAxes());
   // Copies between the memories: behind the fold, which takes collectives away.

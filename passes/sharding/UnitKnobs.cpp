@@ -222,6 +222,8 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
       useless("gradient.force_sum", "on one rank");
     if (recipe.integer("schedule.reduce_buffers") != 1)
       useless("schedule.reduce_buffers", "on one rank");
+    if (isGiven("statistics.sync", "never"))
+      useless("statistics.sync", "on one rank");
   }
   return remarks;
 }

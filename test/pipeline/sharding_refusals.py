@@ -95,6 +95,8 @@ def knobs_without_effect():
             (["gradient.clip_type=3"], "'gradient.clip_type' has no effect without 'gradient.clip_norm'"),
             (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank"),
             (["schedule.reduce_buffers=2"], "'schedule.reduce_buffers' has no effect on one rank"),
+            (["statistics.sync=last"], "'statistics.sync' has no effect on one rank"),
+            (FOUR + ["statistics.sync=last"], "'statistics.sync' has no effect on a model without running statistics"),
             (["sharding.strategy=shard_grad_op"], "'sharding.strategy' has no effect where nothing is sharded"),
             (["mesh.replicate=2", "sharding.strategy=no_shard"], "'sharding.strategy' has no effect where nothing is sharded")):
         remark(tiny(), settings, f"--set {settings[-1]}: {text}")

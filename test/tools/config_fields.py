@@ -47,8 +47,7 @@ LLAMA_LIKE = COMMON | {
     "rms_norm_eps": (1e-3, CHANGES), "tie_word_embeddings": (True, CHANGES),
     "rope_parameters": ({"rope_type": "default", "rope_theta": 77.0}, CHANGES), "rope_theta": (77.0, CHANGES),
     "rope_scaling": ({"type": "linear", "factor": 2.0}, CHANGES), "partial_rotary_factor": (0.5, REFUSED),
-    # The padding token's row of the embedding would have no gradient.
-    "pad_token_id": (0, REFUSED),
+    "pad_token_id": (0, CHANGES),
 }
 LLAMA = LLAMA_LIKE | {
     "pretraining_tp": (2, NEUTRAL), "attention_bias": (True, CHANGES), "attention_dropout": (0.5, CHANGES),

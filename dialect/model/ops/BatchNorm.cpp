@@ -93,6 +93,18 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 // Decomposition
 //===----------------------------------------------------------------------===//
 
+/// x about a mean, over the root of a variance, weighed and shifted.
+static Value normalized(OpBuilder &builder, BatchNormOp op, Value centred, Value variance) {
+  Location location = op.getLoc();
+  Type element = elementOf(centred);
+  Value epsilon = makeConstant(builder, location, op.getEpsilon().convertToDouble(), tensorOf({}, element));
+  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, variance, epsilon).getResult());
+  Value unit = MultiplyOp::create(builder, location, centred, rstd);
+  Value scaled = MultiplyOp::create(builder, location, unit, makeCast(builder, location, op.getWeight(), element));
+  Value shifted = AddOp::create(builder, location, scaled, makeCast(builder, location, op.getBias(), element));
+  return makeCast(builder, location, shifted, elementOf(op.getX()));
+}
+
 FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
   Location location = getLoc();
   Type element = statisticsElement(elementOf(getX()));
@@ -104,13 +116,42 @@ FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
   Value mean = meanOf(x);
   Value centred = SubtractOp::create(builder, location, x, mean);
   Value variance = meanOf(MultiplyOp::create(builder, location, centred, centred));
-  Value epsilon = makeConstant(builder, location, getEpsilon().convertToDouble(), tensorOf({}, element));
-  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, variance, epsilon).getResult());
-  Value normalized = MultiplyOp::create(builder, location, centred, rstd);
-  Value scaled = MultiplyOp::create(builder, location, normalized, makeCast(builder, location, getWeight(), element));
-  Value shifted = AddOp::create(builder, location, scaled, makeCast(builder, location, getBias(), element));
-  return SmallVector<Value>{makeCast(builder, location, shifted, elementOf(getX())), mean, variance};
+  return SmallVector<Value>{normalized(builder, *this, centred, variance), mean, variance};
 }
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+/// What a statistic is averaged into; null where nothing follows it.
+static Value runningBeside(Value statistic) {
+  for (Operation *user : statistic.getUsers())
+    if (auto average = dyn_cast<RunningAverageOp>(user); average && average.getValue() == statistic)
+      return average.getOld();
+  return {};
+}
+
+/// By the running statistics; without them by the rows' own, as in training.
+FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
+  Value mean = runningBeside(getMean()), variance = runningBeside(getVariance());
+  if (!mean || !variance)
+    return SmallVector<Value>(builder.clone(**this)->getResults());
+  // Read where they are averaged, which is behind: read here.
+  auto readHere = [&](Value value) -> Value {
+    Operation *maker = value.getDefiningOp();
+    if (!maker || maker->getBlock() != (*this)->getBlock() || maker->isBeforeInBlock(*this) || maker->getNumOperands() != 0)
+      return value;
+    return builder.clone(*maker)->getResult(0);
+  };
+  mean = readHere(mean), variance = readHere(variance);
+  Value x = makeCast(builder, getLoc(), getX(), elementOf(mean));
+  Value centred = SubtractOp::create(builder, getLoc(), x, mean);
+  return SmallVector<Value>{normalized(builder, *this, centred, variance), mean, variance};
+}
+
+// Outside training nothing moves.
+FailureOr<SmallVector<Value>> RunningAverageOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
+FailureOr<SmallVector<Value>> CountUpOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
 
 //===----------------------------------------------------------------------===//
 // Sharding

@@ -15,6 +15,18 @@ LogicalResult IotaOp::verify() {
   return expectDims(*this, {static_cast<int64_t>(getDim())}, typeOf(getResult()).getRank());
 }
 
+// random_normal_c1, random_uniform_c1
+static LogicalResult verifyZeros(Operation *op, std::optional<ArrayRef<int64_t>> zeros) {
+  if (!zeros || (zeros->size() == 2 && (*zeros)[0] >= 0 && (*zeros)[0] <= (*zeros)[1]))
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "zeros are no range, expected a first index and one that is no less but got [";
+  llvm::interleaveComma(*zeros, error);
+  return error << "]";
+}
+
+LogicalResult RandomNormalOp::verify() { return verifyZeros(*this, getZeros()); }
+LogicalResult RandomUniformOp::verify() { return verifyZeros(*this, getZeros()); }
+
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
@@ -44,16 +56,27 @@ KernelCall ConstantOp::getKernelCall() {
 
 KernelCall IotaOp::getKernelCall() { return makeCall(*this, "iota", {integerAttribute(*this, "dim", getDim())}); }
 
+/// The elements that are 0, where there are such.
+static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr zeros) {
+  if (zeros)
+    call.attributes.push_back(NamedAttribute(name, zeros));
+  return call;
+}
+
 KernelCall RandomNormalOp::getKernelCall() {
-  return makeCall(*this, "random_normal",
-                  {integerAttribute(*this, "key", getKey()), numberAttribute(*this, "mean", getMean().convertToDouble()),
-                   numberAttribute(*this, "stddev", getStddev().convertToDouble())});
+  return withZeros(makeCall(*this, "random_normal",
+                            {integerAttribute(*this, "key", getKey()),
+                             numberAttribute(*this, "mean", getMean().convertToDouble()),
+                             numberAttribute(*this, "stddev", getStddev().convertToDouble())}),
+                   getZerosAttrName(), getZerosAttr());
 }
 
 KernelCall RandomUniformOp::getKernelCall() {
-  return makeCall(*this, "random_uniform",
-                  {integerAttribute(*this, "key", getKey()), numberAttribute(*this, "low", getLow().convertToDouble()),
-                   numberAttribute(*this, "high", getHigh().convertToDouble())});
+  return withZeros(makeCall(*this, "random_uniform",
+                            {integerAttribute(*this, "key", getKey()),
+                             numberAttribute(*this, "low", getLow().convertToDouble()),
+                             numberAttribute(*this, "high", getHigh().convertToDouble())}),
+                   getZerosAttrName(), getZerosAttr());
 }
 
 } // namespace sluice::model

@@ -10,11 +10,20 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
+/// A row of the whole table; of a part of it, an op knows only that there is none below 0.
+static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding, Value table) {
+  if (!padding || (*padding >= 0 && (*padding < shapeOf(table).front() || op->hasAttr("spmd.places"))))
+    return success();
+  return op->emitOpError() << "padding is out of range, expected 0 to " << shapeOf(table).front() - 1 << " but got "
+                           << *padding;
+}
+
 LogicalResult EmbeddingOp::verify() {
   // embedding_c1
   if (typeOf(getTable()).getRank() != 2)
     return emitOpError() << "table has the wrong rank, expected 2 but got " << typeOf(getTable()).getRank();
-  return success();
+  // embedding_c2
+  return verifyPadding(*this, getPadding(), getTable());
 }
 
 LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -37,7 +46,10 @@ LogicalResult EmbeddingGradOp::verify() {
   shape.push_back(shapeOf(getDtable()).back());
   if (failed(expectShape(*this, "dy", getDy(), shape)))
     return failure();
-  return expectElement(*this, "dy", getDy(), elementOf(getDtable()));
+  if (failed(expectElement(*this, "dy", getDy(), elementOf(getDtable()))))
+    return failure();
+  // embedding_grad_c3
+  return verifyPadding(*this, getPadding(), getDtable());
 }
 
 //===----------------------------------------------------------------------===//
@@ -47,7 +59,8 @@ LogicalResult EmbeddingGradOp::verify() {
 LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                     SmallVectorImpl<Value> &gradients) {
   gradients.push_back(EmbeddingGradOp::create(
-      builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0], getIndices()));
+      builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0], getIndices(),
+      getPaddingAttr()));
   gradients.emplace_back();
   return success();
 }
@@ -57,6 +70,10 @@ LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
+  // No primitive reads a row and leaves it out of the gradient.
+  if (getPadding())
+    return emitOpError() << "has a padding row, whose gradient primitives do not leave out, expected none but got "
+                         << *getPadding();
   return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getIndices())};
 }
 
@@ -102,6 +119,11 @@ OpCost EmbeddingGradOp::getCost() {
 //===----------------------------------------------------------------------===//
 
 KernelCall EmbeddingOp::getKernelCall() { return makeCall(*this, "embedding"); }
-KernelCall EmbeddingGradOp::getKernelCall() { return makeCall(*this, "embedding_grad"); }
+KernelCall EmbeddingGradOp::getKernelCall() {
+  KernelCall call = makeCall(*this, "embedding_grad");
+  if (IntegerAttr padding = getPaddingAttr())
+    call.attributes.push_back(NamedAttribute(getPaddingAttrName(), padding));
+  return call;
+}
 
 } // namespace sluice::model

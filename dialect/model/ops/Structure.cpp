@@ -104,6 +104,17 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "element type is no float, expected a float, or 'state', but got " << element;
   if (isState() && (getInit() == "normal" || getInit() == "uniform"))
     return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got " << getInit();
+  // parameter_c4
+  if (!getPadding())
+    return success();
+  auto table = cast<RankedTensorType>(getType());
+  if (table.getRank() != 2 || (getInit() != "normal" && getInit() != "uniform"))
+    return emitOpError() << "padding of what is no drawn table, expected rank 2 and normal or uniform but got rank "
+                         << table.getRank() << " and " << getInit();
+  // Of a part of the table only the part's rows are known.
+  if (*getPadding() < 0 || (*getPadding() >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))
+    return emitOpError() << "padding is out of range, expected 0 to " << table.getDimSize(0) - 1 << " but got "
+                         << *getPadding();
   return success();
 }
 

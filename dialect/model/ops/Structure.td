@@ -11,7 +11,7 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let description = [{
     A whole parameter and its initializer, keyed by seed and global element index. `init` is one of `zeros`, `ones`,
     `constant` (a), `normal` (mean a, standard deviation b), `uniform` (low a, high b). Attributes that passes add:
-    `unit`, `dim`. With `state` it is no parameter but something that the forward itself keeps (batch norm's running
+    `unit`, `dim`. Row `padding` of an embedding's table begins as zeros. With `state` it is no parameter but something that the forward itself keeps (batch norm's running
     statistics): of any element type, whole and each rank's own, without gradient, written by `model.write` in the forward.
     ```mlir
     model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02)
@@ -19,7 +19,8 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, StrAttr:$init,
                        DefaultValuedAttr<F64Attr, "0.0">:$a, DefaultValuedAttr<F64Attr, "0.0">:$b,
-                       OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen);
+                       OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen,
+                       OptionalAttr<I64Attr>:$padding);
   let extraClassDeclaration = [{
     /// Kept by the forward, and no parameter.
     bool isState() { return (*this)->hasAttr("state"); }

@@ -128,7 +128,7 @@ void ModuleBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_
   Location place = NameLoc::get(builder.getStringAttr(name));
   model::ParameterOp::create(declarations, place, builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
                              builder.getStringAttr(initial.kind), builder.getF64FloatAttr(initial.a),
-                             builder.getF64FloatAttr(initial.b), aliases, /*frozen=*/UnitAttr());
+                             builder.getF64FloatAttr(initial.b), aliases, /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
 }
 
 void ModuleBuilder::declareState(const std::string &name, RankedTensorType type, llvm::StringRef initial) {
@@ -137,7 +137,7 @@ void ModuleBuilder::declareState(const std::string &name, RankedTensorType type,
   auto made = model::ParameterOp::create(declarations, NameLoc::get(builder.getStringAttr(name)),
                                          builder.getStringAttr(name), TypeAttr::get(type), builder.getStringAttr(initial),
                                          builder.getF64FloatAttr(0), builder.getF64FloatAttr(0), ArrayAttr(),
-                                         /*frozen=*/UnitAttr());
+                                         /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
   made->setAttr("state", builder.getUnitAttr());
 }
 
@@ -185,7 +185,7 @@ Value ModuleBuilder::embedding(const llvm::Twine &twine, Value tokens, std::int6
   std::string name = twine.str();
   at(name);
   declare(name + ".weight", {count, width}, {"normal", 0, 1});
-  return model::EmbeddingOp::create(builder, location, read(name + ".weight"), tokens).getResult();
+  return model::EmbeddingOp::create(builder, location, read(name + ".weight"), tokens, /*padding=*/IntegerAttr()).getResult();
 }
 
 Value ModuleBuilder::conv2d(const llvm::Twine &twine, Value x, std::int64_t out, std::int64_t kernel,

@@ -8,6 +8,7 @@
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Philox.h"
 #include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
@@ -83,6 +84,7 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
   if (!contiguousRows(request.outputs[0]) || request.outputs[0].rank == 0)
     return plain;
   auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
     auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
@@ -101,6 +103,7 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
       std::int64_t to = rows.offset(row);
       Deviates::draw(Words{seed, key}, index, rows.columns,
                      [&](std::int64_t i, double deviate) { store(y, to + i, offset + spread * deviate); });
+      zeros.forEachIn(static_cast<std::int64_t>(index), rows.columns, [&](std::int64_t i) { store(y, to + i, 0); });
     });
     return Status::ok();
   });

@@ -46,11 +46,12 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
 }
 
 template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest &request) {
-  return makeKernel(request, [&l = loops(), name](Call &call) {
+  std::int64_t padding = integerAttribute(request, "padding", -1);
+  return makeKernel(request, [&l = loops(), name, padding](Call &call) {
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y)));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y), padding));
     forEach(call.threads, y.extent[0], [&](std::int64_t row) {
       std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
       for (std::int64_t c = 0; c < updates.columns; c += columnBlock) {

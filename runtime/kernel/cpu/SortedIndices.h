@@ -35,14 +35,15 @@ public:
 
   explicit SortedIndices(void *workspace) : words(static_cast<std::uint64_t *>(workspace)) {}
 
-  /// Rows (from the first that is here) and positions are below 2^32. Fails on an index outside all rows.
-  Status sort(std::string_view kernel, const Operand &indices, const RowsHere &rows) {
+  /// Rows (from the first that is here) and positions are below 2^32. Fails on an index outside all rows; one that is
+  /// `skipped` is left out.
+  Status sort(std::string_view kernel, const Operand &indices, const RowsHere &rows, std::int64_t skipped) {
     count = 0;
     for (std::int64_t i = 0, all = indices.elements(); i < all; ++i) {
       std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
       if (!rows.isValid(index))
         return indexError(kernel, i, index, rows.total);
-      if (rows.isHere(index))
+      if (rows.isHere(index) && index != skipped)
         words[count++] = static_cast<std::uint64_t>(index - rows.first) << 32 | static_cast<std::uint64_t>(i);
     }
     // Distinct words: any sorting algorithm gives the same order, and this one needs no memory.

@@ -2,6 +2,7 @@
 #include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cpu/DropoutMask.h"
 #include "runtime/kernel/cpu/RopeShape.h"
+#include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
 namespace sluice::cuda {
@@ -30,6 +31,9 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
   args.normal = normal;
   args.offset = offset;
   args.spread = spread;
+  const cpu::ZeroElements zeros(request);
+  args.zeroBegin = static_cast<Key>(std::max<std::int64_t>(zeros.begin, 0));
+  args.zeroEnd = static_cast<Key>(std::max<std::int64_t>(zeros.end, 0));
   return oneLaunch<NumberedArgs>(
       request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
       [](NumberedArgs &args, const RunAddresses &run) {

@@ -53,7 +53,8 @@ Status addClear(LaunchList &list, const IndexedArgs &args) {
 
 Bound add(std::string_view name, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  const IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
+  IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
+  args.skipped = cpu::integerAttribute(request, "padding", -1);
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addClear(*list, args));
   constexpr int threads = 256;

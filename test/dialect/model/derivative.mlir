@@ -331,6 +331,18 @@ func.func @f(%q: tensor<1x3x2x4xf32> {model.input = "q"}, %k: tensor<1x3x2x4xf32
 
 // -----
 
+// embedding with a padding row
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[V0:.*]] = model.embedding_grad %[[DY]], %[[IN1]] {model.block = "", padding = 4 : i64}
+// CHECK-NEXT: return %[[V0]]
+func.func @f(%t: tensor<9x4xf32> {model.input = "t"}, %i: tensor<3xi32> {model.input = "i"}) -> (tensor<3x4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  %y = model.embedding %t, %i {padding = 4 : i64} : (tensor<9x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}
+
+// -----
+
 // embedding
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})

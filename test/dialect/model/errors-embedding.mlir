@@ -34,3 +34,21 @@ func.func @f(%d: tensor<2x4xf64>, %i: tensor<2xi32>) {
   %0 = model.embedding_grad %d, %i : (tensor<2x4xf64>, tensor<2xi32>) -> tensor<9x4xf32>
   return
 }
+
+// -----
+
+// embedding_c2: a padding row behind the table
+func.func @f(%t: tensor<9x4xf32>, %i: tensor<2xi32>) {
+  // expected-error @below {{'model.embedding' op padding is out of range, expected 0 to 8 but got 9}}
+  %0 = model.embedding %t, %i {padding = 9 : i64} : (tensor<9x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// embedding_grad_c3: a padding row before the table
+func.func @f(%d: tensor<2x4xf32>, %i: tensor<2xi32>) {
+  // expected-error @below {{'model.embedding_grad' op padding is out of range, expected 0 to 8 but got -1}}
+  %0 = model.embedding_grad %d, %i {padding = -1 : i64} : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<9x4xf32>
+  return
+}

@@ -107,3 +107,21 @@ func.func @f() {
   %0 = model.read @n : tensor<4xbf16>
   return
 }
+
+// -----
+
+// parameter_c4: a padding row of what is no table
+// expected-error @below {{'model.parameter' op padding of what is no drawn table, expected rank 2 and normal or uniform but got rank 1 and normal}}
+model.parameter @b : tensor<4xf32> normal(0.0, 1.0) {padding = 0 : i64}
+
+// -----
+
+// parameter_c4: a padding row of what begins as one number
+// expected-error @below {{'model.parameter' op padding of what is no drawn table, expected rank 2 and normal or uniform but got rank 2 and ones}}
+model.parameter @b : tensor<4x2xf32> ones {padding = 0 : i64}
+
+// -----
+
+// parameter_c4: a row behind the table
+// expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got 4}}
+model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = 4 : i64}

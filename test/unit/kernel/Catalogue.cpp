@@ -179,6 +179,9 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
             "kernel 'pad' padding, expected no negative number but got -1");
   EXPECT_EQ(refusal("reduce_sum", {f32({3, 4})}, {f32({3})}, {list("dims", {2})}),
             "kernel 'reduce_sum' dims, expected distinct dims below 2 but got 2");
+  for (const char *kernel : {"random_normal", "random_uniform"})
+    EXPECT_EQ(refusal(kernel, {describe(DType::i64, {})}, {f32({3})}, {list("zeros", {1})}),
+              std::string("kernel '") + kernel + "' zeros, expected a first and a last index but got 1 numbers");
   EXPECT_EQ(refusal("embedding", {f32({9, 8}), f32({4})}, {f32({4, 8})}),
             "kernel 'embedding' input 1 dtype, expected i32, i64 or u8 but got f32");
   EXPECT_EQ(refusal("matmul", {f32({3, 4}), f32({5, 6})}, {f32({3, 6})}),

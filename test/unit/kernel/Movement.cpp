@@ -202,6 +202,8 @@ TEST(Movement, RandomRowsAreDrawnAsElementsAre) {
           shard.operand.origin[0] = 3;
           shard.operand.origin[1] = begin;
           same({kernel, {}, 1, {integer("key", 9)}}, {scalar(DType::i64, 5)}, shard);
+          // Zeros from within a row of the shard to within another, by the whole tensor's places.
+          same({kernel, {}, 1, {integer("key", 9), list("zeros", {4 * 29 + 3, 6 * 29 + 5})}}, {scalar(DType::i64, 5)}, shard);
         }
 }
 

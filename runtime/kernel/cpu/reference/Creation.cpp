@@ -1,5 +1,6 @@
 //===- Creation.cpp - tensors from nothing ------------------------------------===//
 #include "runtime/kernel/cpu/Philox.h"
+#include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu::reference {
@@ -28,7 +29,9 @@ Bound random(std::string_view name, const KernelRequest &request, double offset,
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::i64));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(check.computable(request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(ZeroElements::check(check, request));
   auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
     auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
@@ -39,7 +42,8 @@ Bound random(std::string_view name, const KernelRequest &request, double offset,
       auto index = static_cast<std::uint64_t>(global.first + at[1]);
       if (index / 4 != current)
         block = philox(seed, key, current = index / 4);
-      store(y, at[0], offset + spread * deviate(block, static_cast<int>(index % 4)));
+      bool isZero = zeros.has(static_cast<std::int64_t>(index));
+      store(y, at[0], isZero ? 0 : offset + spread * deviate(block, static_cast<int>(index % 4)));
     });
     return Status::ok();
   });

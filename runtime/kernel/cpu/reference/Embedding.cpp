@@ -1,7 +1,7 @@
 //===- Embedding.cpp - rows by index, and rows added by index -----------------===//
 //
 // gather and embedding: y[i..., c...] = table[indices[i...], c...]. scatter_add and embedding_grad: zeros, to which
-// row i of the updates is added at indices[i], in the order of i. An index outside the table fails the run.
+// row i of the updates is added at indices[i], in the order of i, but where that is the padding. An index outside the table fails the run.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/reference/References.h"
@@ -68,11 +68,12 @@ Bound addRows(std::string_view name, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(check.computable(updates));
   SLUICE_RETURN_IF_ERROR(check.computable(y));
   SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
-  return makeKernel(request, [name](Call &call) {
+  std::int64_t padding = integerAttribute(request, "padding", -1);
+  return makeKernel(request, [name, padding](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y)));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y), padding));
     Dims extent = rowDims(y.extent, 1), from = rowDims(updates.strides, lead), to = rowDims(y.strides, 1);
     for (std::int64_t row = 0, at = 0; row < y.extent[0]; ++row) {
       std::int64_t begin = at;

@@ -19,6 +19,8 @@ struct IndexedArgs {
   Index count = 0, rowElements = 0;
   /// Of kernels along a dim.
   int dim = 0;
+  /// An index that adds nothing.
+  Index skipped = -1;
 };
 
 SLUICE_DEVICE void writeMissing(const View &view, Index at) {
@@ -52,7 +54,7 @@ SLUICE_DEVICE void clearRows(const IndexedArgs &args, Lane lane) {
 /// Adds the rows that have the index of row `block`, where none before it has that index.
 SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
   const Index own = lane.block(), index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, own));
-  if (index < 0 || index >= args.table.extent[0])
+  if (index < 0 || index >= args.table.extent[0] || index == args.skipped)
     return;
   int earlier = 0;
   for (Index i = lane.thread(); i < own && !earlier; i += lane.threads())

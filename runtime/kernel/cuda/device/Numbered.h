@@ -45,6 +45,8 @@ struct NumberedArgs {
   Key rowElements = 0;
   Word threshold = 0;
   double offset = 0, spread = 1;
+  /// Elements of a random tensor that are 0, by global index.
+  Key zeroBegin = 0, zeroEnd = 0;
   int normal = 0;
   /// iota's dim.
   int dim = 0;
@@ -65,7 +67,8 @@ SLUICE_DEVICE void random(const NumberedArgs &args, Lane lane) {
     } else {
       deviate = (block.words[word] >> 8) * 5.9604644775390625e-8;
     }
-    writeAny(args.y, offsetIn(args.y, args.y.rank, i), args.offset + args.spread * deviate);
+    const bool isZero = index >= args.zeroBegin && index < args.zeroEnd;
+    writeAny(args.y, offsetIn(args.y, args.y.rank, i), isZero ? 0 : args.offset + args.spread * deviate);
   }
 }
 
