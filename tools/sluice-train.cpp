@@ -190,6 +190,8 @@ static void declare(CLI::App &app, CommandLine &line) {
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   app.add_flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
+  app.add_option("--algorithms", line.ranks.algorithms,
+                 "on a GPU: a file of measured algorithms of matrix products, made where there is none (default: the library's choice)");
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
   app.set_version_flag("--version", versionText("sluice-train"));
   app.footer("exit codes: 0 done, 1 an input is at fault or an output cannot be written, 2 usage, 4 the plan or weights "
@@ -224,6 +226,10 @@ static Status run(CommandLine &line) {
   line.train.entries = splitNames(line.entries);
   line.ranks.seed = line.generate.seed = line.train.seed;
   line.ranks.trace = !line.trace.empty();
+  line.ranks.note = [&line](const std::string &text) {
+    if (line.isRoot())
+      std::fprintf(stderr, "note: %s\n", text.c_str());
+  };
   line.ranks.watchdogSeconds = line.launch.watchdogSeconds;
   if (line.train.data.empty() && line.generate.count == 0)
     return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};

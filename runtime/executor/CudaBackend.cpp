@@ -50,6 +50,8 @@ Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int 
                         device->architecture());
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<cuda::KernelContext> kernels,
                           cuda::KernelContext::create(device->functions(), options.device, options.tf32));
+  if (options.algorithms)
+    SLUICE_RETURN_IF_ERROR(kernels->useAlgorithms(options.algorithms, digestText(plan)));
   // A delay is told its own instruction and repetition, which a replay has not.
   const bool recording = options.graphs != GraphMode::off && !options.delays;
   return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(device), std::move(kernels), recording));

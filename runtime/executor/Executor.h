@@ -20,6 +20,10 @@
 
 namespace sluice {
 
+namespace cuda {
+class Algorithms;
+}
+
 /// Gives the function that prepares a kernel; null where there is none of that name.
 using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;
 
@@ -45,6 +49,8 @@ struct ExecutorOptions {
   int device = 0;
   GraphMode graphs = GraphMode::automatic;
   bool tf32 = false;
+  /// Where the algorithms of its products are kept; null: the library's heuristic chooses.
+  std::shared_ptr<cuda::Algorithms> algorithms;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
 };

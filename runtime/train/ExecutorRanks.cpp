@@ -2,6 +2,7 @@
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
+#include "runtime/train/AlgorithmFile.h"
 #include "runtime/train/BufferTable.h"
 #include "runtime/train/ProcessRanks.h"
 
@@ -28,8 +29,10 @@ public:
                       : options.cudaGraph == "off" ? GraphMode::off
                                                    : GraphMode::automatic;
     executor.tf32 = options.tf32;
+    SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, true));
     executor.traceCapacity = options.trace ? traceCapacity : 0;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
+    SLUICE_RETURN_IF_ERROR(closeAlgorithms(executor.algorithms.get(), options));
     for (int rank = 0; rank < ranks->size(); ++rank) {
       SLUICE_ASSIGN_OR_RETURN(BufferTable table, BufferTable::make(ranks->group->executor(rank)));
       ranks->tables.push_back(std::move(table));

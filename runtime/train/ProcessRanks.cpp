@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/train/ProcessRanks.h"
 #include "runtime/collective/nccl/NcclWorld.h"
+#include "runtime/train/AlgorithmFile.h"
 #include "runtime/train/BufferTable.h"
 
 #include <algorithm>
@@ -48,8 +49,11 @@ public:
                       : options.cudaGraph == "off" ? GraphMode::off
                                                    : GraphMode::automatic;
     chosen.tf32 = options.tf32;
+    // Processes would choose apart.
+    SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, size() == 1));
     chosen.traceCapacity = options.trace ? traceCapacity : 0;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
+    SLUICE_RETURN_IF_ERROR(closeAlgorithms(chosen.algorithms.get(), options));
     SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
     std::vector<int> everybody(static_cast<std::size_t>(size()));
     std::iota(everybody.begin(), everybody.end(), 0);

@@ -66,6 +66,10 @@ struct RanksOptions {
   /// Of a plan for a GPU: "auto", "on" or "off" (steps recorded as a graph), and whether f32 products may use TF32.
   std::string cudaGraph = "auto";
   bool tf32 = false;
+  /// A file of measured algorithms, made where there is none; empty: the library's heuristic chooses.
+  std::string algorithms;
+  /// Told what the user should know of the run's start.
+  std::function<void(const std::string &)> note;
   /// Seconds after which a collective that does not end ends the run; 0: never.
   double watchdogSeconds = 25;
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.

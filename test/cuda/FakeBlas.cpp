@@ -7,9 +7,14 @@
 #include "runtime/kernel/cpu/Numbers.h"
 #include "test/cuda/Fake.h"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace sluice::test {
+
+bool fakeTimesAlgorithms = false;
+
 namespace {
 
 using namespace cuda;
@@ -30,6 +35,7 @@ struct FakeLayout {
 };
 struct FakePreference {
   std::uint64_t workspace = 0;
+  std::uint32_t reductions = 3;
 };
 
 DType dtypeOf(int type) {
@@ -67,6 +73,9 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
                          batch * dLayout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * dLayout.leading, value);
       }
 }
+
+/// Its algorithms: number 0 splits sums over blocks, the others take less and less time.
+constexpr std::uint64_t algorithms = 4, algorithmTag = 0xa190;
 
 bool fits(const FakeLayout &layout) { return layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.rows && layout.columns; }
 
@@ -116,6 +125,8 @@ void fillFakeBlas(cuda::Blas &b) {
   b.preferenceSet = [](blas::Preference preference, int attribute, const void *value, std::size_t bytes) -> Code {
     if (attribute >= blas::preferAlignmentA && attribute <= blas::preferAlignmentD && bytes == 4)
       return 0;
+    if (attribute == blas::preferReductions && bytes == 4)
+      return std::memcpy(&static_cast<FakePreference *>(preference)->reductions, value, 4), 0;
     if (attribute != blas::preferWorkspace || bytes != 8)
       return 7;
     return std::memcpy(&static_cast<FakePreference *>(preference)->workspace, value, 8), 0;
@@ -125,17 +136,26 @@ void fillFakeBlas(cuda::Blas &b) {
     for (blas::Layout layout : {a, b, c, d})
       if (!fits(*static_cast<FakeLayout *>(layout)))
         return 7;
-    *count = requested > 0;
-    if (requested > 0) {
-      found[0] = {};
+    const auto &wanted = *static_cast<FakePreference *>(preference);
+    *count = 0;
+    for (std::uint64_t number = wanted.reductions == 0; number < algorithms && *count < requested; ++number) {
+      blas::Heuristic &one = found[(*count)++] = {};
+      one.algorithm.data[0] = algorithmTag;
+      one.algorithm.data[7] = number;
       // Takes all that it may, so that a cap which is too large for the plan shows.
-      found[0].workspace = static_cast<FakePreference *>(preference)->workspace;
+      one.workspace = wanted.workspace;
     }
     return 0;
   };
+  b.property = [](int property, int *value) -> Code { return *value = property == blas::propertyMajor ? 13 : property, 0; };
+  b.check = [](blas::Handle, blas::MatmulDesc, blas::Layout, blas::Layout, blas::Layout, blas::Layout, const blas::Algorithm *algorithm,
+               blas::Heuristic *result) -> Code {
+    *result = {};
+    return algorithm->data[0] == algorithmTag && algorithm->data[7] < algorithms ? 0 : 7;
+  };
   b.matmul = [](blas::Handle, blas::MatmulDesc desc, const void *alpha, const void *a, blas::Layout aLayout, const void *b,
                 blas::Layout bLayout, const void *beta, const void *c, blas::Layout cLayout, void *d, blas::Layout dLayout,
-                const blas::Algorithm *, void *workspace, std::size_t workspaceBytes, Stream stream) -> Code {
+                const blas::Algorithm *algorithm, void *workspace, std::size_t workspaceBytes, Stream stream) -> Code {
     const FakeDesc described = *static_cast<FakeDesc *>(desc);
     const FakeLayout to = *static_cast<FakeLayout *>(dLayout), from = *static_cast<FakeLayout *>(cLayout);
     const Matrix left{a, *static_cast<FakeLayout *>(aLayout), described.transposeA != 0};
@@ -149,8 +169,12 @@ void fillFakeBlas(cuda::Blas &b) {
     FakeCall call;
     call.kind = FakeCall::Kind::matmul;
     call.addresses = {d, a, b, c, described.bias};
+    call.op = static_cast<int>(algorithm->data[7]);
     call.counts = {to.rows, to.columns, left.columns(), static_cast<std::uint64_t>(to.batches)};
-    return fakeEnqueue(stream, std::move(call), [=] {
+    const bool slow = fakeTimesAlgorithms && call.op > 0;
+    return fakeEnqueue(stream, std::move(call), [=, number = call.op] {
+      if (slow)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2 * (static_cast<int>(algorithms) - number)));
       if (workspace)
         std::memset(workspace, 0x77, workspaceBytes);
       multiply(described, left, right, factor, keep, {c, from, false}, d, to);

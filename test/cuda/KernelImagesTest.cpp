@@ -1,15 +1,9 @@
 //===- KernelImagesTest.cpp - convolutions, pooling, batch norm and the chunked loss of CUDA against the references ------===//
 #include "test/cuda/KernelHarness.h"
+#include "test/unit/kernel/Convolutions.h"
 
 namespace sluice::test {
 namespace {
-
-struct Convolution {
-  const char *name;
-  Shape x, weight;
-  std::vector<std::int64_t> stride, padding, dilation;
-  std::int64_t groups;
-};
 
 const Convolution convolutions[] = {
     {"plain", {2, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
@@ -25,19 +19,13 @@ const Convolution convolutions[] = {
     {"no images", {0, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
 };
 
-std::vector<Attributes::Item> attributesOf(const Convolution &c) {
-  return {list("stride", c.stride), list("padding", c.padding), list("dilation", c.dilation), integer("groups", c.groups)};
-}
-
 TEST_F(CudaKernels, Convolutions) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
         if (layout == Layout::permuted && (dtype == DType::f16 || dtype == DType::bf16))
           continue;
-        Shape shape = {c.x[0], 0, 0, c.weight[0]};
-        for (std::size_t d = 0; d < 2; ++d)
-          shape[1 + d] = (c.x[1 + d] + 2 * c.padding[d] - c.dilation[d] * (c.weight[2 + d] - 1) - 1) / c.stride[d] + 1;
+        const Shape shape = resultOf(c);
         const std::string what = std::string(c.name) + " " + std::string(dtypeName(dtype));
         const Tensor x = Tensor(dtype, c.x, layout).normal(1), weight = Tensor(dtype, c.weight, layout).normal(2);
         const Tensor bias = Tensor(dtype, {c.weight[0]}).normal(3), dy = Tensor(dtype, shape, layout).normal(4);

@@ -56,6 +56,9 @@ inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
 inline constexpr std::int32_t operationN = 0, operationT = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
+inline constexpr int propertyMajor = 0, propertyMinor = 1, propertyPatch = 2;
+/// Ways of adding up what several blocks have of one sum; 0: none does.
+inline constexpr int preferReductions = 3;
 inline constexpr int preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentB = 6, preferAlignmentC = 7,
                      preferAlignmentD = 8;
 inline constexpr std::uint32_t epilogueDefault = 1, epilogueBias = 4;

@@ -10,9 +10,27 @@ Result<std::unique_ptr<KernelContext>> KernelContext::create(const Table &table,
   SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.deviceGet(&device, ordinal), "cuDeviceGet"));
   SLUICE_RETURN_IF_ERROR(driverStatus(
       table, table.driver.deviceAttribute(&context->count, attributeMultiprocessors, device), "cuDeviceGetAttribute"));
+  char name[128] = {};
+  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.deviceName(name, sizeof name - 1, device), "cuDeviceGetName"));
+  context->name = name;
   SLUICE_RETURN_IF_ERROR(blasStatus(table.blas.create(&context->handle), "cublasLtCreate"));
   context->tf32 = tf32;
   return context;
+}
+
+Status KernelContext::useAlgorithms(std::shared_ptr<Algorithms> algorithms, const std::string &plan) {
+  std::string library = "cublasLt ";
+  for (const int property : {blas::propertyMajor, blas::propertyMinor, blas::propertyPatch}) {
+    int number = 0;
+    SLUICE_RETURN_IF_ERROR(blasStatus(table().blas.property(property, &number), "cublasLtGetProperty"));
+    library += (property == blas::propertyMajor ? "" : ".") + std::to_string(number);
+  }
+  int driver = 0;
+  SLUICE_RETURN_IF_ERROR(driverStatus(table(), table().driver.driverVersion(&driver), "cuDriverGetVersion"));
+  library += ", driver " + std::to_string(driver);
+  SLUICE_RETURN_IF_ERROR(algorithms->open({plan, name + ", " + std::to_string(count) + " multiprocessors", library}));
+  chosen = std::move(algorithms);
+  return {};
 }
 
 KernelContext::~KernelContext() {

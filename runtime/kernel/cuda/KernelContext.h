@@ -8,6 +8,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_KERNELCONTEXT_H
 
 #include "runtime/base/cuda/Code.h"
+#include "runtime/kernel/cuda/Algorithms.h"
 
 namespace sluice::cuda {
 
@@ -15,6 +16,8 @@ class KernelContext {
 public:
   /// The current context is the device's. `tf32`: f32 products may round their inputs to TF32.
   static Result<std::unique_ptr<KernelContext>> create(const Table &table, int ordinal, bool tf32);
+  /// Takes products' algorithms from there, for the plan of that digest.
+  Status useAlgorithms(std::shared_ptr<Algorithms> algorithms, const std::string &plan);
   ~KernelContext();
 
   DeviceCode &code() const { return *loaded; }
@@ -22,12 +25,28 @@ public:
   blas::Handle blasHandle() const { return handle; }
   bool usesTf32() const { return tf32; }
   int multiprocessors() const { return count; }
+  /// Null where the library's heuristic chooses.
+  Algorithms *algorithms() const { return paused ? nullptr : chosen.get(); }
+
+  /// While it lives the heuristic chooses: for products whose addresses are none yet.
+  class WithoutAlgorithms {
+  public:
+    explicit WithoutAlgorithms(KernelContext &context) : context(context), before(context.paused) { context.paused = true; }
+    ~WithoutAlgorithms() { context.paused = before; }
+    WithoutAlgorithms(const WithoutAlgorithms &) = delete;
+
+  private:
+    KernelContext &context;
+    const bool before;
+  };
 
 private:
   std::shared_ptr<DeviceCode> loaded;
   blas::Handle handle = nullptr;
+  std::shared_ptr<Algorithms> chosen;
+  std::string name;
   int count = 1;
-  bool tf32 = false;
+  bool tf32 = false, paused = false;
 };
 
 } // namespace sluice::cuda

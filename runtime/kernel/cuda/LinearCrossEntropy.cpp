@@ -98,6 +98,7 @@ Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::
                                              const Operand &output, std::vector<Attributes::Item> items) {
   Attributes attributes(std::move(items));
   const Operand outputs[] = {output};
+  const KernelContext::WithoutAlgorithms heuristic(*request.cuda);
   const KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda};
   return findCudaKernel("matmul")(inner);
 }

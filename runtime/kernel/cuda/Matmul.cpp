@@ -2,7 +2,8 @@
 //
 // The library's matrices are column-major, ours row-major: c^T = op(b)^T op(a)^T is computed, so that b comes first. A
 // bias is the product's epilogue, a residual its C. What the library does not take (no dense dim, a mix of types, nothing to
-// add up) a kernel of ours does. The library chooses the algorithm by its heuristic, within the plan's workspace.
+// add up) a kernel of ours does. The library chooses the algorithm by its heuristic, within the plan's workspace, or the fastest of
+// its candidates is taken (Algorithms.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/MatmulShape.h"
@@ -75,8 +76,9 @@ public:
     std::int64_t first = 0, second = 0, residual = 0, result = 0;
   };
 
+  /// `residualData`: null where there is no residual.
   Status make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual,
-              const Stored &result, const Batch &batch, bool bias) {
+              const Stored &result, const Batch &batch, bool bias, const void *residualData) {
     const Blas &blas = context.table().blas;
     const DType in = request.inputs[0].dtype, out = request.outputs[0].dtype;
     wide = in == DType::f64;
@@ -104,7 +106,22 @@ public:
       SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchStride, &strides[i], sizeof strides[i]),
                                         "cublasLtMatrixLayoutSetAttribute"));
     }
-    return choose(request);
+    if (!context.algorithms())
+      return choose(request);
+    // Whatever the choice may depend on, in a word.
+    std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) + (bias ? ",bias" : "") +
+                          (residualData ? ",residual" : "");
+    for (int i = 0; i < 4; ++i)
+      problem += "," + std::to_string(stored[i]->rows) + "x" + std::to_string(stored[i]->columns) + "/" + std::to_string(stored[i]->leading) +
+                 (stored[i]->operation == blas::operationT ? "t" : "") +
+                 (batch.count == 1 ? "" : "*" + std::to_string(batch.count) + "@" + std::to_string(strides[i]));
+    for (const Operand *operand : {&request.inputs[1], &request.inputs[0], &request.outputs[0]})
+      problem += "," + std::to_string(alignmentOf(*operand));
+    problem += "," + std::to_string(request.workspace);
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<AlgorithmChoice> kept, context.algorithms()->choose(problem, [&] {
+      return measure(request, bias ? request.inputs[2].data : nullptr, residualData);
+    }));
+    return kept ? take(request, *kept) : choose(request);
   }
 
   Status run(const void *first, const void *second, const void *residual, const void *bias, void *result, void *workspace,
@@ -127,8 +144,88 @@ private:
   }
   Status setBias(const void *address) { return set(blas::descBiasPointer, address); }
 
+  static std::uint32_t alignmentOf(const Operand &operand) {
+    std::uint32_t alignment = 16;
+    while (reinterpret_cast<std::uintptr_t>(operand.data) % alignment != 0)
+      alignment /= 2;
+    return alignment;
+  }
+
+  /// A choice that was kept; the library says whether it is one of its own.
+  Status take(const KernelRequest &request, const AlgorithmChoice &kept) {
+    blas::Heuristic result{};
+    const Code code = context.table().blas.check(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], &kept.algorithm, &result);
+    if (code != 0 || result.workspace > request.workspace || kept.workspace > request.workspace || result.workspace > kept.workspace)
+      return refusedError("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt within " +
+                          std::to_string(request.workspace) + " bytes but got another");
+    algorithm = kept.algorithm;
+    workspaceBytes = static_cast<std::size_t>(kept.workspace);
+    return {};
+  }
+
+  /// The fastest of the library's candidates, each timed a few times on the operands' memory, in which nothing is yet.
+  Result<AlgorithmChoice> measure(const KernelRequest &request, const void *bias, const void *residual) {
+    std::vector<blas::Heuristic> candidates;
+    SLUICE_RETURN_IF_ERROR(findCandidates(request, true, candidates));
+    const Driver &driver = context.table().driver;
+    const auto checked = [&](Code code, std::string_view call) { return driverStatus(context.table(), code, call); };
+    DevicePointer scratch = 0;
+    Stream stream = nullptr;
+    Event begin = nullptr, end = nullptr;
+    AlgorithmChoice best;
+    float least = 0;
+    const auto time = [&]() -> Status {
+      if (request.workspace > 0)
+        SLUICE_RETURN_IF_ERROR(checked(driver.allocate(&scratch, request.workspace), "cuMemAlloc of scratch memory to time products with"));
+      SLUICE_RETURN_IF_ERROR(checked(driver.streamCreate(&stream, streamNonBlocking, 0), "cuStreamCreateWithPriority"));
+      SLUICE_RETURN_IF_ERROR(checked(driver.eventCreate(&begin, eventDefault), "cuEventCreate"));
+      SLUICE_RETURN_IF_ERROR(checked(driver.eventCreate(&end, eventDefault), "cuEventCreate"));
+      for (const blas::Heuristic &candidate : candidates) {
+        algorithm = candidate.algorithm;
+        workspaceBytes = candidate.workspace;
+        float own = 0;
+        // The first time loads its code.
+        for (int n = 0; n < 4; ++n) {
+          float milliseconds = 0;
+          SLUICE_RETURN_IF_ERROR(checked(driver.eventRecord(begin, stream), "cuEventRecord"));
+          SLUICE_RETURN_IF_ERROR(run(request.inputs[1].data, request.inputs[0].data, residual, bias, request.outputs[0].data,
+                                     reinterpret_cast<void *>(scratch), stream));
+          SLUICE_RETURN_IF_ERROR(checked(driver.eventRecord(end, stream), "cuEventRecord"));
+          SLUICE_RETURN_IF_ERROR(checked(driver.streamSynchronize(stream), "cuStreamSynchronize"));
+          SLUICE_RETURN_IF_ERROR(checked(driver.eventElapsed(&milliseconds, begin, end), "cuEventElapsedTime"));
+          own = n < 2 ? milliseconds : std::min(own, milliseconds);
+        }
+        if (&candidate == &candidates.front() || own < least) {
+          least = own;
+          best = {candidate.algorithm, candidate.workspace};
+        }
+      }
+      return {};
+    };
+    Status timed = time();
+    if (begin)
+      driver.eventDestroy(begin);
+    if (end)
+      driver.eventDestroy(end);
+    if (stream)
+      driver.streamDestroy(stream);
+    if (scratch)
+      driver.release(scratch);
+    SLUICE_RETURN_IF_ERROR(timed);
+    return best;
+  }
+
   /// The library's first choice that fits the workspace.
   Status choose(const KernelRequest &request) {
+    std::vector<blas::Heuristic> candidates;
+    SLUICE_RETURN_IF_ERROR(findCandidates(request, false, candidates));
+    algorithm = candidates[0].algorithm;
+    workspaceBytes = candidates[0].workspace;
+    return {};
+  }
+
+  /// The first choice, or `several` that add a sum up in one place. At least one.
+  Status findCandidates(const KernelRequest &request, bool several, std::vector<blas::Heuristic> &candidates) {
     const Blas &blas = context.table().blas;
     blas::Preference preference = nullptr;
     SLUICE_RETURN_IF_ERROR(blasStatus(blas.preferenceCreate(&preference), "cublasLtMatmulPreferenceCreate"));
@@ -137,22 +234,24 @@ private:
     const Operand *const operands[] = {&request.inputs[1], &request.inputs[0], &request.outputs[0], &request.outputs[0]};
     for (int i = 0; i < 4 && code == 0; ++i) {
       // As the addresses are; the library would take them for better.
-      std::uint32_t alignment = 16;
-      while (reinterpret_cast<std::uintptr_t>(operands[i]->data) % alignment != 0)
-        alignment /= 2;
+      const std::uint32_t alignment = alignmentOf(*operands[i]);
       code = blas.preferenceSet(preference, blas::preferAlignmentA + i, &alignment, sizeof alignment);
     }
-    blas::Heuristic found{};
+    const std::uint32_t inOnePlace = 0;
+    if (several && code == 0)
+      code = blas.preferenceSet(preference, blas::preferReductions, &inOnePlace, sizeof inOnePlace);
+    candidates.resize(several ? 8 : 1);
     int count = 0;
     if (code == 0)
-      code = blas.heuristic(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], preference, 1, &found, &count);
+      code = blas.heuristic(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], preference,
+                            static_cast<int>(candidates.size()), candidates.data(), &count);
     blas.preferenceDestroy(preference);
     SLUICE_RETURN_IF_ERROR(blasStatus(code, "cublasLtMatmulAlgoGetHeuristic"));
-    if (count == 0 || found.workspace > most)
+    candidates.resize(static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(candidates.size()))));
+    std::erase_if(candidates, [&](const blas::Heuristic &one) { return one.state != 0 || one.workspace > most; });
+    if (candidates.empty())
       return refusedError("kernel 'matmul' workspace, expected an algorithm of cublasLt within " + std::to_string(most) +
                           " bytes but it has none");
-    algorithm = found.algorithm;
-    workspaceBytes = found.workspace;
     return {};
   }
 
@@ -260,7 +359,8 @@ Bound matmul(const KernelRequest &request) {
     dims.erase(dims.begin());
   }
   auto product = std::make_shared<Product>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(product->make(request, *first, *second, *residual, *result, batch, s.bias >= 0));
+  SLUICE_RETURN_IF_ERROR(product->make(request, *first, *second, *residual, *result, batch, s.bias >= 0,
+                                       s.residual >= 0 ? request.inputs[static_cast<std::size_t>(s.residual)].data : nullptr));
   // The dims that are left, one product each.
   std::vector<BatchDim> offsets = {{1, 0, 0, 0, 0}};
   for (const BatchDim &dim : dims) {

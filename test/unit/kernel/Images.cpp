@@ -3,7 +3,7 @@
 // Convolutions, pooling, batch norm: odd sizes, windows that reach over the border, every float type, one thread and two.
 //
 //===----------------------------------------------------------------------===//
-#include "Harness.h"
+#include "Convolutions.h"
 
 #include "runtime/kernel/cpu/ConvolutionWeightGrad.h"
 
@@ -37,13 +37,6 @@ void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tenso
   }
 }
 
-struct Convolution {
-  const char *name;
-  Shape x, weight;
-  std::vector<std::int64_t> stride, padding, dilation;
-  std::int64_t groups;
-};
-
 const Convolution convolutions[] = {
     {"plain", {2, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
     {"padded", {2, 8, 7, 16}, {8, 16, 5, 5}, {1, 1}, {2, 2}, {1, 1}, 1},
@@ -64,18 +57,6 @@ const Convolution convolutions[] = {
     {"wide, strided and dilated", {1, 9, 50, 7}, {10, 7, 2, 3}, {2, 3}, {0, 4}, {2, 2}, 1},
     {"wide, more padding than image", {1, 2, 3, 4}, {8, 4, 2, 3}, {1, 1}, {5, 9}, {1, 1}, 1},
 };
-
-Shape resultOf(const Convolution &c) {
-  Shape y = {c.x[0], 0, 0, c.weight[0]};
-  for (std::size_t d = 0; d < 2; ++d)
-    y[1 + d] = (c.x[1 + d] + 2 * c.padding[d] - c.dilation[d] * (c.weight[2 + d] - 1) - 1) / c.stride[d] + 1;
-  return y;
-}
-
-std::vector<Attributes::Item> attributesOf(const Convolution &c) {
-  return {{"stride", 0, 0, c.stride}, {"padding", 0, 0, c.padding}, {"dilation", 0, 0, c.dilation},
-          {"groups", c.groups, 0, {}}};
-}
 
 TEST(Images, ConvolutionsAgree) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})

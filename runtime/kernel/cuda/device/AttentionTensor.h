@@ -21,7 +21,7 @@ struct HeadForm {
   constexpr int rows() const { return headWarps * 16 * M; }
 };
 
-inline constexpr HeadForm headForms[] = {{64, 2, 64, true}, {96, 2, 32, false}, {128, 2, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm headForms[] = {{64, 2, 64, false}, {96, 2, 32, false}, {128, 2, 32, false}, {256, 1, 32, false}};
 inline constexpr HeadForm headForm64 = headForms[0], headForm96 = headForms[1], headForm128 = headForms[2], headForm256 = headForms[3];
 
 constexpr int attentionTensorShared(HeadForm form) { return headTile(form.D, form.rows()) + 2 * headTile(form.D, form.N); }
@@ -30,39 +30,40 @@ inline constexpr float log2OfE = 1.4426950408889634f;
 
 /// The queries [first, first + rows) of a head. Where queries are causal the blocks with most keys come first.
 struct QueryTile {
-  Index b, h, g, first, begin, end;
+  Index b, h, g;
+  int first, begin, end;
   SLUICE_DEVICE QueryTile(const AttentionArgs &args, int rows, Lane lane) {
     const Index blocksOfHead = (args.queries + rows - 1) / rows, head = lane.block() / blocksOfHead;
     const Index at = lane.block() % blocksOfHead;
     b = head / args.heads;
     h = head % args.heads;
     g = h / (args.heads / args.keyHeads);
-    first = (args.causal ? blocksOfHead - 1 - at : at) * rows;
+    first = static_cast<int>((args.causal ? blocksOfHead - 1 - at : at) * rows);
     const Index last = first + rows < args.queries ? first + rows - 1 : args.queries - 1;
-    begin = args.firstKey(first);
-    end = args.endKey(last);
+    begin = static_cast<int>(args.firstKey(first));
+    end = static_cast<int>(args.endKey(last));
   }
 };
 
 /// A warp's queries, and which tiles of keys all of them, or any, read from.
 struct WarpQueries {
-  Index first, last, allBegin, allEnd, anyBegin, anyEnd;
-  SLUICE_DEVICE WarpQueries(const AttentionArgs &args, Index blockFirst, int rows, Lane lane) {
+  int first, last, allBegin, allEnd, anyBegin, anyEnd;
+  SLUICE_DEVICE WarpQueries(const AttentionArgs &args, int blockFirst, int rows, Lane lane) {
     first = blockFirst + lane.thread() / warpSize * rows;
-    last = first + rows < args.queries ? first + rows - 1 : args.queries - 1;
+    last = first + rows < args.queries ? first + rows - 1 : static_cast<int>(args.queries) - 1;
     const bool real = first <= last;
-    allBegin = args.firstKey(last);
-    allEnd = args.endKey(first);
-    anyBegin = args.firstKey(first);
-    anyEnd = real ? args.endKey(last) : 0;
+    allBegin = static_cast<int>(args.firstKey(last));
+    allEnd = static_cast<int>(args.endKey(first));
+    anyBegin = static_cast<int>(args.firstKey(first));
+    anyEnd = real ? static_cast<int>(args.endKey(last)) : 0;
   }
-  SLUICE_DEVICE bool someRead(Index tile, int N) const { return tile < anyEnd && tile + N > anyBegin; }
-  SLUICE_DEVICE bool allRead(Index tile, int N) const { return tile >= allBegin && tile + N <= allEnd; }
+  SLUICE_DEVICE bool someRead(int tile, int N) const { return tile < anyEnd && tile + N > anyBegin; }
+  SLUICE_DEVICE bool allRead(int tile, int N) const { return tile >= allBegin && tile + N <= allEnd; }
 };
 
 /// Scores of columns outside of [low(row), high(row)) to minus infinity.
 template <int M, int N, typename Low, typename High>
-SLUICE_DEVICE void maskScores(float (&s)[M][N][4], Index row, Index tile, Low low, High high, Lane lane) {
+SLUICE_DEVICE void maskScores(float (&s)[M][N][4], int row, int tile, Low low, High high, Lane lane) {
   const int group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
@@ -79,8 +80,8 @@ SLUICE_DEVICE void maskScores(float (&s)[M][N][4], Index row, Index tile, Low lo
     }
 }
 template <int M, int N>
-SLUICE_DEVICE void maskKeys(float (&s)[M][N][4], const AttentionArgs &args, const WarpQueries &queries, Index tile, Lane lane) {
-  const auto within = [&](Index t) { return t < queries.last ? t : queries.last; };
+SLUICE_DEVICE void maskKeys(float (&s)[M][N][4], const AttentionArgs &args, const WarpQueries &queries, int tile, Lane lane) {
+  const auto within = [&](Index t) { return t < queries.last ? t : Index(queries.last); };
   maskScores(
       s, queries.first, tile, [&](Index t) { return args.firstKey(within(t)); }, [&](Index t) { return args.endKey(within(t)); },
       lane);
@@ -106,7 +107,7 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
       sum[m][i] = 0;
     }
 
-  Index tile = block.begin / N * N;
+  int tile = block.begin / N * N;
   copyRows<D, rows>(q, block.first, queryTile, lane);
   copyRows<D, N>(k, tile, keyTile, lane);
   commitCopies(lane);

@@ -13,7 +13,7 @@
 
 namespace sluice::cuda {
 
-inline constexpr HeadForm queryForms[] = {{64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm queryForms[] = {{64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 16, false}};
 inline constexpr HeadForm queryForm64 = queryForms[0], queryForm96 = queryForms[1], queryForm128 = queryForms[2], queryForm256 = queryForms[3];
 inline constexpr HeadForm keyForms[] = {{64, 1, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
 inline constexpr HeadForm keyForm64 = keyForms[0], keyForm96 = keyForms[1], keyForm128 = keyForms[2], keyForm256 = keyForms[3];
@@ -35,7 +35,7 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
   const HeadRows out(args.out, block.b, block.h, args.queries, args.size), dq(args.dq, block.b, block.h, args.queries, args.size);
   const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
 
-  Index tile = block.begin / N * N;
+  int tile = block.begin / N * N;
   copyRows<D, rows>(q, block.first, queryTile, lane);
   copyRows<D, rows>(dout, block.first, gradTile, lane);
   copyRows<D, N>(k, tile, otherTiles, lane);
@@ -115,16 +115,21 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
   const int warpRow = lane.thread() / warpSize * 16 * M, part = lane.thread() % 4;
   const Index blocksOfHead = (args.keys + rows - 1) / rows, head = lane.block() / blocksOfHead;
   const Index b = head / args.keyHeads, g = head % args.keyHeads, heads = args.heads / args.keyHeads;
-  const Index first = lane.block() % blocksOfHead * rows, last = first + rows < args.keys ? first + rows - 1 : args.keys - 1;
-  const Index warpFirst = first + warpRow, warpLast = warpFirst + 16 * M - 1;
+  const int first = static_cast<int>(lane.block() % blocksOfHead) * rows, warpFirst = first + warpRow, warpLast = warpFirst + 16 * M - 1;
+  const Index last = first + rows < args.keys ? first + rows - 1 : args.keys - 1;
   const HeadRows k(args.k, b, g, args.keys, args.size), v(args.v, b, g, args.keys, args.size);
   const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
 
   // The tiles of queries that read these keys, once for each head of the group.
-  const Index begin = args.firstQuery(first) / N * N, end = args.endQuery(last);
-  const Index tiles = end > begin ? (end - begin + N - 1) / N : 0, all = tiles * heads;
-  const auto copyNext = [&](Index number, Half *to, float *lse) {
-    const Index h = g * heads + number / tiles, tile = begin + number % tiles * N;
+  const int begin = static_cast<int>(args.firstQuery(first)) / N * N, end = static_cast<int>(args.endQuery(last));
+  const int tiles = end > begin ? (end - begin + N - 1) / N : 0;
+  // The tile that is copied next, and whose.
+  Index nextHead = g * heads;
+  int nextTile = begin;
+  const Index endHead = tiles > 0 ? nextHead + heads : nextHead;
+  const auto copyNext = [&](Half *to, float *lse) {
+    const Index h = nextHead;
+    const int tile = nextTile;
     copyRows<D, N>(HeadRows(args.q, b, h, args.queries, args.size), tile, to, lane);
     copyRows<D, N>(HeadRows(args.dout, b, h, args.queries, args.size), tile, to + tileSize, lane);
     if (lane.thread() < N) {
@@ -133,13 +138,18 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
       copyWord(lse + lane.thread(), static_cast<const float *>(args.lse.data) + statisticAt(args.lse, b, h, t), real, lane);
       copyWord(lse + N + lane.thread(), static_cast<const float *>(args.delta) + (b * args.heads + h) * args.queries + t, real, lane);
     }
+    nextTile += N;
+    if (nextTile >= end) {
+      nextTile = begin;
+      ++nextHead;
+    }
   };
 
   copyRows<D, rows>(k, first, keyTile, lane);
   if constexpr (makesKeys)
     copyRows<D, rows>(v, first, valueTile, lane);
-  if (all > 0)
-    copyNext(0, otherTiles, statistics);
+  if (nextHead < endHead)
+    copyNext(otherTiles, statistics);
   commitCopies(lane);
   waitForCopies<0>(lane);
   lane.sync();
@@ -148,15 +158,15 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
   float dk[M][makesKeys ? D / 8 : 1][4], dv[M][makesValues ? D / 8 : 1][4];
   clear(dk);
   clear(dv);
-  for (Index number = 0; number < all; ++number) {
-    const int at = static_cast<int>(number % 2);
+  int tile = begin;
+  // One tile is under way at the start, the last is the one that nothing follows.
+  for (Index left = heads * tiles, at = 0; left > 0; --left, at ^= 1) {
     const Half *const queryTile = otherTiles + at * 2 * tileSize, *const gradTile = queryTile + tileSize;
     const float *const lse = statistics + at * 2 * N, *const delta = lse + N;
-    if (number + 1 < all) {
-      copyNext(number + 1, otherTiles + (at ^ 1) * 2 * tileSize, statistics + (at ^ 1) * 2 * N);
+    if (nextHead < endHead) {
+      copyNext(otherTiles + (at ^ 1) * 2 * tileSize, statistics + (at ^ 1) * 2 * N);
       commitCopies(lane);
     }
-    const Index tile = begin + number % tiles * N;
     if (tile < args.endQuery(warpLast) && tile + N > args.firstQuery(warpFirst)) {
       float s[M][N / 8][4];
       clear(s);
@@ -187,6 +197,7 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
         addWeighted<type, D, M, N>(dk, s, queryTile, lane);
       }
     }
+    tile = tile + N < end ? tile + N : begin;
     waitForCopies<0>(lane);
     lane.sync();
   }

@@ -45,14 +45,18 @@ struct Place {
   Index image = -1, p = 0, q = 0;
 };
 
-template <typename E> struct ConvolutionForward {
-  using T = typename E::Real;
+/// A problem whose rows are places of an image and whose columns are channels, of one group.
+struct ConvolutionOfPlaces {
   using Row = Place;
   using Column = Index;
   using Depth = Three;
   static constexpr bool depthFirst = true;
   const ConvolutionArgs &args;
   Index group;
+};
+
+template <typename E> struct ConvolutionForward : ConvolutionOfPlaces {
+  using T = typename E::Real;
 
   SLUICE_DEVICE static Index rowCount(const ConvolutionArgs &args) { return args.images * args.out[0] * args.out[1]; }
   SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) { return args.outputs; }
@@ -89,14 +93,8 @@ template <typename E> struct ConvolutionForward {
 };
 
 /// y is dy, x is dx.
-template <typename E> struct ConvolutionInput {
+template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
   using T = typename E::Real;
-  using Row = Place;
-  using Column = Index;
-  using Depth = Three;
-  static constexpr bool depthFirst = true;
-  const ConvolutionArgs &args;
-  Index group;
 
   SLUICE_DEVICE static Index rowCount(const ConvolutionArgs &args) { return args.images * args.in[0] * args.in[1]; }
   SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) { return args.inputs; }

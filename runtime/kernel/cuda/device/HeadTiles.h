@@ -26,41 +26,41 @@ template <int D> inline constexpr int headPitch = D + chunkHalves;
 /// Bytes of a tile.
 constexpr int headTile(int D, int rows) { return (D + chunkHalves) * rows * 2; }
 
-/// The rows of one head in memory.
+/// The rows of one head in memory, fewer than 2^30.
 struct HeadRows {
   Half *data;
-  Index stride, elementStride, count;
-  int size;
+  Index stride, elementStride;
+  int count, size;
   /// Can rows be moved by chunks?
   bool aligned;
 
   SLUICE_DEVICE HeadRows(const View &view, Index b, Index h, Index count, int size)
       : data(static_cast<Half *>(view.data) + b * view.strides[0] + h * view.strides[2]), stride(view.strides[1]),
-        elementStride(view.strides[3]), count(count), size(size),
+        elementStride(view.strides[3]), count(static_cast<int>(count)), size(size),
         aligned(elementStride == 1 && size % chunkHalves == 0 && stride % chunkHalves == 0 &&
                 reinterpret_cast<unsigned long long>(data) % chunkBytes == 0) {}
 };
 
 /// Begins to copy rows [begin, begin + N) to a tile; zeros beyond the last row and the last element.
-template <int D, int N> SLUICE_DEVICE void copyRows(const HeadRows &rows, Index begin, Half *tile, Lane lane) {
+template <int D, int N> SLUICE_DEVICE void copyRows(const HeadRows &rows, int begin, Half *tile, Lane lane) {
   if (rows.aligned) {
     constexpr int chunks = D / chunkHalves;
     for (int i = lane.thread(); i < N * chunks; i += headThreads) {
       const int row = i / chunks, d = i % chunks * chunkHalves;
       const bool real = begin + row < rows.count && d < rows.size;
-      copyChunk(tile + row * headPitch<D> + d, real ? rows.data + (begin + row) * rows.stride + d : rows.data, real, lane);
+      copyChunk(tile + row * headPitch<D> + d, real ? rows.data + Index(begin + row) * rows.stride + d : rows.data, real, lane);
     }
   } else {
     for (int i = lane.thread(); i < N * D; i += headThreads) {
       const int row = i / D, d = i % D;
       const bool real = begin + row < rows.count && d < rows.size;
-      tile[row * headPitch<D> + d] = real ? rows.data[(begin + row) * rows.stride + d * rows.elementStride] : Half(0);
+      tile[row * headPitch<D> + d] = real ? rows.data[Index(begin + row) * rows.stride + d * rows.elementStride] : Half(0);
     }
   }
 }
 
 /// Writes a tile to rows [begin, begin + N).
-template <int D, int N> SLUICE_DEVICE void writeRows(const HeadRows &rows, Index begin, const Half *tile, Lane lane) {
+template <int D, int N> SLUICE_DEVICE void writeRows(const HeadRows &rows, int begin, const Half *tile, Lane lane) {
   if (rows.aligned) {
     constexpr int chunks = D / chunkHalves;
     struct alignas(chunkBytes) Chunk {
@@ -69,14 +69,14 @@ template <int D, int N> SLUICE_DEVICE void writeRows(const HeadRows &rows, Index
     for (int i = lane.thread(); i < N * chunks; i += headThreads) {
       const int row = i / chunks, d = i % chunks * chunkHalves;
       if (begin + row < rows.count && d < rows.size)
-        *reinterpret_cast<Chunk *>(rows.data + (begin + row) * rows.stride + d) =
+        *reinterpret_cast<Chunk *>(rows.data + Index(begin + row) * rows.stride + d) =
             *reinterpret_cast<const Chunk *>(tile + row * headPitch<D> + d);
     }
   } else {
     for (int i = lane.thread(); i < N * D; i += headThreads) {
       const int row = i / D, d = i % D;
       if (begin + row < rows.count && d < rows.size)
-        rows.data[(begin + row) * rows.stride + d * rows.elementStride] = tile[row * headPitch<D> + d];
+        rows.data[Index(begin + row) * rows.stride + d * rows.elementStride] = tile[row * headPitch<D> + d];
     }
   }
 }

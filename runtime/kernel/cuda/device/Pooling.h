@@ -92,21 +92,24 @@ SLUICE_DEVICE Maximum maximumOf(const PoolArgs &args, Index image, Index i, Inde
   return best;
 }
 
+/// body(each element of an image of that size that is this thread's).
+template <typename Body> SLUICE_DEVICE void forEachPlace(const PoolArgs &args, const Index *size, Lane lane, Body body) {
+  const Index count = args.images * size[0] * size[1] * args.channels, step = lane.blocks() * lane.threads();
+  for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step)
+    body(ImageElement(n, size, args.channels));
+}
+
 template <typename E> SLUICE_DEVICE void maxPool(const PoolArgs &args, Lane lane) {
-  const Index count = args.images * args.out[0] * args.out[1] * args.channels, step = lane.blocks() * lane.threads();
-  for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step) {
-    const ImageElement at(n, args.out, args.channels);
+  forEachPlace(args, args.out, lane, [&](const ImageElement &at) {
     typename E::Real most = 0;
     maximumOf<E>(args, at.image, at.p, at.q, at.channel, most);
     E::write(args.y, imageAt(args.y, at.image, at.p, at.q, at.channel), most);
-  }
+  });
 }
 
 template <typename E> SLUICE_DEVICE void maxPoolGrad(const PoolArgs &args, Lane lane) {
   using T = typename E::Real;
-  const Index count = args.images * args.in[0] * args.in[1] * args.channels, step = lane.blocks() * lane.threads();
-  for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step) {
-    const ImageElement at(n, args.in, args.channels);
+  forEachPlace(args, args.in, lane, [&](const ImageElement &at) {
     T sum = 0;
     for (Index i = args.firstWindow(0, at.p); i < args.endWindow(0, at.p); ++i)
       for (Index j = args.firstWindow(1, at.q); j < args.endWindow(1, at.q); ++j) {
@@ -116,33 +119,29 @@ template <typename E> SLUICE_DEVICE void maxPoolGrad(const PoolArgs &args, Lane 
           sum += E::read(args.dy, imageAt(args.dy, at.image, i, j, at.channel));
       }
     E::write(args.dx, imageAt(args.dx, at.image, at.p, at.q, at.channel), sum);
-  }
+  });
 }
 
 template <typename E> SLUICE_DEVICE void meanPool(const PoolArgs &args, Lane lane) {
   using T = typename E::Real;
-  const Index count = args.images * args.out[0] * args.out[1] * args.channels, step = lane.blocks() * lane.threads();
-  for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step) {
-    const ImageElement at(n, args.out, args.channels);
+  forEachPlace(args, args.out, lane, [&](const ImageElement &at) {
     T sum = 0;
     for (Index p = args.begin(0, at.p); p < args.end(0, at.p); ++p)
       for (Index q = args.begin(1, at.q); q < args.end(1, at.q); ++q)
         sum += E::read(args.x, imageAt(args.x, at.image, p, q, at.channel));
     E::write(args.y, imageAt(args.y, at.image, at.p, at.q, at.channel), sum / static_cast<T>(args.divisor(at.p, at.q)));
-  }
+  });
 }
 
 template <typename E> SLUICE_DEVICE void meanPoolGrad(const PoolArgs &args, Lane lane) {
   using T = typename E::Real;
-  const Index count = args.images * args.in[0] * args.in[1] * args.channels, step = lane.blocks() * lane.threads();
-  for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step) {
-    const ImageElement at(n, args.in, args.channels);
+  forEachPlace(args, args.in, lane, [&](const ImageElement &at) {
     T sum = 0;
     for (Index i = args.firstWindow(0, at.p); i < args.endWindow(0, at.p); ++i)
       for (Index j = args.firstWindow(1, at.q); j < args.endWindow(1, at.q); ++j)
         sum += E::read(args.dy, imageAt(args.dy, at.image, i, j, at.channel)) / static_cast<T>(args.divisor(i, j));
     E::write(args.dx, imageAt(args.dx, at.image, at.p, at.q, at.channel), sum);
-  }
+  });
 }
 
 } // namespace sluice::cuda

@@ -1,0 +1,148 @@
+//===- AlgorithmsTest.cpp - measured choices of algorithms and their file ---------------------------------------===//
+#include "test/cuda/KernelHarness.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace sluice::test {
+
+/// In FakeBlas.cpp: its algorithm 3 is the fastest, 0 splits its sums over blocks.
+extern bool fakeTimesAlgorithms;
+
+namespace {
+
+class CudaAlgorithms : public CudaKernels {
+protected:
+  void SetUp() override {
+    CudaKernels::SetUp();
+    fakeTimesAlgorithms = true;
+    path = std::filesystem::temp_directory_path() / ("sluice-algorithms-" + std::to_string(::getpid()) + ".txt");
+    std::filesystem::remove(path);
+  }
+  void TearDown() override {
+    fakeTimesAlgorithms = false;
+    std::filesystem::remove(path);
+    CudaKernels::TearDown();
+  }
+
+  /// A run of a plan with this file: a product of `k` terms; the number of the algorithm that it took.
+  Result<int> runProduct(const std::string &plan, std::int64_t k = 5, bool measures = true) {
+    auto algorithms = std::make_shared<cuda::Algorithms>(path.string(), measures);
+    SLUICE_ASSIGN_OR_RETURN(kernels, cuda::KernelContext::create(device->functions(), 0, false));
+    SLUICE_RETURN_IF_ERROR(kernels->useAlgorithms(algorithms, plan));
+    std::vector<Tensor> in = {Tensor(DType::f32, {4, k}).normal(1), Tensor(DType::f32, {k, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
+    FakeCuda::takeCalls();
+    SLUICE_RETURN_IF_ERROR(runOnDevice({"matmul"}, in, out));
+    SLUICE_RETURN_IF_ERROR(algorithms->write());
+    unused = algorithms->whyUnused();
+    std::vector<FakeCall> products;
+    for (FakeCall &call : FakeCuda::takeCalls())
+      if (call.kind == FakeCall::Kind::matmul)
+        products.push_back(call);
+    timed = products.size() - 1;
+    return products.back().op;
+  }
+  std::string file() const {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  void replace(const std::string &from, const std::string &to) {
+    std::string text = file();
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << text;
+    std::ofstream(path) << text.replace(at, from.size(), to);
+  }
+
+  std::filesystem::path path;
+  std::string unused;
+  std::size_t timed = 0;
+};
+
+// Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without timing
+// anything, and that the heuristic's choice stands where nobody asks for a measured one.
+TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
+  auto first = runProduct("digest");
+  ASSERT_TRUE(first.isOk()) << first.status().message();
+  EXPECT_EQ(*first, 3);
+  EXPECT_EQ(timed, 3u * 4);
+  const std::string written = file();
+  EXPECT_TRUE(written.starts_with("sluice algorithms 1\nplan digest\ndevice fake, ")) << written;
+  EXPECT_NE(written.find("\nlibrary cublasLt 13.1.2, driver 13000\nproduct f32,f32,"), std::string::npos) << written;
+  EXPECT_TRUE(written.ends_with(" a190 0 0 0 0 0 0 3\nend 1\n")) << written;
+  replace(" 3\nend", " 2\nend");
+  auto second = runProduct("digest");
+  ASSERT_TRUE(second.isOk()) << second.status().message();
+  EXPECT_EQ(*second, 2);
+  EXPECT_EQ(timed, 0u);
+  EXPECT_EQ(unused, "");
+  // Processes read it as well.
+  auto third = runProduct("digest", 5, false);
+  ASSERT_TRUE(third.isOk()) << third.status().message();
+  EXPECT_EQ(*third, 2);
+  std::vector<Tensor> in = {Tensor(DType::f32, {4, 5}).normal(1), Tensor(DType::f32, {5, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
+  auto plain = cuda::KernelContext::create(device->functions(), 0, false);
+  kernels = std::move(*plain);
+  FakeCuda::takeCalls();
+  ASSERT_TRUE(runOnDevice({"matmul"}, in, out).isOk());
+  EXPECT_EQ(FakeCuda::takeCalls().front().op, 0);
+}
+
+// Tests that a file of another plan, device or library is left alone, and that it is said.
+TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
+  ASSERT_TRUE(runProduct("digest").isOk());
+  const std::string written = file();
+  auto other = runProduct("another");
+  ASSERT_TRUE(other.isOk()) << other.status().message();
+  EXPECT_EQ(*other, 0);
+  EXPECT_EQ(unused, "algorithms '" + path.string() + "' are not used: expected plan another but got digest");
+  EXPECT_EQ(file(), written);
+  replace("13.1.2", "13.0.9");
+  ASSERT_TRUE(runProduct("digest").isOk());
+  EXPECT_EQ(unused, "algorithms '" + path.string() + "' are not used: expected library cublasLt 13.1.2, driver 13000 but got cublasLt 13.0.9, driver 13000");
+}
+
+// Tests what is said of damaged files, of one that lacks a product, and of none where it may not be made.
+TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
+  const std::string where = "algorithms '" + path.string() + "'";
+  auto missing = runProduct("digest", 5, false);
+  EXPECT_EQ(missing.status().code(), StatusCode::refused);
+  EXPECT_EQ(missing.status().message(), where + ", expected a file but there is none");
+  ASSERT_TRUE(runProduct("digest").isOk());
+  const std::string good = file();
+  const std::pair<std::string, std::string> damages[] = {{"sluice algorithms 1", "line 1, expected 'sluice algorithms 1' but got 'x'"},
+                                                         {"device", "line 3, expected 'device ...' but got 'x"},
+                                                         {" a190", "line 5, expected 'product PROBLEM WORKSPACE' and 8 words, once a problem but got '"},
+                                                         {"end 1", "line 6, expected 'end 1' but got 'x'"}};
+  for (const auto &[from, message] : damages) {
+    replace(from, "x");
+    auto damaged = runProduct("digest");
+    EXPECT_EQ(damaged.status().code(), StatusCode::refused);
+    EXPECT_TRUE(damaged.status().message().starts_with(where + " " + message)) << damaged.status().message();
+    std::ofstream(path) << good;
+  }
+  replace("end 1\n", "end 1\nmore\n");
+  EXPECT_EQ(runProduct("digest").status().message(), where + " line 7, expected the end of the file but got 'more'");
+  std::ofstream(path) << good;
+  EXPECT_TRUE(runProduct("digest", 6).status().message().ends_with("but it is not there")) << runProduct("digest", 6).status().message();
+  // An algorithm that the library does not know.
+  replace(" a190", " a191");
+  EXPECT_TRUE(runProduct("digest").status().message().starts_with("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt"));
+}
+
+// Tests that devices of one run must be alike, and that a file that cannot be written is an error.
+TEST_F(CudaAlgorithms, AreOfOneKindOfDevice) {
+  cuda::Algorithms algorithms(path.string(), true);
+  ASSERT_TRUE(algorithms.open({"plan", "one", "library"}).isOk());
+  EXPECT_EQ(algorithms.open({"plan", "two", "library"}).message(),
+            "devices of one run with measured algorithms, expected one but got two");
+  cuda::Algorithms nowhere((path / "nowhere").string(), true);
+  ASSERT_TRUE(nowhere.open({"plan", "one", "library"}).isOk());
+  EXPECT_EQ(nowhere.write().message(), "cannot write '" + (path / "nowhere").string() + ".part'");
+}
+
+} // namespace
+} // namespace sluice::test
