@@ -1,0 +1,129 @@
+//===- AgreementProducts.cpp - attention, tables and matrix products ----------===//
+#include "Agreement.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+TEST(Agreement, Attention) {
+  struct Case {
+    std::int64_t batch, queries, keys, heads, keyHeads, size;
+  };
+  for (const Case &c : {Case{2, 7, 7, 3, 3, 5}, Case{1, 130, 130, 2, 2, 16}, Case{2, 50, 50, 4, 2, 33},
+                        Case{1, 1, 1, 1, 1, 4}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{1, 29, 70, 2, 1, 80},
+                        Case{1, 100, 100, 1, 1, 64}, Case{1, 21, 21, 2, 1, 128}, Case{1, 9, 12, 1, 1, 256},
+                        // Keys in more than two wide tiles.
+                        Case{1, 26, 560, 1, 1, 8}})
+    for (DType dtype : floats)
+      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+        // Full, causal, and causal with a window of so many.
+        for (std::int64_t causal : {0, 1, 2, 19, 66}) {
+          if ((layout != Layout::dense && c.queries >= 100) || (causal != 0 && c.keys < c.queries) ||
+              (causal > 1 && (layout == Layout::permuted || c.queries >= 130)))
+            continue;
+          Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+          Shape statisticShape = {c.batch, c.heads, c.queries};
+          DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+          std::vector<Attributes::Item> attributes = {integer("causal", causal != 0), number("scale", 0.3),
+                                                     integer("window", causal > 1 ? causal : 0)};
+          Tensor query(dtype, q, layout), key(dtype, k, layout), value(dtype, k, layout), out(dtype, q, layout);
+          Tensor lse(statistics, statisticShape);
+          query.normal(25), key.normal(26), value.normal(27);
+          std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) + (causal ? " causal, window " + std::to_string(causal) : "");
+          // An exponential is off by its score's rounding. A score adds up `size` products that are of the order of 1
+          // and is itself of the order of 0.3 sqrt(size): 2 sqrt(size) units are three deviations of it. In small
+          // heads the sum over the keys decides.
+          compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse},
+                  static_cast<double>(std::max<std::int64_t>(60, 4 * c.size)), what);
+          mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
+          compare({"attention_grad", {}, 1, attributes},
+                  {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
+                  {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, 400, what);
+        }
+}
+
+TEST(Agreement, Embedding) {
+  for (DType dtype : floats)
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const char *kernel : {"embedding", "gather"}) {
+        Tensor indices(DType::i32, {3, 5});
+        indices.below(29, 11);
+        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), indices}, {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
+      }
+  for (DType dtype : floats)
+    for (DType to : floats)
+      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+        for (const char *kernel : {"embedding_grad", "scatter_add"}) {
+          Tensor indices(DType::i32, {3, 50});
+          indices.below(31, 11);
+          compare({kernel}, {Tensor(dtype, {3, 50, 600}, layout).normal(32), indices}, {Tensor(to, {13, 600}, layout)},
+                  40, label(dtype, {}, layout));
+          compare({kernel, {}, 1, {integer("padding", 4)}}, {Tensor(dtype, {3, 50, 600}, layout).normal(33), indices},
+                  {Tensor(to, {13, 600}, layout)}, 40, label(dtype, {}, layout) + " with a padding row");
+        }
+}
+
+TEST(Agreement, Matmul) {
+  struct Case {
+    Shape a, b, c;
+    bool transposeA, transposeB;
+  };
+  const std::vector<Case> cases = {
+      {{7, 13}, {13, 5}, {7, 5}, false, false},
+      {{7, 13}, {5, 13}, {7, 5}, false, true},
+      {{13, 7}, {13, 5}, {7, 5}, true, false},
+      {{13, 7}, {5, 13}, {7, 5}, true, true},
+      {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+      {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
+      {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
+      {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+      {{7, 1}, {1, 5}, {7, 5}, false, false},
+      {{1, 13}, {13, 1}, {1, 1}, false, false},
+      {{7, 0}, {0, 5}, {7, 5}, false, false},
+      {{0, 3}, {3, 5}, {0, 5}, false, false},
+      // More than one panel of a widened product along each dim, and exactly one.
+      {{270, 40}, {40, 530}, {270, 530}, false, false},
+      {{2, 150, 20}, {600, 20}, {2, 150, 600}, false, true},
+      {{20, 1100}, {1100, 30}, {20, 30}, false, false},
+      {{256, 8}, {8, 512}, {256, 512}, false, false},
+      {{2048, 33}, {2048, 17}, {33, 17}, true, false},
+  };
+  for (DType dtype : floats)
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const Case &c : cases)
+        for (int extras = 0; extras < 4; ++extras) {
+          bool bias = extras & 1, residual = extras & 2;
+          std::int64_t work = c.c.back() * c.a.back() * c.a[c.a.size() - 2];
+          if ((layout != Layout::dense && extras % 3) || (work > 500000 && (dtype == DType::f64 || extras % 3)))
+            continue;
+          std::int64_t k = c.transposeA ? c.a[c.a.size() - 2] : c.a.back();
+          std::vector<Tensor> inputs = {Tensor(dtype, c.a, layout).normal(33), Tensor(dtype, c.b, layout).normal(34)};
+          if (bias)
+            inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
+          if (residual)
+            inputs.push_back(Tensor(dtype, c.c, layout).normal(36));
+          for (DType to : {dtype, DType::f32}) {
+            if (dtype == DType::f64 && to != dtype)
+              continue;
+            compare({"matmul",
+                     {},
+                     1,
+                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias),
+                      integer("residual", residual)}},
+                    inputs, {Tensor(to, c.c, layout)}, static_cast<double>(k),
+                    label(dtype, c.a, layout) + " by " + label(dtype, c.b, layout) + " extras " +
+                        std::to_string(extras));
+          }
+        }
+}
+
+TEST(Agreement, MatmulWithItsResidualInPlace) {
+  Tensor a(DType::f32, {5, 9}), b(DType::f32, {9, 4}), c(DType::f32, {5, 4}), apart(DType::f32, {5, 4});
+  a.normal(37), b.normal(38), c.normal(39);
+  mustRun({"matmul", {}, 1, {integer("residual", 1)}}, {&a, &b, &c}, {&apart});
+  mustRun({"matmul", {}, 1, {integer("residual", 1)}}, {&a, &b, &c}, {&c});
+  EXPECT_EQ(apart.values(), c.values());
+}
+
+} // namespace

@@ -1,0 +1,158 @@
+//===- AgreementRows.cpp - norms, activations and losses of rows --------------===//
+#include "Agreement.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+TEST(Agreement, Softmax) {
+  forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    for (double spread : {1.0, 60.0})
+      compare({"softmax"}, {Tensor(dtype, shape, layout).normal(10, spread)}, {Tensor(dtype, shape, layout)}, 8, what);
+    compare({"softmax_grad"},
+            {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)},
+            {Tensor(dtype, shape, layout)}, 400, what);
+  });
+}
+
+TEST(Agreement, SoftmaxOfInfinities) {
+  double inf = std::numeric_limits<double>::infinity();
+  for (DType dtype : floats) {
+    Tensor x(dtype, {3, 20});
+    x.normal(13);
+    for (int i = 0; i < 20; ++i) {
+      x.set(i, -inf);
+      if (i % 3 == 1)
+        x.set(20 + i, -inf);
+    }
+    x.set(45, std::nan(""));
+    compare({"softmax"}, {x}, {Tensor(dtype, {3, 20})}, 8, "with infinities");
+  }
+}
+
+TEST(Agreement, Gelu) {
+  forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    for (std::int64_t form : {0, 1}) {
+      compare({"gelu", {}, 1, {integer("approximate", form)}}, {Tensor(dtype, shape, layout).normal(14, 3)},
+              {Tensor(dtype, shape, layout)}, 1, what);
+      compare({"gelu_grad", {}, 1, {integer("approximate", form)}},
+              {Tensor(dtype, shape, layout).normal(15), Tensor(dtype, shape, layout).normal(16, 3)},
+              {Tensor(dtype, shape, layout)}, 1, what);
+    }
+  });
+}
+
+TEST(Agreement, LayerNorm) {
+  forCases({{7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {60, 129}, {0, 4}},
+           [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+             DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+             for (double mean : {0.0, 100.0}) {
+               Tensor x(dtype, shape, layout);
+               x.normal(17, 1, mean);
+               Tensor weight(dtype, columns), means(statistics, rows), rstds(statistics, rows), y(dtype, shape, layout);
+               weight.normal(18);
+               compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, Tensor(dtype, columns).normal(19)},
+                       {y, means, rstds}, 1, what, {0, 0.5});
+               Tensor bias = Tensor(dtype, columns).normal(19);
+               mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
+               compare({"layer_norm_grad"}, {Tensor(dtype, shape, layout).normal(20), x, weight, means, rstds},
+                       {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)},
+                       // The mean is saved in f32: its rounding is the f32 kernels' common error.
+                       60 + (mean != 0 ? 1e5 : 0), what);
+             }
+           });
+}
+
+/// What is taken for the mean at first comes from the first elements: a row where those are all far off it.
+TEST(Agreement, LayerNormOfFirstElementsFarOff) {
+  for (DType dtype : floats) {
+    DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+    Tensor x = Tensor(dtype, {2, 1000}).normal(17), weight = Tensor(dtype, {1000}).normal(18);
+    for (std::int64_t i = 0; i < 64; ++i)
+      x.set(i, x.at(i) + 1e4);
+    compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, Tensor(dtype, {1000}).normal(19)},
+            {Tensor(dtype, {2, 1000}), Tensor(statistics, {2}), Tensor(statistics, {2})}, 4, "");
+  }
+}
+
+TEST(Agreement, Silu) {
+  forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+    Tensor x = Tensor(dtype, shape, layout).normal(50, 4), up = Tensor(dtype, shape, layout).normal(51);
+    Tensor dy = Tensor(dtype, shape, layout).normal(52), out(dtype, shape, layout);
+    compare({"silu"}, {x}, {out}, 1, what);
+    compare({"silu_grad"}, {dy, x}, {out}, 1, what);
+    compare({"swiglu"}, {x, up}, {out}, 1, what);
+    compare({"swiglu_grad"}, {dy, x, up}, {out, out}, 1, what);
+  });
+}
+
+TEST(Agreement, RmsNorm) {
+  forCases({{7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {60, 129}, {0, 4}},
+           [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+             DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+             Tensor x = Tensor(dtype, shape, layout).normal(53), weight = Tensor(dtype, columns).normal(54);
+             Tensor y(dtype, shape, layout), rstds(statistics, rows);
+             compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 1, what);
+             mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
+             Tensor dy = Tensor(dtype, shape, layout).normal(55);
+             // dx = (dy w - h mean(dy w h)) rstd: in a row of one element the terms all but cancel, and what is left
+             // of them is their rounding.
+             double terms = magnitude(dy.values()) * magnitude(weight.values()) * magnitude(rstds.values());
+             compare({"rms_norm_grad"}, {dy, x, weight, rstds},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60, what,
+                     {shape.back() == 1 ? terms : 0});
+           });
+}
+
+TEST(Agreement, Rope) {
+  const std::vector<std::vector<Attributes::Item>> forms = {
+      {number("theta", 1e4)},
+      {number("theta", 5e5), integer("position", 100000), integer("inverse", 1)},
+      {number("theta", 1e4), integer("position", 29), number("factor", 2.5)},
+      {number("theta", 1e4), number("factor", 8), number("low", 1), number("high", 4), number("original", 32)}};
+  for (const auto &attributes : forms)
+    forCases({{2, 7, 3, 8}, {1, 3, 2, 2}, {2, 5, 1, 40}, {1, 9, 2, 128}},
+             [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+               compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)},
+                       {Tensor(dtype, shape, layout)}, 4, what);
+             });
+}
+
+TEST(Agreement, CrossEntropy) {
+  for (auto [reduction, smoothing] : {std::pair(0, 0.), {1, 0.}, {0, 0.1}, {1, 0.4}})
+    forCases({{9, 13}, {2, 5, 37}, {3, 2501}, {6, 1}, {0, 4}},
+             [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+               Shape rows(shape.begin(), shape.end() - 1);
+               DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+               Tensor logits(dtype, shape, layout), targets(DType::i32, rows), lse(statistics, rows);
+               logits.normal(21, 4);
+               targets.below(22, shape.back());
+               if (targets.size() > 1)
+                 targets.set(1, -100);
+               std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
+                                                          number("label_smoothing", smoothing)};
+               Tensor loss(statistics, {});
+               // Of one class the loss is a logit less itself, added up in one order or another.
+               compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 8, what,
+                       {shape.back() == 1 ? magnitude(logits.values()) : 0});
+               mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
+               compare({"cross_entropy_grad", {}, 1, attributes},
+                       {scalar(DType::f32, 0.7), logits, targets, lse}, {Tensor(dtype, shape, layout)}, 8, what);
+             });
+}
+
+TEST(Agreement, CrossEntropyGradientInPlace) {
+  Tensor logits(DType::f32, {5, 33}), targets(DType::i32, {5}), lse(DType::f32, {5}), loss(DType::f32, {});
+  logits.normal(23);
+  targets.below(24, 33);
+  mustRun({"cross_entropy"}, {&logits, &targets}, {&loss, &lse});
+  Tensor dloss = scalar(DType::f32, 1), apart(DType::f32, {5, 33});
+  mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&apart});
+  mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&logits});
+  EXPECT_EQ(apart.values(), logits.values());
+}
+
+} // namespace
