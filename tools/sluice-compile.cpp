@@ -8,18 +8,22 @@
 #include "passes/Pipeline.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/AttachRecipe.h"
+#include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 using namespace sluice;
@@ -126,6 +130,15 @@ Status dump(const std::string &folder, unsigned number, llvm::StringRef name, ml
   return writeOutput(folder + "/" + prefix + name.str() + ".mlir", printModule(module));
 }
 
+/// A plan, or what else is no text, makes no sense line by line.
+Status checkIsModel(const std::string &path, llvm::StringRef bytes) {
+  const bool isPlan = bytes.substr(4, 4) == "SLCE";
+  if (!isPlan && (mlir::isBytecode(llvm::MemoryBufferRef(bytes, path)) || !bytes.contains('\0')))
+    return Status::ok();
+  return inputError(path + ": model, expected textual IR or bytecode but got a " +
+                    (isPlan ? "plan (sluice-plan describe shows it)" : "binary file"));
+}
+
 int compile(const Options &options) {
   const Phase *last = options.compileTo.empty() ? nullptr : findPhase(options.compileTo);
   bool emits = options.compileTo.empty() || options.compileTo == "emit";
@@ -142,6 +155,10 @@ int compile(const Options &options) {
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(options.input, &problem);
   if (!file)
     return report(inputError(options.input + ": cannot read the model: " + problem));
+  if (Status fit = checkIsModel(options.input, file->getBuffer()); !fit.isOk())
+    return report(fit);
+  if (Status kept = checkNoInput(options.output, {options.input, options.recipe}); !kept.isOk())
+    return report(kept);
   if (!options.dumpPhases.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhases))
       return report(inputError(options.dumpPhases + ": cannot write the output: " + error.message()));
@@ -193,11 +210,12 @@ int main(int argc, char **argv) {
   std::string fit;
   bool pareto = false, asJson = false, recipeKeys = false;
   app.add_option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
-  app.add_option("--recipe", options.recipe, "the recipe, a TOML file");
+  app.add_option("--recipe", options.recipe, "the recipe, a TOML file")->check(whyNoPath);
   app.add_option("--set", options.settings, "key=value over the recipe, again and again")->allow_extra_args(false);
   app.add_option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
   app.add_option("--compile-to", options.compileTo, "stop after this phase and write the IR");
-  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder");
+  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")
+      ->check(whyNoPath);
   app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
   app.add_flag("--recipe-keys", recipeKeys, "print all keys of the recipe as a table in Markdown");
   app.add_option("--what-if", whatIf, "compile variants and print a table")->allow_extra_args(false);
@@ -208,7 +226,9 @@ int main(int argc, char **argv) {
   std::string phases = "Phases:";
   for (const Phase &phase : pipelinePhases())
     phases += "\n  " + phase.name.str() + ": " + phase.doc.str();
-  app.footer(phases + "\n  emit: the plan's bytes");
+  app.footer(phases + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is at fault or an "
+                      "output cannot be written, 2 usage, 3 over the memory budget, 70 an internal error");
+  app.set_version_flag("--version", versionText("sluice-compile"));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
@@ -217,6 +237,8 @@ int main(int argc, char **argv) {
     return report(usageError(error.what()));
   }
 
+  if (std::getenv("NO_COLOR"))
+    llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return false; });
   if (recipeKeys)
     return report(writeOutput("-", documentRecipeKeys()));
   for (auto [isGiven, name] : {std::pair(!whatIf.empty(), "--what-if"), std::pair(pareto, "--pareto"),

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipeline.h"
+#include "runtime/base/Message.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -16,5 +19,6 @@ int main(int argc, char **argv) {
   sluice::registerSluicePasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &out) { out << sluice::versionText("sluice-opt") << "\n"; });
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice pass driver\n", registry));
 }

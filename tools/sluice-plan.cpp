@@ -29,6 +29,7 @@ int report(const Status &status) {
 int main(int argc, char **argv) {
   CLI::App app("Looks at a plan: what it holds, whether it is sound, what memory it needs, when what runs.", "sluice-plan");
   app.require_subcommand(1);
+  app.set_version_flag("--version", versionText("sluice-plan"));
   app.footer("exit codes: 0 done, 1 a file cannot be read (diff: the plans differ), 2 usage, 4 a plan is refused");
   PlanCommand command;
   command.isTerminal = isatty(STDOUT_FILENO) == 1;
@@ -51,8 +52,8 @@ int main(int argc, char **argv) {
     return report(Status(StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names));
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
   } catch (const CLI::ParseError &error) {
     return report(usageError(error.what()));
   }

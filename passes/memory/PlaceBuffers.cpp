@@ -51,6 +51,10 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       height = std::max(height, solution.height);
       live = std::max(live, largestLiveSum(problem, 1));
     }
+    if (persistent + height > maxArenaBytes)
+      return module.emitError("memory of one rank, expected at most 256 TiB in space '")
+             << space << "' but got " << persistent + height
+             << " bytes; fewer rows or tokens, or more ranks, take less of each";
     uint64_t workspace = 0;
     for (auto stream : module.getOps<plan_ir::StreamOp>())
       if (stream.getProcessor() == space)

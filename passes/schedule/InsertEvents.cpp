@@ -118,12 +118,21 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
       const bool isSide =
           isa<LaunchOp, FillOp, CopyOp>(op) && (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
-      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op))) {
+      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) &&
+          !isOrdered(&op)) {
         OpBuilder builder(&op);
         order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
       }
       before = isSide ? &op : nullptr;
     }
+  }
+
+  /// Stands right behind what `order` makes of compute and its stream: an earlier run has been here.
+  static bool isOrdered(Operation *op) {
+    auto wait = dyn_cast_or_null<WaitOp>(op->getPrevNode());
+    auto record = wait ? dyn_cast_or_null<RecordOp>(wait->getPrevNode()) : RecordOp();
+    return record && record.getEvent() == wait.getEvent() && record.getStream() == "compute" &&
+           wait.getStream() == streamOf(op);
   }
 
   /// Those that rely on a chained await must stand on the same stream: its order is all that orders them.

@@ -195,7 +195,8 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
         named.insert(stream.getValue().str());
     });
   for (const std::string &name : named)
-    plan_ir::StreamOp::create(builder, module.getLoc(), name, name == spmd::hostStream ? "host" : "device");
+    if (!module.lookupSymbol<plan_ir::StreamOp>(name))
+      plan_ir::StreamOp::create(builder, module.getLoc(), name, name == spmd::hostStream ? "host" : "device");
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {

@@ -70,4 +70,6 @@ std::string whyNoWholeNumber(std::string_view text, std::uint64_t least) {
   return "expected a whole number of at least " + std::to_string(least) + " but got '" + std::string(text) + "'";
 }
 
+std::string whyNoPath(const std::string &text) { return text.empty() ? "expected a path but got nothing" : ""; }
+
 } // namespace sluice

@@ -27,6 +27,9 @@ std::string versionText(std::string_view tool);
 /// takes "-5" for a very large number.
 std::string whyNoWholeNumber(std::string_view text, std::uint64_t least);
 
+/// Likewise why a text is no path: an option of an unset variable of a shell is not one that was left out.
+std::string whyNoPath(const std::string &text);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_BASE_MESSAGE_H

@@ -62,9 +62,11 @@ TEST(Message, SentencesOfACommandLine) {
   EXPECT_EQ(usageError("x").code(), StatusCode::usage);
 }
 
-TEST(Message, WholeNumbers) {
+TEST(Message, WholeNumbersAndPaths) {
   for (const char *text : {"", "-5", "+5", "5x", " 5", "5.0", "99999999999999999999", "0"})
     EXPECT_EQ(whyNoWholeNumber(text, 1), std::string("expected a whole number of at least 1 but got '") + text + "'");
+  EXPECT_EQ(whyNoPath(""), "expected a path but got nothing");
+  EXPECT_EQ(whyNoPath("x"), "");
   for (const char *text : {"1", "18446744073709551615"})
     EXPECT_EQ(whyNoWholeNumber(text, 1), "");
 }
