@@ -57,6 +57,7 @@ public:
         .Case([&](plan_ir::WaitOp wait) {
           plan::WaitT written;
           written.event = wait.getEvent();
+          written.carried = wait.getCarried();
           result->operation.Set(std::move(written));
         })
         .Case([&](plan_ir::ReleaseOp release) {

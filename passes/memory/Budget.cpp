@@ -42,8 +42,11 @@ Peak findPeak(ModuleOp module) {
     // (instant, ends first, buffer)
     std::vector<std::tuple<int64_t, int, size_t>> events;
     for (size_t b = 0; b < buffers.size(); ++b) {
-      events.emplace_back(*buffers[b].getBegin(), 1, b);
+      const int64_t ahead = buffers[b].getAhead().value_or(0);
+      events.emplace_back(ahead == 0 ? *buffers[b].getBegin() : 0, 1, b);
       events.emplace_back(*buffers[b].getEnd(), 0, b);
+      if (ahead != 0)
+        events.emplace_back(std::max<int64_t>(ahead, *buffers[b].getEnd()), 1, b);
     }
     llvm::sort(events);
     Classes live = persistent;
@@ -111,7 +114,7 @@ std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const
                         perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
   else
     remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
-  if (recipe.strings("memory.offload").empty() && recipe.string("target.device") == "cpu")
+  if (recipe.strings("memory.offload").empty())
     remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
                         held("parameter") + held("optimizer")});
   if (remedies.size() < 3)

@@ -15,12 +15,29 @@ def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
+  let summary = "a step's first gathers wait for the updates of what they gather, in the step before";
+  let description = [{
+    Gathers that stand before anything else of an entry point that updates parameters wait for a record of the run before,
+    behind the last update of what they gather, and not for the compute position at which they are issued. Casts that make
+    their operands go to their stream. Where a gather's memory would then raise the peak, it stays as it is, and all behind
+    it. `schedule.overlap_steps = false` leaves all as they are.
+    ```
+    record 0 on @compute; wait 0 on @gather; collective root on @gather; ...; update root; update h.0
+    ==>
+    wait 7 on @gather {carried}; collective root on @gather; ...; update root; record 7 on @compute; update h.0
+    ```
+  }];
+  let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+}
+
 def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
   let summary = "each buffer gets the half-open range of instructions in which it lives";
   let description = [{
     From the first access to behind the last one, over the instructions of all streams in order of issue. An access by a
     stream other than compute lasts until compute has waited for it. What is carried from one repetition to the next lives
-    through the whole section. Host buffers of ports live through the whole entry.
+    through the whole section. Host buffers of ports live through the whole entry. What is written behind carried waits
+    alone is taken `ahead` as well, from the record on in the run before.
   }];
 }
 

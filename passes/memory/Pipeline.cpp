@@ -4,6 +4,7 @@
 
 void sluice::buildMemory(mlir::OpPassManager &manager) {
   manager.addPass(createReuseInPlace());
+  manager.addPass(createCarryEvents());
   manager.addPass(createComputeLifespans());
   manager.addPass(createPlaceBuffers());
   manager.addPass(createVerifyMemory());

@@ -245,9 +245,8 @@ Status Recipe::resolve() {
     return conflict("schedule.min_lr", "expected at most 'optimizer.lr' but that is " +
                                            printRecipeValue(value("optimizer.lr")));
 
-  if (isGiven("memory.offload") && text("target.device") != "cpu")
-    return conflict("memory.offload", "expected 'target.device' = \"cpu\", or nothing in host memory, but got \"" +
-                                          text("target.device") + "\"");
+  if (isGiven("memory.offload") && text("target.device") == "cuda" && value("memory.pinned") == RecipeValue(false))
+    return conflict("memory.pinned", "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false");
 
   if (value("schedule.backward_prefetch") == RecipeValue(std::string("none")))
     entries["schedule.backward_prefetch"].value = std::int64_t(0);

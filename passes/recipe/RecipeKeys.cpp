@@ -170,6 +170,8 @@ std::vector<RecipeKey> makeKeys() {
     key.most = 1024;
     add(std::move(key));
   }
+  add(flag("schedule.overlap_steps", true,
+           "a step's first gathers wait for the updates of what they gather, not for the whole step before"));
   add({.name = "schedule.forward_prefetch", .kinds = recipeInteger | recipeTable, .defaultValue = std::int64_t(1),
        .doc = "units that are gathered ahead of use in forward; in a table, the units that a unit's use prefetches",
        .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings, .tableOf = "units"});

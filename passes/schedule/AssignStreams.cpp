@@ -98,7 +98,8 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         used.insert(stream);
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stream));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
-          launch.setWorkspace(workspaceOf(launch, {device, threads, isa}));
+          // What the host runs has the kernels of a CPU, whatever the device.
+          launch.setWorkspace(workspaceOf(launch, {stream == "host" ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
         }

@@ -33,8 +33,13 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
 
   /// An event instruction that is issued when `like` is.
   template <typename Op> static Op make(OpBuilder &builder, Operation *like, int64_t event, FlatSymbolRefAttr stream) {
-    Op op = Op::create(builder, like->getLoc(), event, stream, like->getAttrOfType<StringAttr>("when"),
-                       like->getAttrOfType<StringAttr>("phase"), like->getAttrOfType<StringAttr>("unit"));
+    const auto when = like->getAttrOfType<StringAttr>("when"), phase = like->getAttrOfType<StringAttr>("phase"),
+               unit = like->getAttrOfType<StringAttr>("unit");
+    Op op;
+    if constexpr (std::is_same_v<Op, WaitOp>)
+      op = WaitOp::create(builder, like->getLoc(), event, /*carried=*/false, stream, when, phase, unit);
+    else
+      op = Op::create(builder, like->getLoc(), event, stream, when, phase, unit);
     op.setPass(like->getAttrOfType<IntegerAttr>("pass") ? like->getAttrOfType<IntegerAttr>("pass").getInt() : 0);
     return op;
   }

@@ -42,7 +42,9 @@ private:
   void emitPort(const Port &port);
   void emitSection(spmd::SectionOp section, bool isLast);
   void emitInputs(spmd::SectionOp section, bool isLast);
-  void emitResults();
+  void emitOutputsOf(Operation *maker);
+  void emitOutput(const Port &port);
+  void emitDonations();
 
   func::FuncOp function;
   const BufferAssignment &assignment;
@@ -51,6 +53,7 @@ private:
   InstructionWriter writer;
   std::vector<Port> ports;
   llvm::DenseSet<Value> copiedIn;
+  llvm::DenseSet<unsigned> copiedOut;
 };
 
 void EntryLowering::addPorts() {
@@ -119,10 +122,38 @@ void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   emitInputs(section, isLast);
-  for (Operation &inner : section.getBody().front().without_terminator())
+  for (Operation &inner : section.getBody().front().without_terminator()) {
     writer.write(inner);
-  if (isLast)
-    emitResults();
+    if (isLast && section.getRepeat() == 1)
+      emitOutputsOf(&inner);
+  }
+  if (!isLast)
+    return;
+  for (const Port &port : ports)
+    if (!port.isInput)
+      emitOutput(port);
+  emitDonations();
+}
+
+/// What the last section makes goes to the host as soon as it is known: who reads it there need not wait for the rest.
+void EntryLowering::emitOutputsOf(Operation *maker) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (const Port &port : ports) {
+    if (port.isInput)
+      continue;
+    auto result = dyn_cast<OpResult>(terminator->getOperand(port.index));
+    auto section = result ? dyn_cast<spmd::SectionOp>(result.getOwner()) : spmd::SectionOp();
+    if (section == maker->getParentOp() &&
+        section.getBody().front().getTerminator()->getOperand(result.getResultNumber()).getDefiningOp() == maker)
+      emitOutput(port);
+  }
+}
+
+void EntryLowering::emitOutput(const Port &port) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  Value value = terminator->getOperand(port.index);
+  if (copiedOut.insert(port.index).second)
+    writer.writeCopy(terminator->getLoc(), writer.view(value), hostView(port, typeOf(value)));
 }
 
 void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
@@ -142,13 +173,9 @@ void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
   }
 }
 
-void EntryLowering::emitResults() {
+/// New weights and states that do not lie where the old ones did.
+void EntryLowering::emitDonations() {
   Operation *terminator = function.getBody().front().getTerminator();
-  for (const Port &port : ports)
-    if (!port.isInput) {
-      Value value = terminator->getOperand(port.index);
-      writer.writeCopy(terminator->getLoc(), writer.view(value), hostView(port, typeOf(value)));
-    }
   for (OpOperand &operand : terminator->getOpOperands()) {
     const int target = assignment.donated(operand.getOperandNumber());
     const Place &place = assignment.placeOf(operand.get());

@@ -39,6 +39,17 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
   }];
 }
 
+def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
+  let summary = "updates stand in the order in which the next step gathers";
+  let description = [{
+    In the last section of an entry the updates of a unit's parameters move together, units in the order of their first
+    gather, so that the next step's first gathers need not wait for the updates of other units.
+    ```
+    gather root; gather h.0; ...; update h.0; update root  ==>  gather root; gather h.0; ...; update root; update h.0
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase lower: from spmd to the plan dialect
 //===----------------------------------------------------------------------===//
@@ -88,8 +99,8 @@ def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
   let summary = "tokens of collectives and copies become events between streams";
   let description = [{
     A collective waits for the compute position at which it is issued; compute waits for it where its `plan.await`
-    stands. So does a copy, which also waits for the host; a chained copy is waited for by the stream of gathers. What
-    the host runs waits for compute. Correct first: plan-elide-events takes away what is implied.
+    stands. So does a copy, which also waits for the host; a chained copy is waited for by the stream of gathers, a
+    chained collective by the stream of the copy behind it. What the host runs waits for compute. Correct first: plan-elide-events takes away what is implied.
     ```
     collective on @gather {token = 1}; ...; await 1
     ==>

@@ -6,6 +6,7 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
   // Starts first: a gather's place does not depend on where a reduction is waited for.
   manager.addPass(createHoistGathers());
   manager.addPass(createSinkWaits());
+  manager.addPass(createOrderUpdates());
 }
 
 void sluice::buildLower(mlir::OpPassManager &manager) {

@@ -32,9 +32,18 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
       return internalError("end of buffer " + quoted(buffers[b]) + ", expected at most " +
                            std::to_string(solution.height) + " but got " + std::to_string(offset) + " + " +
                            std::to_string(buffers[b].bytes));
-    if (buffers[b].begin < buffers[b].end && buffers[b].bytes > 0) {
+    if (buffers[b].begin >= buffers[b].end || buffers[b].bytes == 0)
+      continue;
+    if (buffers[b].ahead == 0) {
       events.emplace_back(buffers[b].begin, 1, b);
       events.emplace_back(buffers[b].end, 0, b);
+      continue;
+    }
+    // Ahead: there at the first instant, and from some instant on to the last.
+    events.emplace_back(0, 1, b);
+    if (buffers[b].ahead > buffers[b].end) {
+      events.emplace_back(buffers[b].end, 0, b);
+      events.emplace_back(buffers[b].ahead, 1, b);
     }
   }
   std::sort(events.begin(), events.end());

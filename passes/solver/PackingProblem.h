@@ -1,7 +1,8 @@
 //===- PackingProblem.h - intervals to be placed in one arena -----------------------===//
 //
-// A buffer has a size and a half-open lifespan [begin, end) on a line of instants. A solution gives each an offset so
-// that buffers whose lifespans meet share no byte; its height is what the arena must have. Plain data: the solver, the
+// A buffer has a size and a half-open lifespan [begin, end) on a line of instants. What runs again and again may need its
+// bytes early, while the run before ends: from `ahead` on, and up to `begin`, they are kept for it as well. A solution gives
+// each an offset so that buffers whose lifespans meet share no byte; its height is what the arena must have. Plain data: the solver, the
 // checker and the text form each stand in a file of their own and know nothing of one another.
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +20,8 @@ struct PackingBuffer {
   std::uint64_t bytes = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
+  /// 0: its lifespan is all.
+  std::uint32_t ahead = 0;
 };
 
 struct PackingProblem {

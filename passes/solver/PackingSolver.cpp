@@ -13,23 +13,45 @@ std::uint64_t alignUp(std::uint64_t bytes, std::uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// For each buffer the others that it must not meet.
+/// One of the times for which a buffer has its bytes.
+struct Stretch {
+  std::uint32_t buffer;
+  std::uint32_t begin, end;
+};
+
+/// Of each buffer that has any: its lifespan, from the first instant on where it is ahead; then the end of the line where it
+/// is. Those of one buffer do not meet.
+std::vector<Stretch> stretchesOf(const PackingProblem &problem) {
+  std::uint32_t last = 0;
+  for (const PackingBuffer &b : problem.buffers)
+    last = std::max(last, std::max(b.end, b.ahead == 0 ? 0 : b.ahead + 1));
+  std::vector<Stretch> stretches;
+  for (std::uint32_t id = 0; id < problem.buffers.size(); ++id) {
+    const PackingBuffer &b = problem.buffers[id];
+    if (b.begin >= b.end)
+      continue;
+    stretches.push_back({id, b.ahead == 0 ? b.begin : 0, b.end});
+    if (b.ahead != 0 && std::max(b.ahead, b.end) < last)
+      stretches.push_back({id, std::max(b.ahead, b.end), last});
+  }
+  return stretches;
+}
+
+/// For each buffer the others that it must not meet; one that it meets twice may stand there twice.
 class Neighbours {
 public:
   explicit Neighbours(const PackingProblem &problem) : lists(problem.buffers.size()) {
-    std::vector<std::uint32_t> byBegin(problem.buffers.size());
-    std::iota(byBegin.begin(), byBegin.end(), 0);
-    const auto &buffers = problem.buffers;
+    std::vector<Stretch> byBegin = stretchesOf(problem);
     std::stable_sort(byBegin.begin(), byBegin.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return buffers[a].begin < buffers[b].begin; });
-    std::vector<std::uint32_t> live;
-    for (std::uint32_t next : byBegin) {
-      if (buffers[next].begin >= buffers[next].end || buffers[next].bytes == 0)
+                     [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
+    std::vector<Stretch> live;
+    for (const Stretch &next : byBegin) {
+      if (problem.buffers[next.buffer].bytes == 0)
         continue;
-      std::erase_if(live, [&](std::uint32_t old) { return buffers[old].end <= buffers[next].begin; });
-      for (std::uint32_t old : live) {
-        lists[old].push_back(next);
-        lists[next].push_back(old);
+      std::erase_if(live, [&](const Stretch &old) { return old.end <= next.begin; });
+      for (const Stretch &old : live) {
+        lists[old.buffer].push_back(next.buffer);
+        lists[next.buffer].push_back(old.buffer);
       }
       live.push_back(next);
     }
@@ -103,15 +125,15 @@ private:
 
 /// Of each buffer the most bytes that live at one instant of its lifespan.
 std::vector<std::uint64_t> crowdsOf(const PackingProblem &problem) {
+  const std::vector<Stretch> stretches = stretchesOf(problem);
   std::uint32_t last = 0;
-  for (const PackingBuffer &b : problem.buffers)
-    last = std::max(last, b.end);
+  for (const Stretch &s : stretches)
+    last = std::max(last, s.end);
   std::vector<std::uint64_t> live(last + std::size_t(1));
-  for (const PackingBuffer &b : problem.buffers)
-    if (b.begin < b.end) {
-      live[b.begin] += b.bytes;
-      live[b.end] -= b.bytes;
-    }
+  for (const Stretch &s : stretches) {
+    live[s.begin] += problem.buffers[s.buffer].bytes;
+    live[s.end] -= problem.buffers[s.buffer].bytes;
+  }
   std::partial_sum(live.begin(), live.end(), live.begin());
   // most[k][i] is the largest of the 2^k instants from i on.
   std::vector<std::vector<std::uint64_t>> most = {std::move(live)};
@@ -122,10 +144,10 @@ std::vector<std::uint64_t> crowdsOf(const PackingProblem &problem) {
       whole[i] = std::max(half[i], half[i + width]);
     most.push_back(std::move(whole));
   }
-  std::vector<std::uint64_t> crowds;
-  for (const PackingBuffer &b : problem.buffers) {
-    const unsigned level = b.begin < b.end ? std::bit_width(b.end - b.begin) - 1 : 0;
-    crowds.push_back(b.begin < b.end ? std::max(most[level][b.begin], most[level][b.end - (1u << level)]) : 0);
+  std::vector<std::uint64_t> crowds(problem.buffers.size(), 0);
+  for (const Stretch &s : stretches) {
+    const unsigned level = std::bit_width(s.end - s.begin) - 1;
+    crowds[s.buffer] = std::max({crowds[s.buffer], most[level][s.begin], most[level][s.end - (1u << level)]});
   }
   return crowds;
 }
@@ -203,11 +225,11 @@ std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignm
     std::uint64_t bytes;
   };
   std::vector<Change> changes;
-  for (const PackingBuffer &b : problem.buffers)
-    if (b.begin < b.end) {
-      changes.push_back({b.begin, true, alignUp(b.bytes, alignment)});
-      changes.push_back({b.end, false, alignUp(b.bytes, alignment)});
-    }
+  for (const Stretch &s : stretchesOf(problem)) {
+    const std::uint64_t bytes = alignUp(problem.buffers[s.buffer].bytes, alignment);
+    changes.push_back({s.begin, true, bytes});
+    changes.push_back({s.end, false, bytes});
+  }
   std::sort(changes.begin(), changes.end(),
             [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.starts < b.starts; });
   std::uint64_t live = 0, most = 0;

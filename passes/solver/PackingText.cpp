@@ -2,6 +2,7 @@
 #include "passes/solver/PackingText.h"
 
 #include <bit>
+#include <charconv>
 #include <sstream>
 
 namespace sluice {
@@ -12,6 +13,8 @@ std::string packingText(const PackingProblem &problem, const PackingSolution *so
     const PackingBuffer &buffer = problem.buffers[b];
     text += "buffer " + buffer.name + " " + std::to_string(buffer.bytes) + " " + std::to_string(buffer.begin) + " " +
             std::to_string(buffer.end);
+    if (buffer.ahead != 0)
+      text += " ahead " + std::to_string(buffer.ahead);
     if (solution)
       text += " " + std::to_string(solution->offsets[b]);
     text += "\n";
@@ -42,8 +45,14 @@ Result<PackingProblem> parsePacking(std::string_view text, PackingSolution *solu
       PackingBuffer buffer;
       if (!(words >> buffer.name >> buffer.bytes >> buffer.begin >> buffer.end))
         return bad("'buffer', its name, bytes, begin and end");
+      std::string word;
+      if (words >> word && word == "ahead") {
+        if (!(words >> buffer.ahead))
+          return bad("an instant behind 'ahead'");
+        words >> word;
+      }
       std::uint64_t offset = 0;
-      if (words >> offset)
+      if (words && std::from_chars(word.data(), word.data() + word.size(), offset).ec == std::errc())
         read.offsets.push_back(offset);
       problem.buffers.push_back(std::move(buffer));
     } else if (kind == "height") {

@@ -25,7 +25,8 @@ enum class MemorySpace : std::uint8_t { device, host };
 class Command {
 public:
   virtual ~Command() = default;
-  /// Runs on the stream's thread (CPU) or enqueues on the stream (GPU). `repetition` counts the section's repetitions.
+  /// Runs on the stream's thread (CPU) or enqueues on the stream (GPU). `repetition` counts the section's repetitions. No
+  /// stream is given where it is to run at once: on the CPU, and on a stream of the host beside a GPU.
   virtual Status execute(void *nativeStream, std::uint32_t repetition) = 0;
   /// Index of the instruction, for diagnostics.
   virtual std::uint32_t instruction() const = 0;
@@ -48,6 +49,8 @@ public:
   /// Streams and events are made once, before the first command.
   virtual Result<StreamId> createStream(std::string_view name, int priority) = 0;
   virtual Status createEvents(std::uint32_t count) = 0;
+  /// One whose commands the host runs, on the host's memory. The CPU's streams all are.
+  virtual Result<StreamId> createHostStream(std::string_view name, int priority) { return createStream(name, priority); }
 
   /// Appends a command. Returns the first failure of any stream if one is known.
   virtual Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) = 0;
@@ -56,6 +59,11 @@ public:
   virtual Status record(StreamId stream, EventId event) = 0;
   /// What follows on the stream waits for the latest record of the event that was issued. cudaStreamWaitEvent.
   virtual Status wait(StreamId stream, EventId event) = 0;
+  /// As record(), for await(). In a recording it stands for one such record at every replay.
+  virtual Status recordForHost(StreamId stream, EventId event) { return record(stream, event); }
+  /// Blocks the caller until the latest recordForHost() of the event that was issued is complete. Returns a failure of any
+  /// stream that is known by then and keeps it for synchronize().
+  virtual Status await(EventId event) = 0;
   /// Blocks the caller until all streams are idle; returns the first failure of any of them.
   virtual Status synchronize() = 0;
 

@@ -17,15 +17,16 @@ private:
 
 bool isCudaPlan(const plan::PlanT &plan) { return plan.target && plan.target->device == "cuda"; }
 
-PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name) {
+PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name,
+                             plan::Processor processor) {
   if (options.findKernel)
     return options.findKernel(name, options.flavour);
-  return isCudaPlan(plan) ? findCudaKernel(name) : findCpuKernel(name, options.flavour);
+  return isCudaPlan(plan) && processor == plan::Processor::device ? findCudaKernel(name) : findCpuKernel(name, options.flavour);
 }
 
 Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads) {
   if (isCudaPlan(plan))
-    return createCudaBackend(plan, rank, options);
+    return createCudaBackend(plan, rank, options, threads);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays}));
   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(device)));
 }

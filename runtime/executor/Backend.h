@@ -27,18 +27,21 @@ public:
   virtual bool records() const { return false; }
   virtual Status beginRecording() { return internalError("a device that records nothing was asked to"); }
   virtual Result<std::uint32_t> endRecording() { return internalError("a device that records nothing was asked to"); }
+  /// Ranks of this process share the device: they record and replay together, and meet by `meeting` on the host.
+  virtual void shareRecordings(std::unique_ptr<Communicator> meeting) {}
   virtual Status replay(std::uint32_t recording) { return internalError("a device that records nothing was asked to"); }
 };
 
-/// The backend of the plan's device. `threads` is what a rank has on a CPU.
+/// The backend of the plan's device. `threads` is what a rank has of the CPU.
 Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
 /// That of a GPU.
-Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options);
+Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
 
 /// Is it for a GPU?
 bool isCudaPlan(const plan::PlanT &plan);
-/// The kernel of the plan's device by that name; null where there is none.
-PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name);
+/// The kernel by that name of the plan's device, or of the host beside it; null where there is none.
+PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name,
+                             plan::Processor processor = plan::Processor::device);
 
 } // namespace sluice
 

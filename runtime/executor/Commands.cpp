@@ -113,8 +113,13 @@ std::string describe(const plan::PlanT &plan, const InstructionPlace &place) {
   return text + ")";
 }
 
+InstructionCommand::InstructionCommand(RankContext &context, const InstructionPlace &place) : context(context), place(place) {
+  if (context.ranges)
+    rangeName = describe(context.plan, place);
+}
+
 Status InstructionCommand::stamp(std::int64_t &at, void *nativeStream) const {
-  if (!context.clock) {
+  if (!context.clock || !nativeStream) {
     at = now();
     return {};
   }
@@ -126,6 +131,7 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
   TraceRecord *const record = trace && trace->used < trace->records.size() ? &trace->records[trace->used++] : nullptr;
   if (record)
     *record = {place.entry, place.index, repetition, 0, 0};
+  const cuda::NvtxRange range(context.ranges, rangeName.c_str());
   Status status = record ? stamp(record->begin, nativeStream) : Status();
   if (status.isOk())
     status = perform(nativeStream, repetition);
@@ -139,7 +145,9 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
                "rank " + std::to_string(context.rank) + ", " + describe(context.plan, place) + ": " + status.message());
   for (const std::string &note : status.notes())
     named.addNote(note);
-  context.fail(named);
+  // Within a host function of a GPU's driver the world is not ended, which may call CUDA: the rank's thread does that.
+  if (!context.mover || nativeStream)
+    context.fail(named);
   return named;
 }
 

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_EXECUTOR_COMMANDS_H
 #define SLUICE_RUNTIME_EXECUTOR_COMMANDS_H
 
+#include "runtime/base/cuda/Nvtx.h"
 #include "runtime/device/StreamClock.h"
 #include "runtime/executor/Binding.h"
 
@@ -26,6 +27,8 @@ struct RankContext {
   Device *mover = nullptr;
   /// Tells when streams did their work; null where a stream's own thread sees that.
   StreamClock *clock = nullptr;
+  /// Of a GPU, where a profiler wants ranges: each instruction is one, under its name. Null: none.
+  const cuda::Nvtx *ranges = nullptr;
 
   RankContext(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
               std::function<void(const Status &)> onFailure)
@@ -58,7 +61,7 @@ std::string describe(const plan::PlanT &plan, const InstructionPlace &place);
 
 class InstructionCommand : public Command {
 public:
-  InstructionCommand(RankContext &context, const InstructionPlace &place) : context(context), place(place) {}
+  InstructionCommand(RankContext &context, const InstructionPlace &place);
 
   Status execute(void *nativeStream, std::uint32_t repetition) final;
   std::uint32_t instruction() const final { return place.index; }
@@ -74,6 +77,8 @@ private:
   Status stamp(std::int64_t &at, void *nativeStream) const;
 
   StreamTrace *trace = nullptr;
+  /// Empty where nobody asks for it.
+  std::string rangeName;
 };
 
 /// What a launch needs beside its views.

@@ -1,6 +1,7 @@
 //===- CudaBackend.cpp - a GPU as an executor's device -----------------------------===//
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/executor/Backend.h"
+#include "runtime/executor/SharedRecording.h"
 #include "runtime/kernel/cuda/KernelContext.h"
 
 #include <charconv>
@@ -22,12 +23,17 @@ public:
   StreamClock *clock() override { return &owned->clock(); }
   bool isHost() const override { return false; }
   bool records() const override { return recording; }
-  Status beginRecording() override { return owned->beginCapture(); }
-  Result<std::uint32_t> endRecording() override { return owned->endCapture(); }
-  Status replay(std::uint32_t graph) override { return owned->launch(graph); }
+  void shareRecordings(std::unique_ptr<Communicator> meeting) override {
+    shared = std::make_unique<SharedRecording>(*owned, std::move(meeting));
+  }
+  Status beginRecording() override { return shared ? shared->begin() : owned->beginCapture(); }
+  Result<std::uint32_t> endRecording() override { return shared ? shared->end() : owned->endCapture(); }
+  Status replay(std::uint32_t graph) override { return shared ? shared->replay(graph) : owned->launch(graph); }
 
 private:
   std::unique_ptr<CudaDevice> owned;
+  /// Null where no other rank of the process uses the device.
+  std::unique_ptr<SharedRecording> shared;
   /// Goes first: its code is unloaded while there is a context.
   std::unique_ptr<cuda::KernelContext> kernels;
   const bool recording;
@@ -43,8 +49,9 @@ int numberOf(std::string_view architecture) {
 
 } // namespace
 
-Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::create({options.device, options.delays}));
+Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
+                                                   int threads) {
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::create({options.device, options.delays, threads}));
   if (numberOf(plan.target->arch) > numberOf(device->architecture()))
     return refusedError("architecture of the device, expected " + plan.target->arch + " as the plan's target.arch but got " +
                         device->architecture());

@@ -56,7 +56,7 @@ struct ExecutorOptions {
 };
 
 /// Memory of an input or output of an entry point, in host space. Write inputs before runEntry(), read outputs after
-/// synchronize().
+/// awaitPorts() or synchronize().
 struct PortMemory {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -113,8 +113,14 @@ public:
   virtual const plan::PlanT &plan() const = 0;
   virtual int rank() const = 0;
 
-  /// Issues the entry point's instructions and returns, most often before they have run.
+  /// Issues the entry point's instructions and returns, most often before they have run. It may be called again while they
+  /// run: an entry point that follows itself overlaps with its run before as far as the plan allows, any other one is
+  /// behind all that was issued.
   virtual Status runEntry(std::string_view name) = 0;
+  /// Waits until the outputs of the entry point's last run are written and its inputs are read, whatever else of it is
+  /// under way: then outputs may be read and inputs be written for the next run of this entry point. Ports of different
+  /// entry points may share memory: synchronize() between them.
+  virtual Status awaitPorts(std::string_view name) = 0;
   /// Waits until all that was issued has run; returns the first failure.
   virtual Status synchronize() = 0;
 

@@ -73,7 +73,7 @@ public:
     const auto element = static_cast<std::int64_t>(dtypeBytes(source.operand.dtype));
     const auto *from = static_cast<const std::byte *>(source.at(repetition));
     auto *to = static_cast<std::byte *>(destination.at(repetition));
-    if (context.mover) {
+    if (context.mover && nativeStream) {
       Status status;
       forEachRun(source.operand, destination.operand, walk, [&](std::int64_t in, std::int64_t out) {
         if (status.isOk())
@@ -133,7 +133,7 @@ public:
 
   Status perform(void *nativeStream, std::uint32_t repetition) override {
     auto *to = static_cast<std::byte *>(destination.at(repetition));
-    if (context.mover) {
+    if (context.mover && nativeStream) {
       Status status;
       forEachRun(destination.operand, destination.operand, walk, [&](std::int64_t offset, std::int64_t) {
         if (status.isOk())

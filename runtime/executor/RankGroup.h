@@ -44,6 +44,20 @@ public:
     });
   }
 
+  /// Issues an entry point on all ranks and waits for its ports alone (Executor::awaitPorts). finish() waits for the rest.
+  Status startEntry(std::string_view name) {
+    return forEachRank([name](Executor &executor) {
+      Status issued = executor.runEntry(name);
+      if (issued.isOk())
+        return executor.awaitPorts(name);
+      (void)executor.synchronize();
+      return issued;
+    });
+  }
+  Status finish() {
+    return forEachRank([](Executor &executor) { return executor.synchronize(); });
+  }
+
 protected:
   virtual Status runOnAll(Status (*function)(void *context, Executor &executor), void *context) = 0;
 };

@@ -23,7 +23,8 @@ std::string bufferText(const plan::PlanT &plan, const plan::BufferT &buffer) {
                      plan::EnumNameSpace(buffer.space) + " " + plan::EnumNameBufferClass(buffer.class_) + " at " +
                      std::to_string(buffer.offset);
   if (buffer.entry >= 0)
-    text += " [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")";
+    text += " [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")" +
+            (buffer.ahead == 0 ? std::string() : " ahead " + std::to_string(buffer.ahead));
   return text;
 }
 

@@ -98,7 +98,8 @@ void printBuffers(const plan::PlanT &plan, std::string &out) {
       out += " persistent";
     else
       out += " " + plan.entries[buffer.entry]->name + " [" + std::to_string(buffer.begin) + ", " +
-             std::to_string(buffer.end) + ")";
+             std::to_string(buffer.end) + ")" +
+             (buffer.ahead == 0 ? std::string() : " ahead " + std::to_string(buffer.ahead));
     if (buffer.unit >= 0)
       out += " unit " + plan.units[buffer.unit]->name;
     out += "\n";
@@ -213,7 +214,7 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
   case plan::Operation::Record:
     return "record " + std::to_string(operation.AsRecord()->event);
   case plan::Operation::Wait:
-    return "wait " + std::to_string(operation.AsWait()->event);
+    return "wait " + std::to_string(operation.AsWait()->event) + (operation.AsWait()->carried ? " carried" : "");
   case plan::Operation::Release: {
     std::string text = "release";
     for (std::uint32_t buffer : operation.AsRelease()->buffers)

@@ -11,7 +11,9 @@ namespace sluice {
 namespace {
 
 bool isLive(const plan::BufferT &buffer, std::uint32_t entry, std::uint32_t instruction) {
-  return buffer.entry == -1 || (buffer.entry == int(entry) && buffer.begin <= instruction && instruction < buffer.end);
+  return buffer.entry == -1 ||
+         (buffer.entry == int(entry) && ((buffer.begin <= instruction && instruction < buffer.end) ||
+                                         (buffer.ahead != 0 && (instruction < buffer.begin || buffer.ahead <= instruction))));
 }
 
 std::uint64_t overlap(const plan::BufferT &a, const plan::BufferT &b) {
@@ -71,8 +73,11 @@ EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Sp
     if (buffer->entry == -1)
       persistent += buffer->bytes;
     else if (buffer->entry == int(entry)) {
-      change[buffer->begin] += std::int64_t(buffer->bytes);
+      change[buffer->ahead == 0 ? buffer->begin : 0] += std::int64_t(buffer->bytes);
       change[buffer->end] -= std::int64_t(buffer->bytes);
+      // Taken ahead: in the run before, to its end.
+      if (const std::uint32_t from = std::max(buffer->ahead, buffer->end); buffer->ahead != 0 && from < count)
+        change[from] += std::int64_t(buffer->bytes);
     }
   }
   forEachReplacement(plan, entry, space, [&](const plan::BufferT &, std::uint32_t at, std::uint64_t bytes) {

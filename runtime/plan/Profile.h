@@ -19,7 +19,7 @@ namespace sluice {
 inline constexpr std::size_t bufferClassCount = std::size_t(plan::BufferClass::MAX) + 1;
 using BytesByClass = std::array<std::uint64_t, bufferClassCount>;
 
-/// Live bytes of one space over one entry point. Where an instruction replaces a buffer in place, its bytes count once.
+/// Live bytes of one space over one entry point, what is taken ahead for the next run included. Where an instruction replaces a buffer in place, its bytes count once.
 struct EntryProfile {
   /// For each instruction.
   std::vector<std::uint64_t> live;
@@ -50,7 +50,7 @@ struct MemoryPoint {
   std::string name;
   std::uint64_t bytes = 0;
 };
-/// Live bytes between instructions at the borders of phases; phases that an entry point does not have are left out.
+/// Live bytes between instructions at the borders of phases, of one run that nothing follows; phases that an entry point does not have are left out.
 std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 
 /// Bytes that one rank requests: all arenas and workspaces.

@@ -81,12 +81,18 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
     std::size_t upTo = 0;
   };
   std::vector<Recorded> events(entry.events);
+  std::vector<bool> ahead(plan.streams.size(), false);
   forEachIssued(entry, [&](const IssuedInstruction &issued) {
     const plan::InstructionT &instruction = *issued.instruction;
     if (const plan::RecordT *record = instruction.operation.AsRecord()) {
       events[record->event] = {instruction.stream, work.size()};
     } else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
+      if (wait->carried) {
+        ahead[instruction.stream] = true;
+        return;
+      }
       const Recorded &recorded = events[wait->event];
+      ahead[instruction.stream] = ahead[instruction.stream] && ahead[recorded.stream];
       if (recorded.stream == instruction.stream)
         return;
       std::vector<std::size_t> &waiting = pending[recorded.stream];
@@ -96,7 +102,7 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
       waiting.erase(waiting.begin(), waiting.begin() + std::ptrdiff_t(done));
     } else if (isWork(instruction)) {
       pending[instruction.stream].push_back(work.size());
-      work.push_back({issued, work.size(), work.size() + 1});
+      work.push_back({ahead[instruction.stream], issued, work.size(), work.size() + 1});
     }
   });
   return work;
@@ -120,6 +126,7 @@ nlohmann::ordered_json scheduleJson(const plan::PlanT &plan) {
                         {"operation", operationName(plan, instruction)},
                         {"unit", instruction.unit >= 0 ? Json(plan.units[instruction.unit]->name) : Json()},
                         {"recompute", instruction.recompute},
+                        {"ahead", each.ahead},
                         {"column", each.column},
                         {"until", each.until}});
       }
@@ -148,6 +155,8 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
     for (const auto &section : entry->sections)
       if (section->repeat > 1)
         out += ", " + std::to_string(section->repeat) + " x '" + section->name + "'";
+    if (const auto early = std::count_if(work.begin(), work.end(), [](const ScheduledWork &each) { return each.ahead; }))
+      out += ", the first " + std::to_string(early) + " of other streams ahead of it while the step before updates";
     out += "\n  " + padRight("phase", widest) + " |" + phaseRow(work, columns) + "\n";
     for (std::uint32_t s = 0; s < plan.streams.size(); ++s)
       if (const std::string row = streamRow(work, s, columns, unicode); !row.empty())

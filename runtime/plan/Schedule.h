@@ -17,6 +17,8 @@
 namespace sluice {
 
 struct ScheduledWork {
+  /// Its stream has waited for the step before alone: it may run while that one still does.
+  bool ahead = false;
   IssuedInstruction issued;
   /// Place in the order of all work (events and releases left out).
   std::uint64_t column = 0;

@@ -4,6 +4,7 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/train/AlgorithmFile.h"
 #include "runtime/train/BufferTable.h"
+#include "runtime/train/MachineMemory.h"
 #include "runtime/train/ProcessRanks.h"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ public:
     executor.tf32 = options.tf32;
     SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, true));
     executor.traceCapacity = options.trace ? traceCapacity : 0;
+    ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     SLUICE_RETURN_IF_ERROR(closeAlgorithms(executor.algorithms.get(), options));
     for (int rank = 0; rank < ranks->size(); ++rank) {
@@ -43,6 +45,9 @@ public:
   const plan::PlanT &plan() const override { return held; }
   int size() const override { return group->size(); }
   Status run(std::string_view entry) override { return group->runEntry(entry); }
+  // Times are taken from streams that have come to rest.
+  Status start(std::string_view entry) override { return traces ? run(entry) : group->startEntry(entry); }
+  Status finish() override { return group->finish(); }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     SLUICE_ASSIGN_OR_RETURN(const std::byte *data, locate(rank, buffer, offset, out.size()));
@@ -76,6 +81,7 @@ private:
   std::unique_ptr<RankGroup> group;
   /// By rank.
   std::vector<BufferTable> tables;
+  bool traces = false;
   /// When the first traced instruction began.
   std::int64_t traceStart = -1;
 };
@@ -104,6 +110,7 @@ Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOpt
   if (options.threads < 0 || static_cast<std::uint32_t>(options.threads) > most)
     return Status(StatusCode::usage, fmt::format("threads, expected 1 to {} (the plan's target.threads) but got {}",
                                                  most, options.threads));
+  SLUICE_RETURN_IF_ERROR(checkFitsMachine(file.plan, options.world ? 1 : meshSize(file.plan), machineMemory()));
   return options.world ? openProcessRanks(std::move(file.plan), options)
                        : ExecutorRanks::make(std::move(file), options);
 }

@@ -40,7 +40,11 @@ public:
   virtual int size() const = 0;
   /// Runs the entry point on all ranks and waits for them; the first failure is returned.
   virtual Status run(std::string_view entry) = 0;
-  /// Between runs: bytes of a buffer (index in Plan.buffers) of one rank. Ranges lie within the buffer. Every process gets
+  /// Runs the entry point on all ranks and waits until its outputs can be read and its inputs be written anew for another
+  /// start of the same one. The rest goes on: before anything else is run, read or written, finish() waits for it.
+  virtual Status start(std::string_view entry) { return run(entry); }
+  virtual Status finish() { return Status::ok(); }
+  /// Between runs, and of ports after start(): bytes of a buffer (index in Plan.buffers) of one rank. Ranges lie within the buffer. Every process gets
   /// them; within onRoot() the root alone. What is written to a rank that this process does not hold is dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;

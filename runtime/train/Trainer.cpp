@@ -103,6 +103,11 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
                             [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
   // Updates that were made: what optimizers count by.
   std::uint64_t updates = 0;
+  // A step that follows the same entry point may begin while that one still updates; several in turn, or an evaluation in
+  // between, find it done.
+  const bool overlaps = entries.size() == 1;
+  // When the step before was known, where this one followed it.
+  std::optional<std::chrono::steady_clock::time_point> known;
   for (std::uint64_t step = 0; step < options.steps && outcome.isOk(); ++step) {
     StepReport report;
     report.step = step + 1;
@@ -110,15 +115,20 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     report.learningRate = rate.at(step);
     if (scales)
       report.lossScale = scale.value();
-    auto begin = std::chrono::steady_clock::now();
+    // Asked before the step, so that it is done where something else comes behind it.
+    const bool isLast = step + 1 == options.steps || evaluation.isDue(report.step, options.steps);
+    auto begin = known.value_or(std::chrono::steady_clock::now());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, {report.learningRate, scale.value(), updates + 1}));
-      SLUICE_RETURN_IF_ERROR(ranks.run(entries[i]->name));
+      SLUICE_RETURN_IF_ERROR(overlaps ? ranks.start(entries[i]->name) : ranks.run(entries[i]->name));
       SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
       report.tokens += feeders[i].tokensPerStep();
     }
-    report.milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (overlaps && isLast)
+      SLUICE_RETURN_IF_ERROR(ranks.finish());
+    const auto end = std::chrono::steady_clock::now();
+    known = overlaps && !isLast ? std::optional(end) : std::nullopt;
+    report.milliseconds = std::chrono::duration<double, std::milli>(end - begin).count();
     updates += report.guard;
     // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is lost.
     bool isSkipped = scales && !report.guard && std::isfinite(report.loss);
@@ -138,6 +148,7 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
       break;
     }
   }
+  SLUICE_RETURN_IF_ERROR(ranks.finish());
   if (!options.save.empty())
     if (Status saved = ranks.onRoot([&] { return saveWeights(ranks, options.save); }); !saved.isOk())
       return outcome.isOk() ? std::move(saved)

@@ -78,8 +78,9 @@ public:
   explicit CudaBackend(bool emulated) : emulated(emulated) {}
   std::string name() const override { return emulated ? "cuda_emulated" : "cuda"; }
   Result<std::unique_ptr<Device>> create(DelayInjector *delays) const override {
-    // Stays for the program's life: devices that tests leave behind use its functions.
-    static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
+    // Stays for the program's life: devices that tests leave behind use its functions. Used, so that the pointer itself
+    // stays, too, and the leak checker finds what it points to.
+    [[gnu::used]] static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
     cuda::setTable(emulated ? &fake->table() : nullptr);
     auto made = CudaDevice::create({0, delays});
     cuda::setTable(nullptr);
@@ -110,6 +111,8 @@ private:
     }
     Status record(StreamId stream, EventId event) override { return device->record(stream, event); }
     Status wait(StreamId stream, EventId event) override { return device->wait(stream, event); }
+    Status recordForHost(StreamId stream, EventId event) override { return device->recordForHost(stream, event); }
+    Status await(EventId event) override { return device->await(event); }
     Status synchronize() override {
       Status status = device->synchronize();
       StreamCommand::failed = false;

@@ -212,6 +212,42 @@ TEST_P(DeviceSuite, PingPong) {
   EXPECT_FALSE(wrong);
 }
 
+// Tests that the host waits for one record, the latest, and for nothing behind it.
+TEST_P(DeviceSuite, HostAwaitsARecord) {
+  Gate first, second, behind;
+  Command &a = waitAt(first), &b = waitAt(second), &c = waitAt(behind);
+  EXPECT_TRUE(device->await(3).isOk()) << "nothing was recorded";
+  ASSERT_TRUE(device->enqueue(0, a, 0).isOk());
+  ASSERT_TRUE(device->recordForHost(0, 0).isOk());
+  ASSERT_TRUE(device->enqueue(0, b, 0).isOk());
+  ASSERT_TRUE(device->enqueue(0, note(1), 0).isOk());
+  ASSERT_TRUE(device->recordForHost(0, 0).isOk());
+  ASSERT_TRUE(device->enqueue(0, c, 0).isOk());
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    first.open();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    second.open();
+  });
+  Status status = device->await(0);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(log, std::vector<int>({1}));
+  opener.join();
+  behind.open();
+  ASSERT_TRUE(device->synchronize().isOk());
+  EXPECT_TRUE(device->await(0).isOk());
+}
+
+// Tests that a failure in front of the record is told, and again by synchronize().
+TEST_P(DeviceSuite, AwaitTellsAFailure) {
+  Command &fails = command([](std::uint32_t) { return failedError("the first"); });
+  (void)device->enqueue(0, fails, 0);
+  ASSERT_TRUE(device->recordForHost(0, 0).isOk());
+  EXPECT_EQ(device->await(0).message(), "the first");
+  EXPECT_EQ(device->synchronize().message(), "the first");
+  EXPECT_FALSE(device->await(9).isOk());
+}
+
 // Tests that the first failure is kept, that later commands do not run on any stream, that waits do not hang on it, and
 // that the device works again after the failure was returned.
 TEST_P(DeviceSuite, FirstFailureStopsCommands) {

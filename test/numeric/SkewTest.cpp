@@ -11,10 +11,12 @@
 #include "runtime/plan/Reader.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -232,6 +234,7 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
   for (const char *recipe :
        {"mesh.shard = 2\n", "mesh.shard = 2\nschedule.forward_prefetch = 3\nsharding.reshard_after_forward = true\n",
         "mesh.replicate = 2\nmesh.shard = 2\nsharding.reshard_after_forward = false\n",
+        "mesh.shard = 2\nprecision.compute = \"bf16\"\ngradient.microbatches = 3\n",
         "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\n"}) {
     SCOPED_TRACE(recipe);
     auto file = readCheckedPlan(compilePlan("skew-steps", transformer, recipe));
@@ -253,11 +256,86 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     EXPECT_GT(sleeper.count, 8);
     ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
     EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
+    // Written anew as soon as they are read, inputs are each step's own.
+    StepsOptions overlapping;
+    overlapping.steps = 4;
+    StepsOptions apart = overlapping;
+    overlapping.overlaps = true;
+    Sleeper late(updates);
+    Outcome overlapped = runSteps(file->plan, &late, overlapping);
+    ASSERT_TRUE(overlapped.status.isOk()) << overlapped.status.message();
+    Outcome alone = runSteps(file->plan, nullptr, apart);
+    ASSERT_EQ(overlapped.bytes.size(), alone.bytes.size());
+    EXPECT_EQ(std::memcmp(overlapped.bytes.data(), alone.bytes.data(), alone.bytes.size()), 0);
     // And they are those of steps that the host waits for.
     StepsOptions waiting = options;
     waiting.sameInputs = waiting.waits = true;
     Outcome waited = runSteps(file->plan, nullptr, waiting);
     EXPECT_EQ(std::memcmp(base.bytes.data(), waited.bytes.data(), base.bytes.size()), 0);
+  }
+}
+
+/// Holds the last update of each step until every rank has come to the first gather of the next one.
+class Gate : public StepInjector {
+public:
+  /// `gathersInStep`: how often a step comes to the gather.
+  Gate(std::uint32_t gather, std::uint32_t update, int gathersInStep, int ranks, int steps)
+      : gather(gather), update(update), gathersInStep(gathersInStep), ranks(ranks), steps(steps) {}
+  void beforeInStep(std::uint32_t instruction) override {
+    std::unique_lock lock(mutex);
+    if (instruction == gather) {
+      ++gathers;
+      changed.notify_all();
+    } else if (instruction == update) {
+      const int step = updates++ / ranks;
+      if (step + 1 < steps)
+        passed += changed.wait_for(lock, std::chrono::seconds(20), [&] { return gathers >= ranks * (gathersInStep * (step + 1) + 1); });
+    }
+  }
+  int passed = 0;
+
+private:
+  const std::uint32_t gather, update;
+  const int gathersInStep, ranks, steps;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int gathers = 0, updates = 0;
+};
+
+/// The first gather of a step begins while the step before still updates what it does not gather.
+TEST(Skew, StepsOverlap) {
+  for (const char *recipe :
+       {"mesh.shard = 2\n", "mesh.shard = 2\nprecision.compute = \"bf16\"\n",
+        "mesh.shard = 2\ngradient.microbatches = 2\ngradient.clip_norm = 1.0\n",
+        "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\n"}) {
+    SCOPED_TRACE(recipe);
+    auto file = readCheckedPlan(compilePlan("skew-overlap", transformer, recipe));
+    ASSERT_TRUE(file.isOk()) << file.status().message();
+    Places places(file->plan);
+    std::uint32_t gather = 0, update = 0;
+    for (std::uint32_t i = 0; i < places.instructions.size(); ++i) {
+      if (places.isCollective(i, plan::CollectiveKind::all_gather) && gather == 0)
+        gather = i;
+      if (places.instructions[i]->phase == plan::Phase::update && places.instructions[i]->operation.AsLaunch())
+        update = i;
+    }
+    StepsOptions options;
+    options.steps = 3;
+    Outcome base = runSteps(file->plan, nullptr, options);
+    for (bool waits : {false, true}) {
+      SCOPED_TRACE(waits);
+      StepsOptions following = options;
+      following.waits = following.overlaps = waits;
+      const auto repeat = static_cast<int>(file->plan.entries[static_cast<std::size_t>(findEntry(file->plan, "train_step"))]
+                                               ->sections[0]
+                                               ->repeat);
+      Gate gate(gather, update, repeat, 2, options.steps);
+      Outcome outcome = runSteps(file->plan, &gate, following);
+      ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
+      EXPECT_EQ(gate.passed, 2 * (options.steps - 1));
+      if (waits)
+        EXPECT_EQ(std::memcmp(base.bytes.data(), outcome.bytes.data(), base.bytes.size()), 0);
+    }
   }
 }
 

@@ -87,12 +87,16 @@ Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptio
     const std::string &entry = options.entries[static_cast<std::size_t>(step - 1) % options.entries.size()];
     if (delays)
       delays->entry = findEntry(plan, entry);
+    if (options.overlaps && options.entries.size() > 1)
+      outcome.status = (*group)->finish();
     if (options.waits && !options.sameInputs)
       feed(entry, step);
-    if (outcome.status.isOk())
-      outcome.status = options.waits
-                           ? (*group)->runEntry(entry)
-                           : (*group)->forEachRank([&](Executor &executor) { return executor.runEntry(entry); });
+    if (!outcome.status.isOk())
+      break;
+    outcome.status = options.overlaps ? (*group)->startEntry(entry)
+                     : options.waits
+                         ? (*group)->runEntry(entry)
+                         : (*group)->forEachRank([&](Executor &executor) { return executor.runEntry(entry); });
   }
   Status finished = (*group)->forEachRank([](Executor &executor) { return executor.synchronize(); });
   if (outcome.status.isOk())

@@ -71,6 +71,8 @@ struct StepsOptions {
   bool waits = true;
   /// All on the inputs of the first.
   bool sameInputs = false;
+  /// The host waits for each step's ports alone, before it writes the next one's.
+  bool overlaps = false;
 };
 
 /// Makes the weights and trains; inputs are functions of step, rank and micro-batch. `delays` may be null.

@@ -68,8 +68,12 @@ def Plan_RecordOp : Plan_Instruction<"record", (ins I64Attr:$event)> {
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 
-def Plan_WaitOp : Plan_Instruction<"wait", (ins I64Attr:$event)> {
+def Plan_WaitOp : Plan_Instruction<"wait", (ins I64Attr:$event, UnitAttr:$carried)> {
   let summary = "its stream waits for the latest record of an event";
+  let description = [{
+    `carried`: for the record of the run of the same entry point before this one; it passes where another entry point, or
+    nothing, ran before, since a run begins behind all of what ran before and is not itself.
+  }];
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 

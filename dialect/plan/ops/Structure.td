@@ -18,13 +18,14 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
     `type` is what it holds on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
     point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
     planning. `parameter`, `state`: what persistent buffers hold; `valid`: how a sharded one is cut. `unit`: of a
-    gathered buffer. `carried`: a repetition reads what the one before left in it.
+    gathered buffer. `carried`: a repetition reads what the one before left in it. `ahead`: in the run of the entry point
+    before, the bytes are this buffer's from there on; see plan.fbs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$space, StrAttr:$buffer_class, I64Attr:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
                        OptionalAttr<Plan_ValidAttr>:$valid,
                        OptionalAttr<StrAttr>:$unit, OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end,
-                       OptionalAttr<I64Attr>:$offset, UnitAttr:$carried);
+                       OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$ahead, UnitAttr:$carried);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }

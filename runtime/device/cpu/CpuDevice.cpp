@@ -112,6 +112,12 @@ public:
     return {};
   }
 
+  Status await(EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    events.await(event, events.latest(event));
+    return failure.get();
+  }
+
   Status synchronize() override {
     for (const auto &stream : streams)
       stream->drain();

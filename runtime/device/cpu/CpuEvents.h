@@ -4,7 +4,8 @@
 // completes it. A wait is for the generation that was the latest when the wait was issued, so recording an event again
 // never disturbs waits issued before. Generations of one event complete in order, whatever streams they stand on.
 //
-// openGeneration() and latest() are called by the rank's thread alone, the others by stream threads.
+// openGeneration() and latest() are called by the rank's thread alone, the others by stream threads, and await() by the
+// rank's as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_CPUEVENTS_H

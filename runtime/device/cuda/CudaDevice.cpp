@@ -1,6 +1,9 @@
 //===- CudaDevice.cpp - the device of one rank on a GPU -------------------------------===//
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/base/cuda/Nvtx.h"
 #include "runtime/device/cuda/CudaClock.h"
+#include "runtime/device/cuda/HostCalls.h"
+#include "runtime/device/cuda/HostSignals.h"
 #include "runtime/device/cpu/FirstFailure.h"
 
 #include <algorithm>
@@ -18,7 +21,8 @@ DevicePointer pointerOf(const void *address) { return reinterpret_cast<DevicePoi
 
 class CudaStreams final : public CudaDevice {
 public:
-  CudaStreams(const Table &table, const CudaDeviceOptions &options) : table(table), options(options) {}
+  CudaStreams(const Table &table, const CudaDeviceOptions &options)
+      : table(table), options(options), hostCalls(failure, options.threads) {}
 
   ~CudaStreams() override {
     if (!context || !use().isOk())
@@ -27,7 +31,8 @@ public:
     for (const NamedStream &stream : streams)
       driver.streamSynchronize(stream.stream);
     for (GraphExec graph : graphs)
-      driver.graphExecDestroy(graph);
+      if (graph)
+        driver.graphExecDestroy(graph);
     times.reset();
     for (Event event : events)
       driver.eventDestroy(event);
@@ -95,12 +100,20 @@ public:
     const int asked = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
     SLUICE_RETURN_IF_ERROR(check(table.driver.streamCreate(&made, streamNonBlocking, asked), "cuStreamCreateWithPriority"));
     streams.push_back({std::string(name), made});
+    if (const Nvtx *names = nvtx(); names && names->nameStream)
+      names->nameStream(made, streams.back().name.c_str());
     // One event a stream brings it into captures and back.
     Event event = nullptr;
     SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
     streams.back().join = event;
     events.push_back(event);
     return static_cast<StreamId>(streams.size() - 1);
+  }
+
+  Result<StreamId> createHostStream(std::string_view name, int priority) override {
+    SLUICE_ASSIGN_OR_RETURN(StreamId made, createStream(name, priority));
+    streams[made].ofHost = true;
+    return made;
   }
 
   Status createEvents(std::uint32_t count) override {
@@ -111,6 +124,7 @@ public:
       planEvents.push_back(event);
       events.push_back(event);
     }
+    signals.resize(count);
     return {};
   }
 
@@ -121,6 +135,9 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     if (options.delays)
       SLUICE_RETURN_IF_ERROR(delay(stream, command, repetition));
+    if (streams[stream].ofHost)
+      return check(table.driver.hostCall(streams[stream].stream, HostCalls::run, &hostCalls.of(command, repetition)),
+                   "cuLaunchHostFunc");
     Status status = command.execute(streams[stream].stream, repetition);
     if (!status.isOk())
       failure.report(status);
@@ -139,6 +156,30 @@ public:
     SLUICE_RETURN_IF_ERROR(checkEvent(event));
     SLUICE_RETURN_IF_ERROR(use());
     return check(table.driver.streamWait(streams[stream].stream, planEvents[event], 0), "cuStreamWaitEvent");
+  }
+
+  Status recordForHost(StreamId stream, EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    SLUICE_RETURN_IF_ERROR(use());
+    // A recording runs nothing by itself: the host expects what each launch of it tells.
+    if (capturing)
+      toldByGraph.push_back(event);
+    else
+      signals.expect(event);
+    return check(table.driver.hostCall(streams[stream].stream, HostSignals::Bell::ring, &signals.bell(event)),
+                 "cuLaunchHostFunc");
+  }
+
+  Status await(EventId event) override {
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    SLUICE_RETURN_IF_ERROR(use());
+    // After an error of its context a stream tells nothing any more.
+    while (!failure.known() && !signals.await(event, std::chrono::milliseconds(100)))
+      for (const NamedStream &stream : streams)
+        if (const Code code = table.driver.eventQuery(stream.join); code != 0 && code != notReady)
+          failure.report(check(code, "cuEventQuery of stream '" + stream.name + "'"));
+    return failure.get();
   }
 
   Status synchronize() override {
@@ -189,15 +230,56 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     const Driver &driver = table.driver;
     SLUICE_RETURN_IF_ERROR(check(driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
+    capturing = true;
+    toldByGraph.clear();
     SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
     for (std::size_t s = 1; s < streams.size(); ++s)
       SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
     return {};
   }
 
-  Result<GraphId> endCapture() override {
+  Event origin() const override { return streams[0].join; }
+  std::vector<Event> joins() const override {
+    std::vector<Event> found;
+    for (const NamedStream &stream : streams)
+      found.push_back(stream.join);
+    return found;
+  }
+
+  Status joinCapture(Event begun) override {
+    SLUICE_RETURN_IF_ERROR(use());
+    capturing = true;
+    toldByGraph.clear();
+    return waitAll(begun);
+  }
+
+  Result<GraphId> leaveCapture() override {
+    capturing = false;
+    SLUICE_RETURN_IF_ERROR(offer());
+    // The graph is the other device's; what it tells the host of this one's streams is kept here.
+    graphs.push_back(nullptr);
+    tellings.push_back(toldByGraph);
+    return static_cast<GraphId>(graphs.size() - 1);
+  }
+
+  Status offer() override {
+    SLUICE_RETURN_IF_ERROR(use());
+    for (const NamedStream &stream : streams)
+      SLUICE_RETURN_IF_ERROR(check(table.driver.eventRecord(stream.join, stream.stream), "cuEventRecord"));
+    return {};
+  }
+
+  Status follow(GraphId graph, Event launched) override {
+    SLUICE_RETURN_IF_ERROR(use());
+    for (EventId event : tellings[graph])
+      signals.expect(event);
+    return waitAll(launched);
+  }
+
+  Result<GraphId> endCapture(std::span<const Event> others) override {
     SLUICE_RETURN_IF_ERROR(use());
     const Driver &driver = table.driver;
+    capturing = false;
     Status status;
     const auto keep = [&](Code code, const char *call) {
       if (status.isOk())
@@ -207,6 +289,8 @@ public:
       keep(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord");
       keep(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent");
     }
+    for (Event other : others)
+      keep(driver.streamWait(streams[0].stream, other, 0), "cuStreamWaitEvent");
     Graph graph = nullptr;
     keep(driver.captureEnd(streams[0].stream, &graph), "cuStreamEndCapture");
     GraphExec exec = nullptr;
@@ -216,10 +300,11 @@ public:
     }
     SLUICE_RETURN_IF_ERROR(status);
     graphs.push_back(exec);
+    tellings.push_back(toldByGraph);
     return static_cast<GraphId>(graphs.size() - 1);
   }
 
-  Status launch(GraphId graph) override {
+  Status launch(GraphId graph, std::span<const Event> others) override {
     if (failure.known())
       return failure.get();
     SLUICE_RETURN_IF_ERROR(use());
@@ -229,6 +314,10 @@ public:
       SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord"));
       SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent"));
     }
+    for (Event other : others)
+      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[0].stream, other, 0), "cuStreamWaitEvent"));
+    for (EventId event : tellings[graph])
+      signals.expect(event);
     SLUICE_RETURN_IF_ERROR(check(driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch"));
     SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
     for (std::size_t s = 1; s < streams.size(); ++s)
@@ -241,6 +330,7 @@ private:
     std::string name;
     Stream stream = nullptr;
     Event join = nullptr;
+    bool ofHost = false;
   };
   /// A delay that a stream will come to.
   struct Pause {
@@ -250,6 +340,12 @@ private:
   };
 
   Status check(Code code, std::string_view call) const { return driverStatus(table, code, call); }
+
+  Status waitAll(Event event) const {
+    for (const NamedStream &stream : streams)
+      SLUICE_RETURN_IF_ERROR(check(table.driver.streamWait(stream.stream, event, 0), "cuStreamWaitEvent"));
+    return {};
+  }
 
   Status checkStream(StreamId stream) const {
     if (stream < streams.size())
@@ -312,9 +408,15 @@ private:
   Stream service = nullptr;
   std::optional<CudaClock> times;
   FirstFailure failure;
+  HostCalls hostCalls;
   std::vector<NamedStream> streams;
   std::vector<Event> events, planEvents;
   std::vector<GraphExec> graphs;
+  HostSignals signals;
+  bool capturing = false;
+  /// What the recording under way tells the host, and what each graph does.
+  std::vector<EventId> toldByGraph;
+  std::vector<std::vector<EventId>> tellings;
   std::vector<DevicePointer> deviceMemory;
   std::vector<void *> hostMemory;
   std::vector<std::unique_ptr<Pause>> pauses;

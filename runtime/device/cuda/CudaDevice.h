@@ -11,6 +11,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/StreamClock.h"
 
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -20,6 +21,8 @@ struct CudaDeviceOptions {
   int ordinal = 0;
   /// Not owned; null: none. Commands wait for it on their stream.
   DelayInjector *delays = nullptr;
+  /// Compute threads of what the host runs.
+  int threads = 1;
 };
 
 /// A recorded step. Belongs to the device that made it.
@@ -43,10 +46,23 @@ public:
 
   /// Begins to record what the streams are given; the first stream leads, the others join it by events.
   virtual Status beginCapture() = 0;
-  /// Ends it and makes a graph of it, or throws the record away and says why.
-  virtual Result<GraphId> endCapture() = 0;
-  /// Runs a recorded step on the first stream.
-  virtual Status launch(GraphId graph) = 0;
+  /// Ends it and makes a graph of it, or throws the record away and says why. It is behind `others` too: events of devices
+  /// that have joined it.
+  virtual Result<GraphId> endCapture(std::span<const cuda::Event> others = {}) = 0;
+  /// Runs a recorded step on the first stream, behind what all streams were given and behind `others`.
+  virtual Status launch(GraphId graph, std::span<const cuda::Event> others = {}) = 0;
+
+  //===--- Ranks that share a GPU: one device leads, those of other ranks take part (SharedRecording.h) ---===//
+  /// Recorded where a capture begins, and behind a launch.
+  virtual cuda::Event origin() const = 0;
+  /// One a stream, recorded by leaveCapture() and offer().
+  virtual std::vector<cuda::Event> joins() const = 0;
+  /// Brings the streams into another device's capture, and records where they leave it.
+  virtual Status joinCapture(cuda::Event origin) = 0;
+  virtual Result<GraphId> leaveCapture() = 0;
+  /// Records what the streams were given before a launch by the other device, and puts what they will be given behind it.
+  virtual Status offer() = 0;
+  virtual Status follow(GraphId graph, cuda::Event launched) = 0;
 };
 
 } // namespace sluice

@@ -56,6 +56,7 @@ public:
       action.event = record->event;
     } else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
       action.event = wait->event;
+      action.carried = wait->carried;
     }
     action.accesses = std::uint32_t(actions.accesses.size()) - action.firstAccess;
     actions.actions.push_back(action);

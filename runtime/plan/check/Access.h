@@ -47,6 +47,8 @@ struct Action {
   plan::Operation kind = plan::Operation::NONE;
   bool gathers = false;
   std::uint32_t event = 0;
+  /// Waits: for the run before.
+  bool carried = false;
   std::uint32_t firstAccess = 0;
   std::uint32_t accesses = 0;
 };

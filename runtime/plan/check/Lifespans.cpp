@@ -106,7 +106,8 @@ public:
       : plan(plan), entry(entry), arena(arena) {}
 
   Verdict run() {
-    std::vector<std::uint32_t> begins, ends;
+    std::vector<Stretch> begins, ends;
+    const std::uint32_t count = instructionCount(*plan.entries[entry]);
     for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
       const plan::BufferT &buffer = *plan.buffers[b];
       if (buffer.space != arena.space || buffer.bytes == 0)
@@ -114,29 +115,33 @@ public:
       if (buffer.entry == -1) {
         SLUICE_CHECK(enter(b, 0));
       } else if (buffer.entry == int(entry)) {
-        begins.push_back(b);
-        ends.push_back(b);
+        begins.push_back({buffer.ahead == 0 ? buffer.begin : 0, buffer.end, b});
+        // Taken ahead: at the end of the run before.
+        if (buffer.ahead != 0 && std::max(buffer.ahead, buffer.end) < count)
+          begins.push_back({std::max(buffer.ahead, buffer.end), count, b});
       }
     }
     SLUICE_CHECK(checkPeak(0));
-    std::stable_sort(begins.begin(), begins.end(),
-                     [&](auto a, auto b) { return plan.buffers[a]->begin < plan.buffers[b]->begin; });
-    std::stable_sort(ends.begin(), ends.end(),
-                     [&](auto a, auto b) { return plan.buffers[a]->end < plan.buffers[b]->end; });
+    ends = begins;
+    std::stable_sort(begins.begin(), begins.end(), [](auto &a, auto &b) { return a.begin < b.begin; });
+    std::stable_sort(ends.begin(), ends.end(), [](auto &a, auto &b) { return a.end < b.end; });
     std::size_t left = 0;
     for (std::size_t k = 0; k < begins.size();) {
-      const std::uint32_t now = plan.buffers[begins[k]]->begin;
+      const std::uint32_t now = begins[k].begin;
       shared = 0;
-      for (; left < ends.size() && plan.buffers[ends[left]]->end <= now; ++left)
-        leave(ends[left]);
-      for (; k < begins.size() && plan.buffers[begins[k]]->begin == now; ++k)
-        SLUICE_CHECK(enter(begins[k], now));
+      for (; left < ends.size() && ends[left].end <= now; ++left)
+        leave(ends[left].buffer);
+      for (; k < begins.size() && begins[k].begin == now; ++k)
+        SLUICE_CHECK(enter(begins[k].buffer, now));
       SLUICE_CHECK(checkPeak(now));
     }
     return {};
   }
 
 private:
+  struct Stretch {
+    std::uint32_t begin, end, buffer;
+  };
   /// Live buffers by offset. Where one replaces another in place, both stand here for that instruction.
   std::multimap<std::uint64_t, std::uint32_t> live;
 
@@ -184,7 +189,9 @@ private:
       return "buffer '" + which.name + "' " +
              (which.entry == -1 ? std::string("persists")
                                 : "lives over instructions [" + std::to_string(which.begin) + ", " +
-                                      std::to_string(which.end) + ") of '" + plan.entries[entry]->name + "'");
+                                      std::to_string(which.end) + ") of '" + plan.entries[entry]->name + "'" +
+                                      (which.ahead == 0 ? std::string()
+                                                        : " and ahead from " + std::to_string(which.ahead) + " on"));
     };
     return refuse(2, "buffers '" + other.name + "' and '" + buffer.name + "' live at once and share bytes",
                   {name(other), name(buffer), byteRange(arena.space, from, to)});

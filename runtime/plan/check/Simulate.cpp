@@ -3,7 +3,10 @@
 // Issues the instructions of an entry point in order, twice over, and keeps for every stream a vector clock (how much of
 // each stream is done before what comes next on it) and for every byte who wrote it last, through which buffer, and who
 // has read it since. Stream order, record to wait, and nothing else, orders two instructions; the host takes part only
-// at ports, where it waits for all streams. Repetitions of a section are followed for a sample that stands for all.
+// at ports, where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all.
+//
+// Where waits are carried over steps, three are followed: a step may then overlap with the one before, and must be behind
+// the one before that. An entry point that follows another one is behind all of it, so each is followed by itself alone.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/ByteMap.h"
@@ -33,7 +36,7 @@ class Simulation {
 public:
   Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings)
       : plan(plan), e(entry), entry(*plan.entries[entry]), actions(resolveActions(plan, this->entry, paddings)),
-        streams(plan.streams.size()), clock(streams * streams, 0), gathered(plan.buffers.size()) {
+        streams(plan.streams.size()), clock(streams * streams, 0), onStream(streams), gathered(plan.buffers.size()) {
     for (plan::Space space : {plan::Space::device, plan::Space::host}) {
       std::uint64_t bytes = 0;
       for (const auto &arena : plan.arenas)
@@ -48,8 +51,14 @@ public:
 
   Verdict run() {
     SLUICE_CHECK(checkPortLifespans());
-    for (step = 0; step < 2; ++step) {
+    const bool carries = std::any_of(actions.actions.begin(), actions.actions.end(),
+                                     [](const Action &action) { return action.carried; });
+    for (step = 0; step < (carries ? 3u : 2u); ++step) {
+      lastEvents = std::move(events);
       events.assign(entry.events, {});
+      stepBegin.assign(streams, 0);
+      for (std::size_t s = 0; s < streams; ++s)
+        stepBegin[s] = std::uint32_t(onStream[s].size());
       hostWrites();
       std::uint32_t first = 0;
       for (const auto &section : entry.sections) {
@@ -73,6 +82,7 @@ private:
     stream = action.instruction->stream;
     now = Instance(issued.size());
     issued.push_back({action.issue, stream, ++clock[stream * streams + stream], repetition, step});
+    onStream[stream].push_back(now);
     switch (action.kind) {
     case plan::Operation::Record:
       events[action.event].assign(row(stream), row(stream) + streams);
@@ -91,7 +101,17 @@ private:
   }
 
   Verdict wait(const Action &action) {
-    const std::vector<std::uint32_t> &record = events[action.event];
+    if (action.carried && step == 0)
+      return {};
+    if (action.carried && !events[action.event].empty())
+      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
+                            " of the step before, which this step has recorded anew before it",
+                    recordsOf(action.event));
+    const std::vector<std::uint32_t> &record = action.carried ? lastEvents[action.event] : events[action.event];
+    if (action.carried && record.empty())
+      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
+                            " of the step before, which no step records",
+                    recordsOf(action.event));
     if (record.empty())
       return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
                             ", which nothing has recorded before it in the step",
@@ -190,6 +210,7 @@ private:
     if (begin == end)
       return {};
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
+    SLUICE_CHECK(isKept(access));
     if (isGathered(access.buffer)) {
       Gathered &state = gathered[access.buffer];
       if (state.state == Gathered::State::held && action.gathers)
@@ -231,6 +252,41 @@ private:
     return {};
   }
 
+  //===--- The step before ---===//
+
+  /// What an instruction of the step before that may still run uses is not in the way of what is written here: the buffer
+  /// says from where on it needs its bytes, so that they count at the peak.
+  Verdict isKept(const Access &access) {
+    const plan::BufferT &buffer = *plan.buffers[access.buffer];
+    if (step == 0 || buffer.entry == -1)
+      return {};
+    for (std::size_t s = 0; s < streams; ++s) {
+      // The first of each stream that is not known to be done, of those that use the space.
+      for (std::uint32_t at = clock[stream * streams + s]; at < stepBegin[s]; ++at) {
+        const Issued &other = issued[std::size_t(onStream[s][at])];
+        if (other.step + 1 != step || !uses(actions.actions[other.issue], access.space))
+          continue;
+        if ((buffer.ahead != 0 && buffer.ahead <= other.issue) ||
+            (buffer.begin == 0 && buffer.end == actions.actions.size()))
+          break;
+        return refuse(12, here() + " writes buffer '" + buffer.name + "' while " + place(plan, e, other.issue) +
+                              " of the step before may run, expected its bytes to be kept from there on but got " +
+                              (buffer.ahead == 0 ? std::string("them kept in its own step alone")
+                                                 : "them kept from " + std::to_string(buffer.ahead) + " on"),
+                      {"missing order: stream '" + plan.streams[stream]->name + "' waits for no record made on stream '" +
+                       plan.streams[s]->name + "' after it"});
+      }
+    }
+    return {};
+  }
+
+  bool uses(const Action &action, plan::Space space) const {
+    for (const Access &access : actions.of(action))
+      if (access.space == space)
+        return true;
+    return false;
+  }
+
   //===--- The host and the step's ends ---===//
 
   Verdict checkPortLifespans() const {
@@ -248,7 +304,7 @@ private:
     return {};
   }
 
-  /// The host has waited for all streams when it gives inputs, so nothing is in flight on these bytes.
+  /// The host has waited for all that uses inputs when it gives them, so nothing is in flight on these bytes.
   void hostWrites() {
     for (const auto &port : entry.inputs) {
       const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
@@ -367,6 +423,11 @@ private:
   std::vector<std::uint32_t> clock;
   /// The clock of the latest record of each event in this step; empty: none.
   std::vector<std::vector<std::uint32_t>> events;
+  /// Those of the step before.
+  std::vector<std::vector<std::uint32_t>> lastEvents;
+  /// What was issued on each stream, and how much of it before this step.
+  std::vector<std::vector<Instance>> onStream;
+  std::vector<std::uint32_t> stepBegin;
   std::vector<Gathered> gathered;
   std::vector<ByteMap> spaces;
   std::vector<Issued> issued;

@@ -127,7 +127,7 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
     return bad(name + ", entry point " + std::to_string(buffer.entry) + " does not exist");
   if (buffer.entry == -1) {
-    if (buffer.begin != 0 || buffer.end != 0)
+    if (buffer.begin != 0 || buffer.end != 0 || buffer.ahead != 0)
       return bad(name + ", expected no lifespan for what persists");
     if (buffer.offset + bytes > arena->persistent)
       return bad(name + ", expected it inside the " + std::to_string(arena->persistent) +
@@ -139,6 +139,9 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
     return bad(name + ", expected a lifespan within the " + std::to_string(instructions) +
                " instructions of its entry point but got [" + std::to_string(buffer.begin) + ", " +
                std::to_string(buffer.end) + ")");
+  if (buffer.ahead > instructions)
+    return bad(name + ", expected it to be taken ahead within the " + std::to_string(instructions) +
+               " instructions of its entry point but got from " + std::to_string(buffer.ahead) + " on");
   return {};
 }
 

@@ -25,6 +25,7 @@ func.func @gathered(%w: tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = [
 
 // CHECK-LABEL: plan.entry @reduced
 // CHECK: plan.launch "relu" {{.*}} outs [#plan.view<@[[G:.*]] : 2x7xf32>]
+// CHECK-NEXT: plan.copy <@[[G]] : 2x7xf32> to <@output.y
 // CHECK-NEXT: plan.fill <@[[C:.*]] : 3x2x3xf32> with 0
 // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@[[G]] : 2x2x3xf32 strides [7, 3, 1]>] outs [#plan.view<@[[C]] : 2x2x3xf32 strides [3, 6, 1]>]
 // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@[[G]] : 2x1x1xf32 offset 24 strides [7, 3, 1]>] outs [#plan.view<@[[C]] : 2x1x1xf32 offset 48 strides [3, 6, 1]>]

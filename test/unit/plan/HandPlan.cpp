@@ -22,7 +22,7 @@ template <typename... Views> std::vector<std::unique_ptr<plan::ViewT>> list(View
 
 } // namespace
 
-HandPlan::HandPlan() {
+HandPlan::HandPlan(bool carries) : carries(carries) {
   addTables();
   plan.entries.push_back(std::make_unique<plan::EntryT>());
   entry().name = "train_step";
@@ -231,14 +231,17 @@ void HandPlan::addCollective(const std::string &label, plan::Phase phase, int un
 
 void HandPlan::addRecord(const std::string &label, const std::string &stream, plan::Phase phase) {
   plan::RecordT record;
-  record.event = events[label] = entry().events++;
+  const auto known = events.find(label);
+  record.event = known != events.end() ? known->second : events[label] = entry().events++;
   add(label, stream, phase, -1).operation.Set(std::move(record));
 }
 
-void HandPlan::addWait(const std::string &record, const std::string &stream, plan::Phase phase) {
+plan::WaitT &HandPlan::addWait(const std::string &record, const std::string &stream, plan::Phase phase) {
   plan::WaitT wait;
   wait.event = events.at(record);
-  add(stream + " waits: " + record, stream, phase, -1).operation.Set(std::move(wait));
+  plan::InstructionT &added = add(stream + " waits: " + record, stream, phase, -1);
+  added.operation.Set(std::move(wait));
+  return *added.operation.AsWait();
 }
 
 void HandPlan::addRelease(const std::string &label, const std::string &name, int unit) {
@@ -267,6 +270,11 @@ void HandPlan::addForward() {
       port->per_repetition = true;
     }
     (isInput ? entry().inputs : entry().outputs).push_back(std::move(port));
+  }
+  if (carries) {
+    events["a updated"] = entry().events++;
+    addWait("a updated", "gather", forward).carried = true;
+    at("gather waits: a updated").when = plan::When::first;
   }
   addCollective("gather a", forward, 0, plan::CollectiveKind::all_gather, view("a.weight"), view("gathered.a"));
   addRecord("a gathered", "gather", forward);
@@ -318,17 +326,20 @@ void HandPlan::addBackward() {
 void HandPlan::addUpdate() {
   constexpr auto update = plan::Phase::update;
   addCopy("copy lr", update, view("host.lr"), view("lr"));
-  for (const char *unit : {"b", "a"}) {
+  for (const char *unit : {carries ? "a" : "b", carries ? "b" : "a"}) {
     const std::string u = unit, weight = u + ".weight", momentum = weight + ".momentum_buffer";
     const std::int64_t rows = u == "a" ? 3 : 4;
     addWait(u + " reduced", "compute", update);
     addLaunch("update " + u, update, u == "a" ? 0 : 1, "sgd",
               list(shard(weight, rows), shard("shard." + u, rows), shard(momentum, rows), view("lr")),
               list(shard(weight, rows), shard(momentum, rows)));
+    if (carries && u == "a")
+      addRecord("a updated", "compute", update);
   }
   addCopy("copy loss", update, view("loss"), view("host.loss"));
   addRecord("step done", "compute", update);
-  addWait("step done", "gather", update);
+  if (!carries)
+    addWait("step done", "gather", update);
   addWait("step done", "reduce", update);
 }
 
@@ -341,8 +352,9 @@ void HandPlan::lives(const std::string &name, const std::string &first, const st
 
 void HandPlan::addLifespans() {
   const std::string sectionEnd = "gather waits: micro done", stepEnd = "reduce waits: step done";
+  const std::string first = carries ? "gather waits: a updated" : "gather a";
   for (const char *name : {"host.x", "host.lr", "host.loss"})
-    lives(name, "gather a", stepEnd);
+    lives(name, first, stepEnd);
   lives("gathered.a", "gather a", "release a");
   lives("gathered.b", "gather b", "release b");
   lives("x", "copy x", "h");
@@ -352,16 +364,19 @@ void HandPlan::addLifespans() {
   lives("grad.b", "grad b", "add b");
   lives("grad.a", "grad a", "add a");
   // Carried from one micro-batch to the next, so over the whole section.
-  lives("sum.b", "gather a", sectionEnd);
-  lives("sum.a", "gather a", sectionEnd);
+  lives("sum.b", first, sectionEnd);
+  lives("sum.a", first, sectionEnd);
   lives("shard.b", "reduce b", "update b");
   lives("shard.a", "reduce a", "update a");
-  lives("lr", "copy lr", "update a");
+  lives("lr", "copy lr", carries ? "update b" : "update a");
+  if (carries)
+    buffer("gathered.a").ahead = index("a updated") + 1;
   plan.arenas[0]->peak_live = 0;
   for (std::uint32_t i = 0; i < instructionCount(entry()); ++i) {
     std::uint64_t live = 0;
     for (const auto &each : plan.buffers)
-      if (each->space == plan::Space::device && (each->entry < 0 || (each->begin <= i && i < each->end)))
+      if (each->space == plan::Space::device && (each->entry < 0 || (each->begin <= i && i < each->end) ||
+                                                  (each->ahead != 0 && (i < each->begin || each->ahead <= i))))
         live += each->bytes;
     // grad.b replaces y in place.
     if (i == index("grad b"))

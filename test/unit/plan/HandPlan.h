@@ -21,7 +21,9 @@ using Shape = std::vector<std::int64_t>;
 
 class HandPlan {
 public:
-  HandPlan();
+  /// `carries`: the first gather waits for the update of what it gathers, in the step before, which then stands before that
+  /// of the other unit.
+  explicit HandPlan(bool carries = false);
 
   plan::PlanT plan;
 
@@ -54,7 +56,7 @@ private:
   void addCollective(const std::string &label, plan::Phase phase, int unit, plan::CollectiveKind kind,
                      std::unique_ptr<plan::ViewT> source, std::unique_ptr<plan::ViewT> destination);
   void addRecord(const std::string &label, const std::string &stream, plan::Phase phase);
-  void addWait(const std::string &record, const std::string &stream, plan::Phase phase);
+  plan::WaitT &addWait(const std::string &record, const std::string &stream, plan::Phase phase);
   void addRelease(const std::string &label, const std::string &name, int unit);
   void addCopy(const std::string &label, plan::Phase phase, std::unique_ptr<plan::ViewT> source,
                std::unique_ptr<plan::ViewT> destination);
@@ -66,6 +68,7 @@ private:
   void addUpdate();
   void addLifespans();
 
+  const bool carries;
   std::map<std::string, std::uint32_t> labels;
   std::map<std::string, std::uint32_t> buffers;
   std::map<std::string, std::uint32_t> events;

@@ -1,7 +1,9 @@
 //===- ExecutorRanksTest.cpp - a plan file, opened and run as sluice-train does ------===//
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
+#include "runtime/train/MachineMemory.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
 #include "test/unit/executor/TestPlan.h"
@@ -139,6 +141,22 @@ TEST_F(ExecutorRanksTest, UnsafePlansAreRefusedAtLoad) {
         plan.entries[0]->sections[0]->instructions[1]->stream = 1;
       },
       "P3 no race: instruction 1 (launch add on stream 'other') of 'train_step' reads buffer 'lr' without waiting for");
+}
+
+TEST_F(ExecutorRanksTest, MoreMemoryThanTheMachineHasIsRefused) {
+  auto file = readCheckedPlan(write());
+  ASSERT_TRUE(file.isOk()) << file.status().message();
+  const plan::PlanT &plan = file->plan;
+  const std::uint64_t needed = predictedProcess(plan, 2);
+  EXPECT_TRUE(checkFitsMachine(plan, 2, needed).isOk());
+  EXPECT_TRUE(checkFitsMachine(plan, 1, needed - 1).isOk());
+  EXPECT_TRUE(checkFitsMachine(plan, 2, 0).isOk());
+  const Status status = checkFitsMachine(plan, 2, needed - 1);
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_NE(status.message().find("memory of the 2 ranks in this process, expected at most this machine's"),
+            std::string::npos)
+      << status.message();
+  EXPECT_GT(machineMemory(), 64u << 20);
 }
 
 TEST_F(ExecutorRanksTest, Refusals) {

@@ -151,16 +151,39 @@ public:
   std::function<Status(FakeRanks &, std::string_view)> onRun = [](FakeRanks &, std::string_view) {
     return Status::ok();
   };
+  /// What finish() gives where a start is under way.
+  std::function<Status()> onFinish = [] { return Status::ok(); };
   std::vector<std::string> runs;
+  /// Those of `runs` that were started, and how often one was found under way: by another start, by finish().
+  int starts = 0, followed = 0, finished = 0;
 
   const plan::PlanT &plan() const override { return held; }
   int size() const override { return static_cast<int>(memory.size()); }
   Status run(std::string_view entry) override {
+    if (!underWay.empty())
+      return internalError("a run while another one is under way");
     runs.emplace_back(entry);
     return onRun(*this, entry);
   }
+  Status start(std::string_view entry) override {
+    if (!underWay.empty() && underWay != entry)
+      return internalError("a start while another entry point is under way");
+    followed += !underWay.empty();
+    ++starts;
+    runs.emplace_back(entry);
+    underWay = entry;
+    return onRun(*this, entry);
+  }
+  Status finish() override {
+    finished += !underWay.empty();
+    Status status = underWay.empty() ? Status::ok() : onFinish();
+    underWay.clear();
+    return status;
+  }
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     const auto &bytes = memory.at(rank).at(buffer);
+    if (isTaken(buffer))
+      return internalError("read while a run is under way");
     if (offset + out.size() > bytes.size())
       return internalError("read outside the buffer");
     std::memcpy(out.data(), bytes.data() + offset, out.size());
@@ -168,6 +191,8 @@ public:
   }
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     auto &bytes = memory.at(rank).at(buffer);
+    if (isTaken(buffer))
+      return internalError("write while a run is under way");
     if (offset + data.size() > bytes.size())
       return internalError("write outside the buffer");
     std::memcpy(bytes.data() + offset, data.data(), data.size());
@@ -187,7 +212,20 @@ public:
   }
 
 private:
+  /// True of what is no port of the entry point that is under way.
+  bool isTaken(std::uint32_t buffer) const {
+    if (underWay.empty())
+      return false;
+    const plan::EntryT &entry = *held.entries[static_cast<std::size_t>(findEntry(held, underWay))];
+    for (const auto *ports : {&entry.inputs, &entry.outputs})
+      for (const auto &port : *ports)
+        if (port->view->buffer == buffer)
+          return false;
+    return true;
+  }
+
   plan::PlanT held;
+  std::string underWay;
   std::vector<std::vector<std::vector<std::byte>>> memory;
 };
 

@@ -25,6 +25,42 @@ TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
   EXPECT_FLOAT_EQ(rates[0], 1e-3f);
 }
 
+// Steps of one entry point follow one another while they update; what comes behind the last finds it done.
+TEST_F(TrainerTest, StepsOverlap) {
+  FakeRanks fake = ranks();
+  TrainOptions given = options(3);
+  given.save = folder.path("weights");
+  Status status = train(fake, given, observer);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(fake.starts, 3);
+  EXPECT_EQ(fake.followed, 2);
+  EXPECT_EQ(fake.finished, 1);
+  for (const StepReport &report : observer.steps)
+    EXPECT_GT(report.milliseconds, 0);
+}
+
+TEST_F(TrainerTest, AFailureBehindTheLossEndsTheRun) {
+  FakeRanks fake = ranks();
+  fake.onFinish = [] { return failedError("rank 1, train_step, instruction 9 (launch adamw): it broke"); };
+  TrainOptions given = options(2);
+  given.save = folder.path("weights");
+  EXPECT_EQ(train(fake, given, observer).message(), "rank 1, train_step, instruction 9 (launch adamw): it broke");
+  EXPECT_EQ(observer.steps.size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(given.save + "/model.safetensors"));
+}
+
+// A step that ends the run because of its loss is done before the weights are saved.
+TEST_F(TrainerTest, TheStepThatStopsTheRunIsDone) {
+  FakeRanks fake = ranks();
+  nextLoss = std::numeric_limits<float>::quiet_NaN();
+  TrainOptions given = options(3);
+  given.save = folder.path("weights");
+  EXPECT_EQ(train(fake, given, observer).code(), StatusCode::failed);
+  EXPECT_EQ(fake.starts, 1);
+  EXPECT_EQ(fake.finished, 1);
+  EXPECT_TRUE(std::filesystem::exists(given.save + "/model.safetensors"));
+}
+
 TEST_F(TrainerTest, RanksThatSplitOneRowReadTheSameRows) {
   PlanBuilder builder({{"shard", 1}, {"tensor", 2}});
   builder.trainStep(2, 4, 1, 256);

@@ -219,7 +219,7 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
     GTEST_SKIP() << "this system does not count what a process reads";
   constexpr std::int64_t rows = 1024, columns = 2048;
   PlanBuilder builder({{"shard", 8}});
-  builder.parameter("rows", {rows, columns}, 0, {0});
+  builder.parameter("rows", {rows, columns}, 0, {0}).aliases = {"head"};
   builder.parameter("columns", {rows, columns}, 1, {0});
   builder.parameter("whole", {columns});
   OneRank ranks(std::move(builder.plan));
@@ -232,6 +232,19 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   constexpr std::uint64_t share = 2 * rows * columns * 4 / 8 + columns * 4;
   EXPECT_GE(read, share);
   EXPECT_LE(read, share + (16 << 10)) << "more than the rank's share and the header";
+  // Under two names the second is compared with the first, here as well no more of it than the rank has.
+  values.front() += 1;
+  std::vector<float> head = iota(rows * columns, 0);
+  std::vector<Given> tied = {{"rows", {rows, columns}, values}, {"head", {rows, columns}, head}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}};
+  ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
+  before = bytesRead();
+  status = loadWeights(ranks, folder.path("tied"));
+  read = bytesRead() - before;
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_LE(read, 2 * share + (16 << 10)) << "more than the rank's share, its share of both names, and the header";
+  tied[1].values[(3 * rows / 8 - 1) * columns] += 1;
+  ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
+  expectError(loadWeights(ranks, folder.path("tied")), StatusCode::refused, "'rows' and 'head' are one in this plan");
   EXPECT_EQ(ranks.values<float>(2, 0).front(), static_cast<float>(2 * rows / 8 * columns));
   EXPECT_EQ(ranks.values<float>(2, 1).front(), static_cast<float>(2 * columns / 8));
 }

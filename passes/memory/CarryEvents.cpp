@@ -1,0 +1,383 @@
+//===- CarryEvents.cpp - plan-carry-events ------------------------------------------===//
+//
+// The first gathers of a step stand before anything that compute does with parameters. What they gather was updated by the
+// step before, and the compute position at which they are issued says more than that: that all of that step is done. Here
+// they wait for a record of the step before instead, behind the last update of what they gather.
+//
+// Early work needs early memory: what such a gather writes is taken while the rest of the step before still runs. Where that
+// would raise the peak of the entry point, or the arena as the solver finds it, the gather keeps its place, and all behind it.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/memory/Passes.h"
+
+#include "dialect/plan/Accesses.h"
+#include "passes/memory/Arena.h"
+#include "passes/memory/Lifespans.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/PackingSolver.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_CARRYEVENTS
+#include "passes/memory/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice::plan_ir;
+
+namespace {
+
+/// A gather with all that only makes its operands: casts, and copies from the host.
+struct Group {
+  CollectiveOp gather;
+  /// In order; launches among them may stand on compute.
+  llvm::SmallVector<Operation *> before;
+  /// Persistent buffers that it reads, and buffers of the entry point that it writes.
+  llvm::SmallVector<StringAttr> reads, writes;
+  /// The last instruction of the entry point that writes one of `reads`, its place, and on which streams such stand.
+  Operation *updated = nullptr;
+  int64_t behind = -1;
+  llvm::SmallVector<StringRef> streams;
+};
+
+/// An entry point whose first gathers may be early.
+class Carrier {
+public:
+  Carrier(EntryOp entry, ModuleOp module)
+      : entry(entry), module(module), symbols(module), section(*entry.getBody().getOps<SectionOp>().begin()) {
+    forEachInstruction(entry, [&](Operation *op, int64_t at, SectionOp of) {
+      places[op] = at;
+      for (const Access &access : accessesOf(op)) {
+        users[access.view.getBuffer().getAttr()].push_back(op);
+        if (access.writes && isPersistent(access.view.getBuffer().getAttr()))
+          writers[access.view.getBuffer().getAttr()].push_back({op, of});
+      }
+    });
+  }
+
+  /// `most`: bytes that live at once in some entry point, and that the arena needs for one.
+  void run(uint64_t mostLive, uint64_t mostHeight) {
+    findGroups();
+    findUpdates();
+    keepWhatFits(mostLive, mostHeight);
+    if (!groups.empty())
+      rewrite();
+  }
+
+private:
+  struct Writer {
+    Operation *op;
+    SectionOp section;
+  };
+
+  BufferOp bufferOf(StringAttr name) { return symbols.lookup<BufferOp>(name); }
+  bool isPersistent(StringAttr name) { return !bufferOf(name).getEntry(); }
+  bool isInput(Operation *op) {
+    auto copy = dyn_cast<CopyOp>(op);
+    return copy && bufferOf(copy.getSource().getBuffer().getAttr()).getSpace() == "host" &&
+           !isPersistent(copy.getSource().getBuffer().getAttr());
+  }
+  bool readsOnlyWhatPersists(Operation *op) {
+    return llvm::all_of(accessesOf(op), [&](const Access &access) {
+      return access.writes || isPersistent(access.view.getBuffer().getAttr());
+    });
+  }
+  static bool isEarly(StringRef stream) { return stream == "gather" || stream == "fetch"; }
+
+  /// All gathers before the first instruction that does anything else than making their operands and copying inputs.
+  void findGroups() {
+    llvm::SmallVector<Operation *> pending;
+    for (Operation &op : section.getBody().front()) {
+      const StringRef stream = streamOf(&op);
+      if (isa<RecordOp, WaitOp>(op) || (stream == "compute" && isInput(&op)))
+        continue;
+      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == "compute" && readsOnlyWhatPersists(&op)))) {
+        pending.push_back(&op);
+        continue;
+      }
+      auto gather = dyn_cast<CollectiveOp>(op);
+      if (!gather || stream != "gather" || !makeGroup(gather, pending))
+        return;
+    }
+  }
+
+  /// Takes from `pending` what makes the gather's operands.
+  bool makeGroup(CollectiveOp gather, llvm::SmallVector<Operation *> &pending) {
+    Group group;
+    group.gather = gather;
+    if (whenOf(gather) != "all" && whenOf(gather) != "first")
+      return false;
+    llvm::SmallVector<StringAttr> wanted;
+    const auto note = [&](Operation *op) {
+      for (const Access &access : accessesOf(op)) {
+        const StringAttr name = access.view.getBuffer().getAttr();
+        if (access.writes)
+          group.writes.push_back(name);
+        else
+          (isPersistent(name) ? group.reads : wanted).push_back(name);
+        if (access.writes && isPersistent(name))
+          return false;
+      }
+      // A stream's workspace is measured by the launches that it had.
+      auto launch = dyn_cast<LaunchOp>(op);
+      return whenOf(op) == whenOf(gather) && (!launch || launch.getWorkspace() == 0);
+    };
+    if (!note(gather))
+      return false;
+    llvm::SmallVector<Operation *> rest;
+    for (Operation *op : llvm::reverse(pending)) {
+      const bool feeds = llvm::any_of(accessesOf(op), [&](const Access &access) {
+        return access.writes && llvm::is_contained(wanted, access.view.getBuffer().getAttr());
+      });
+      if (!feeds)
+        rest.push_back(op);
+      else if (!note(op))
+        return false;
+      else
+        group.before.insert(group.before.begin(), op);
+    }
+    // Every operand comes from what persists.
+    if (llvm::any_of(wanted, [&](StringAttr name) { return !llvm::is_contained(group.writes, name); }) ||
+        group.reads.empty())
+      return false;
+    // And nobody else reads what is made for it.
+    for (StringAttr name : wanted)
+      for (Operation *user : users.lookup(name))
+        if (user != gather.getOperation() && !llvm::is_contained(group.before, user))
+          return false;
+    pending.assign(rest.rbegin(), rest.rend());
+    groups.push_back(std::move(group));
+    return true;
+  }
+
+  /// Behind which instruction the run before has updated what each group reads; groups behind one that does not say drop.
+  void findUpdates() {
+    Operation *first = nullptr;
+    for (auto &[name, of] : writers)
+      for (Writer &writer : of)
+        if (!first || places.lookup(writer.op) < places.lookup(first))
+          first = writer.op;
+    Operation *latest = nullptr;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      Group &group = groups[g];
+      // What nothing updates may be gathered as soon as updates begin.
+      group.updated = first;
+      group.streams = {"compute"};
+      bool isKnown = first != nullptr;
+      for (StringAttr name : group.reads)
+        for (Writer writer : writers.lookup(name)) {
+          isKnown &= writer.section.getRepeat() == 1 && whenOf(writer.op) == "all" && writer.section != section;
+          if (places.lookup(writer.op) > places.lookup(group.updated))
+            group.updated = writer.op;
+          if (!llvm::is_contained(group.streams, streamOf(writer.op)))
+            group.streams.push_back(streamOf(writer.op));
+        }
+      // Gathers follow one another on their stream.
+      if (isKnown && latest && places.lookup(latest) > places.lookup(group.updated))
+        group.updated = latest;
+      if (!isKnown) {
+        groups.resize(g);
+        return;
+      }
+      latest = group.updated;
+      group.behind = places.lookup(group.updated);
+    }
+  }
+
+  void keepWhatFits(uint64_t mostLive, uint64_t mostHeight) {
+    auto buffers = sluice::buffersOf(module, "device", entry.getSymName());
+    sluice::PackingProblem problem = sluice::problemOf(buffers);
+    size_t kept = 0;
+    for (; kept < groups.size(); ++kept) {
+      sluice::PackingProblem tried = problem;
+      mark(tried, buffers, kept);
+      if (sluice::largestLiveSum(tried, 1) > mostLive)
+        break;
+      problem = std::move(tried);
+    }
+    // The solver may need more than what lives: then the last ones stay where they are.
+    while (kept > 0 && sluice::solvePacking(problem).height > mostHeight) {
+      --kept;
+      problem = sluice::problemOf(buffers);
+      for (size_t g = 0; g < kept; ++g)
+        mark(problem, buffers, g);
+    }
+    groups.resize(kept);
+  }
+
+  void mark(sluice::PackingProblem &problem, llvm::ArrayRef<BufferOp> buffers, size_t g) {
+    for (auto [index, buffer] : llvm::enumerate(buffers))
+      if (llvm::is_contained(groups[g].writes, BufferOp(buffer).getSymNameAttr()))
+        problem.buffers[index].ahead = groups[g].behind + 1;
+  }
+
+  //===--- Rewriting ---===//
+
+  FlatSymbolRefAttr symbol(StringRef stream) { return FlatSymbolRefAttr::get(entry.getContext(), stream); }
+  template <typename Op> void describe(Op op, Group &group, StringRef when) {
+    if (auto unit = group.gather->getAttrOfType<StringAttr>("unit"))
+      op->setAttr("unit", unit);
+    if (when != "all")
+      op->setAttr("when", StringAttr::get(entry.getContext(), when));
+  }
+
+  void rewrite() {
+    // The last instruction of those that are early on each of their streams.
+    llvm::StringMap<Operation *> last;
+    for (Group &group : groups) {
+      // Casts on compute would wait for all that it does.
+      for (Operation *op : group.before)
+        if (streamOf(op) != "fetch") {
+          op->setAttr("stream", symbol("gather"));
+          op->moveBefore(group.gather);
+        } else {
+          last["fetch"] = op;
+        }
+      last["gather"] = group.gather;
+    }
+    dropWaits(last);
+    int64_t events = entry.getEvents();
+    llvm::DenseMap<std::pair<Operation *, StringRef>, int64_t> recorded;
+    for (Group &group : groups) {
+      for (StringRef stream : group.streams) {
+        auto [it, isNew] = recorded.try_emplace({group.updated, stream}, events);
+        if (isNew) {
+          ++events;
+          OpBuilder builder(group.updated->getContext());
+          builder.setInsertionPointAfter(group.updated);
+          auto record = RecordOp::create(builder, group.gather.getLoc(), it->second, symbol(stream), StringAttr(),
+                                         group.updated->getAttrOfType<StringAttr>("phase"), StringAttr());
+          describe(record, group, "all");
+        }
+        waitOn(group, it->second);
+      }
+    }
+    keepOrder(last, events);
+    dropRecords();
+    entry.setEvents(events);
+  }
+
+  /// In front of the group's first instruction on each of its streams.
+  void waitOn(Group &group, int64_t event) {
+    llvm::SmallVector<Operation *> firsts;
+    llvm::SmallVector<Operation *> all = group.before;
+    all.push_back(group.gather);
+    for (Operation *op : all)
+      if (llvm::none_of(firsts, [&](Operation *other) { return streamOf(other) == streamOf(op); }))
+        firsts.push_back(op);
+    for (Operation *op : firsts) {
+      OpBuilder builder(op);
+      auto wait = WaitOp::create(builder, op->getLoc(), event, /*carried=*/true, symbol(streamOf(op)), StringAttr(),
+                                 group.gather->getAttrOfType<StringAttr>("phase"), StringAttr());
+      describe(wait, group, section.getRepeat() > 1 ? "first" : "all");
+    }
+  }
+
+  /// Waits for the place of compute and the host that early instructions do not need: in the first repetition.
+  void dropWaits(const llvm::StringMap<Operation *> &last) {
+    llvm::DenseMap<int64_t, StringRef> recordedOn;
+    for (auto record : section.getBody().getOps<RecordOp>())
+      recordedOn[record.getEvent()] = streamOf(record);
+    for (auto wait : llvm::make_early_inc_range(section.getBody().getOps<WaitOp>())) {
+      auto it = last.find(streamOf(wait));
+      const StringRef from = recordedOn.lookup(wait.getEvent());
+      if (it == last.end() || !wait->isBeforeInBlock(it->second) || (from != "compute" && from != "host"))
+        continue;
+      if (section.getRepeat() == 1 || whenOf(wait) == "first")
+        wait.erase();
+      else if (whenOf(wait) == "all")
+        wait.setWhen("not_first");
+    }
+  }
+
+  /// What stands behind the early ones on their streams waits for compute and the host as it did before.
+  void keepOrder(const llvm::StringMap<Operation *> &last, int64_t &events) {
+    for (StringRef stream : {"fetch", "gather"}) {
+      auto it = last.find(stream);
+      if (it == last.end())
+        continue;
+      llvm::SmallVector<StringRef> sources = {"compute"};
+      if (symbols.lookup<StreamOp>("host"))
+        sources.push_back("host");
+      // The next work of the stream, and whom it waits for by itself.
+      Operation *next = it->second->getNextNode();
+      for (; next; next = next->getNextNode()) {
+        if (streamOf(next) != stream || isa<RecordOp>(next))
+          continue;
+        auto wait = dyn_cast<WaitOp>(next);
+        if (!wait)
+          break;
+        llvm::erase(sources, recordsOf(wait));
+      }
+      if (!next)
+        continue;
+      OpBuilder builder(next);
+      const auto phase = next->getAttrOfType<StringAttr>("phase");
+      for (StringRef from : sources) {
+        RecordOp::create(builder, next->getLoc(), events, symbol(from), StringAttr(), phase, StringAttr());
+        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), StringAttr(), phase, StringAttr());
+      }
+    }
+  }
+
+  StringRef recordsOf(WaitOp wait) {
+    for (auto record : section.getBody().getOps<RecordOp>())
+      if (record.getEvent() == wait.getEvent())
+        return streamOf(record);
+    return "";
+  }
+
+  void dropRecords() {
+    llvm::DenseSet<int64_t> awaited;
+    entry.walk([&](WaitOp wait) { awaited.insert(wait.getEvent()); });
+    for (auto record : llvm::make_early_inc_range(section.getBody().getOps<RecordOp>()))
+      if (!awaited.contains(record.getEvent()))
+        record.erase();
+  }
+
+  EntryOp entry;
+  ModuleOp module;
+  SymbolTable symbols;
+  SectionOp section;
+  llvm::DenseMap<Operation *, int64_t> places;
+  llvm::DenseMap<StringAttr, llvm::SmallVector<Operation *>> users;
+  llvm::MapVector<StringAttr, llvm::SmallVector<Writer>> writers;
+  std::vector<Group> groups;
+};
+
+struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!sluice::RecipeView(module).boolean("schedule.overlap_steps"))
+      return;
+    // Only entry points that write what persists, and gather, have anything to be early of.
+    llvm::SmallVector<EntryOp> candidates;
+    for (auto entry : module.getOps<EntryOp>()) {
+      auto sections = entry.getBody().getOps<SectionOp>();
+      if (sections.empty() || std::next(sections.begin()) == sections.end())
+        continue;
+      SectionOp first = *sections.begin();
+      // An earlier run has been here.
+      if (llvm::any_of(first.getBody().getOps<WaitOp>(), [](WaitOp wait) { return wait.getCarried(); }))
+        continue;
+      if (llvm::any_of(first.getBody().getOps<CollectiveOp>(), [](CollectiveOp op) { return streamOf(op) == "gather"; }))
+        candidates.push_back(entry);
+    }
+    if (candidates.empty())
+      return;
+    sluice::setLifespans(module);
+    uint64_t mostLive = 0, mostHeight = 0;
+    for (auto entry : module.getOps<EntryOp>()) {
+      const sluice::PackingProblem problem =
+          sluice::problemOf(sluice::buffersOf(module, "device", entry.getSymName()));
+      mostLive = std::max(mostLive, sluice::largestLiveSum(problem, 1));
+      mostHeight = std::max(mostHeight, sluice::solvePacking(problem).height);
+    }
+    for (EntryOp entry : candidates)
+      Carrier(entry, module).run(mostLive, mostHeight);
+  }
+};
+
+} // namespace

@@ -1,0 +1,54 @@
+//===- Nvtx.h - named ranges for NVIDIA's profilers ------------------------------------===//
+//
+// A profiler that wants an application's own names puts a library in its way and names it in NVTX_INJECTION64_PATH. That
+// library is opened here, at the first question, and asks for the places of the functions that it takes; where there is none,
+// nothing is named and nothing costs. The protocol is that of NVTX 3, which is headers alone; none of them is needed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_BASE_CUDA_NVTX_H
+#define SLUICE_RUNTIME_BASE_CUDA_NVTX_H
+
+#include "runtime/base/cuda/Api.h"
+
+namespace sluice::cuda {
+
+/// What a profiler has taken; a function that it does not want is null.
+struct Nvtx {
+  /// A range of the calling thread, up to its pop(); ranges nest. Both give a depth that nobody reads.
+  int (*push)(const char *name) = nullptr;
+  int (*pop)() = nullptr;
+  void (*nameStream)(Stream stream, const char *name) = nullptr;
+
+  bool hasRanges() const { return push && pop; }
+};
+
+/// That of this process's profiler; null where there is none. Thread-safe.
+const Nvtx *nvtx();
+
+/// Puts `other` in its place until it is called with null. For tests; not thread-safe.
+void setNvtx(const Nvtx *other);
+
+/// Opens a profiler's library; false where it is none or does not want to. Once a process.
+bool openNvtx(const char *library, Nvtx &made);
+
+/// A range for as long as it lives; `functions` may be null.
+class NvtxRange {
+public:
+  NvtxRange(const Nvtx *functions, const char *name) : functions(functions) {
+    if (functions)
+      functions->push(name);
+  }
+  ~NvtxRange() {
+    if (functions)
+      functions->pop();
+  }
+  NvtxRange(const NvtxRange &) = delete;
+  NvtxRange &operator=(const NvtxRange &) = delete;
+
+private:
+  const Nvtx *const functions;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_BASE_CUDA_NVTX_H

@@ -1,0 +1,145 @@
+//===- ExecutorIssue.cpp - runs of entry points, and what is known of them ----------===//
+#include "runtime/collective/DeviceWorld.h"
+#include "runtime/executor/PlanExecutor.h"
+
+namespace sluice {
+
+Status PlanExecutor::runEntry(std::string_view name) {
+  if (!failure.isOk())
+    return failure;
+  for (IssueEntry &entry : entries)
+    if (entry.name == name) {
+      const cuda::NvtxRange range(context.ranges, plan().entries[static_cast<std::size_t>(&entry - entries.data())]->name.c_str());
+      return backend->records() && recording ? replay(entry) : issue(entry, /*isRecorded=*/false);
+    }
+  return unknown("entry point", name);
+}
+
+/// What it gives is known when this returns, and what it was given is read. A failure is told as synchronize() tells it.
+Status PlanExecutor::awaitPorts(std::string_view name) {
+  if (!failure.isOk())
+    return failure;
+  for (const IssueEntry &entry : entries)
+    if (entry.name == name) {
+      for (EventId event : entry.portEvents)
+        if (!backend->device().await(event).isOk())
+          return synchronize();
+      const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get());
+      return world && !world->health().isOk() ? synchronize() : Status();
+    }
+  return unknown("entry point", name);
+}
+
+Status PlanExecutor::synchronize() {
+  Status status = backend->device().synchronize();
+  if (const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get()); world && status.isOk())
+    status = world->health();
+  if (status.isOk() && context.clock)
+    status = readTimes();
+  busy = false;
+  if (failure.isOk())
+    failure = std::move(status);
+  // What a stream of the host found wrong beside a GPU has not ended the world.
+  if (!failure.isOk() && !context.failed)
+    context.fail(failure);
+  return failure;
+}
+
+/// Times in the place of the marks that were made since the last call.
+Status PlanExecutor::readTimes() {
+  for (StreamTrace &trace : traces) {
+    // What the host ran has its times already.
+    if (plan().streams[static_cast<std::size_t>(&trace - traces.data())]->processor == plan::Processor::host)
+      continue;
+    for (; trace.timed < trace.used; ++trace.timed)
+      for (std::int64_t *at : {&trace.records[trace.timed].begin, &trace.records[trace.timed].end}) {
+        SLUICE_ASSIGN_OR_RETURN(*at, context.clock->timeOf(static_cast<std::uint32_t>(*at)));
+      }
+  }
+  return {};
+}
+
+Status PlanExecutor::unknown(std::string_view what, std::string_view name) const {
+  std::string message(what);
+  message.append(" '").append(name).append("' is not in the plan");
+  return inputError(std::move(message));
+}
+
+Result<PortMemory> PlanExecutor::findPort(std::string_view entryName, std::string_view name,
+                                          std::vector<BoundPort> IssueEntry::*list, std::string_view what) const {
+  for (const IssueEntry &entry : entries)
+    if (entry.name == entryName) {
+      for (const BoundPort &port : entry.*list)
+        if (port.name == name)
+          return port.memory;
+      return unknown(std::string(what) + " of entry point '" + std::string(entryName) + "'", name);
+    }
+  return unknown("entry point", entryName);
+}
+
+/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed.
+Status PlanExecutor::replay(IssueEntry &entry) {
+  if (!entry.recording) {
+    if (entry.runs++ == 0)
+      return issue(entry, /*isRecorded=*/false);
+    SLUICE_RETURN_IF_ERROR(backend->beginRecording());
+    Status issued = issue(entry, /*isRecorded=*/true);
+    // Ranks that record together may wait for this one in a collective.
+    if (!issued.isOk())
+      context.fail(issued);
+    Result<std::uint32_t> made = backend->endRecording();
+    // Events that a recording has recorded are none for what is issued.
+    follows = nullptr;
+    if (!issued.isOk() || !made.isOk()) {
+      if (options.graphs == GraphMode::on || !issued.isOk())
+        return issued.isOk() ? made.takeStatus() : issued;
+      recording = false;
+      return issue(entry, /*isRecorded=*/false);
+    }
+    entry.recording = *made;
+  }
+  follows = nullptr;
+  busy = true;
+  return backend->replay(*entry.recording);
+}
+
+Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
+  Device *device = &backend->device();
+  const bool carries = follows == &entry && !isRecorded;
+  if (!isRecorded) {
+    if (!carries && busy)
+      SLUICE_RETURN_IF_ERROR(join());
+    follows = &entry;
+    busy = true;
+  }
+  for (const IssueSection &section : entry.sections)
+    for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
+      for (const IssueItem &item : section.items) {
+        if (item.instruction->when != plan::When::all && !isIssued(*item.instruction, repetition, section.repeat))
+          continue;
+        if (item.command)
+          SLUICE_RETURN_IF_ERROR(device->enqueue(item.stream, *item.command, repetition));
+        else if (item.forHost)
+          SLUICE_RETURN_IF_ERROR(device->recordForHost(item.stream, item.event));
+        else if (item.kind == plan::Operation::Record)
+          SLUICE_RETURN_IF_ERROR(device->record(item.stream, item.event));
+        else if (!item.carried || carries)
+          SLUICE_RETURN_IF_ERROR(device->wait(item.stream, item.event));
+      }
+  return {};
+}
+
+/// What is issued from here on is behind all that was issued before.
+Status PlanExecutor::join() {
+  Device *device = &backend->device();
+  const auto streams = static_cast<std::uint32_t>(plan().streams.size());
+  for (std::uint32_t stream = 0; stream < streams; ++stream)
+    SLUICE_RETURN_IF_ERROR(device->record(stream, firstJoinEvent + stream));
+  for (std::uint32_t stream = 0; stream < streams; ++stream)
+    for (std::uint32_t other = 0; other < streams; ++other)
+      if (other != stream)
+        SLUICE_RETURN_IF_ERROR(device->wait(stream, firstJoinEvent + other));
+  return {};
+}
+
+} // namespace sluice

@@ -1,0 +1,334 @@
+//===- ExecutorLoad.cpp - memory, streams, channels and commands of a plan ----------===//
+#include "runtime/collective/DeviceWorld.h"
+#include "runtime/executor/Handshake.h"
+#include "runtime/executor/Machine.h"
+#include "runtime/executor/PlanExecutor.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice {
+
+static MemorySpace spaceOf(plan::Space space) {
+  return space == plan::Space::device ? MemorySpace::device : MemorySpace::host;
+}
+
+Status PlanExecutor::load() {
+  SLUICE_RETURN_IF_ERROR(checkWorld());
+  context.world->nameProgress([&plan = plan()](std::uint32_t entry, std::uint32_t index) {
+    std::string text;
+    if (entry < plan.entries.size())
+      forEachInstruction(*plan.entries[entry], [&](const plan::InstructionT &found, std::uint32_t i, std::uint32_t) {
+        if (i == index)
+          text = describe(plan, {entry, index, &found, 1});
+      });
+    return text;
+  });
+  SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
+  SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
+  SLUICE_RETURN_IF_ERROR(makeDevice());
+  SLUICE_RETURN_IF_ERROR(bindTensors());
+  for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
+    SLUICE_RETURN_IF_ERROR(makeEntry(e));
+  return {};
+}
+
+Status PlanExecutor::checkWorld() const {
+  const std::uint64_t ranks = meshSize(plan());
+  if (ranks != static_cast<std::uint64_t>(context.world->size()))
+    return refusedError("ranks of the world, expected " + std::to_string(ranks) + " as the plan's mesh but got " +
+                        std::to_string(context.world->size()));
+  if (rank() < 0 || rank() >= context.world->size())
+    return refusedError("rank, expected less than " + std::to_string(ranks) + " but got " + std::to_string(rank()));
+  return {};
+}
+
+Status PlanExecutor::makeDevice() {
+  threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(plan().target->threads));
+  SLUICE_ASSIGN_OR_RETURN(backend, createBackend(plan(), rank(), options, threads));
+  Device *device = &backend->device();
+  context.mover = backend->isHost() ? nullptr : device;
+  if (const cuda::Nvtx *names = backend->isHost() ? nullptr : cuda::nvtx(); names && names->hasRanges())
+    context.ranges = names;
+  context.clock = options.traceCapacity != 0 ? backend->clock() : nullptr;
+  // One whose instructions are timed is issued each time: events of a recording have no times.
+  recording = !backend->isHost() && options.graphs != GraphMode::off && !context.clock;
+  // Nor is what the host runs recorded.
+  for (const auto &stream : plan().streams)
+    if (!backend->isHost() && stream->processor == plan::Processor::host) {
+      recording = false;
+      if (options.graphs == GraphMode::on)
+        return refusedError("streams of a plan that is run as a graph, expected those of the device but got '" + stream->name +
+                            "', which the host runs")
+            .withNote("run it with --cuda-graph auto, which issues its steps");
+    }
+  // Virtual ranks are recorded together.
+  if (recording && backend->records() && context.world->size() > 1 && !dynamic_cast<DeviceWorld *>(context.world.get())) {
+    std::vector<int> everybody(static_cast<std::size_t>(context.world->size()));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), everybody, "graph"));
+    backend->shareRecordings(std::move(meeting));
+  }
+  // What a library of collectives takes for itself is taken before the arena.
+  auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
+  if (deviceWorld)
+    SLUICE_RETURN_IF_ERROR(makeChannels());
+  for (const auto &arena : plan().arenas) {
+    const std::string purpose = "the arena of rank " + std::to_string(rank());
+    Result<void *> memory = device->allocate(spaceOf(arena->space), arena->bytes, purpose);
+    if (!memory.isOk())
+      return withHolders(memory.takeStatus(), arena->space);
+    void *base = *memory;
+    binder.setArena(arena->space, base, arena->bytes);
+    if (deviceWorld && arena->space == plan::Space::device)
+      SLUICE_RETURN_IF_ERROR(deviceWorld->registerMemory(base, arena->bytes));
+  }
+  for (const auto &stream : plan().streams) {
+    const bool ofHost = stream->processor == plan::Processor::host;
+    SLUICE_ASSIGN_OR_RETURN(void *block, device->allocate(ofHost ? MemorySpace::host : MemorySpace::device, stream->workspace,
+                                                          "the workspace of stream '" + stream->name + "'"));
+    workspaces.push_back(block);
+    SLUICE_RETURN_IF_ERROR((ofHost ? device->createHostStream(stream->name, stream->priority)
+                                   : device->createStream(stream->name, stream->priority))
+                               .status());
+  }
+  traces.resize(plan().streams.size());
+  for (StreamTrace &trace : traces)
+    trace.records.resize(options.traceCapacity);
+  std::uint32_t events = 0;
+  for (const auto &entry : plan().entries)
+    events += entry->events;
+  // Behind those of the plan: one a stream for join(), and one a stream and entry point for the host.
+  const auto streams = static_cast<std::uint32_t>(plan().streams.size());
+  firstJoinEvent = events;
+  nextPortEvent = events + streams;
+  return device->createEvents(nextPortEvent + streams * static_cast<std::uint32_t>(plan().entries.size()));
+}
+
+Status PlanExecutor::bindTensors() {
+  for (std::uint32_t p = 0; p < plan().parameters.size(); ++p) {
+    const plan::ParameterT &parameter = *plan().parameters[p];
+    ParameterMemory memory;
+    memory.index = p;
+    memory.dim = cutDim(parameter);
+    memory.tensor.name = parameter.name;
+    SLUICE_ASSIGN_OR_RETURN(memory.tensor.value, binder.bindParameter(parameter, parameter.buffer));
+    const std::vector<std::uint32_t> coordinates = coordinatesOf(plan(), static_cast<std::uint32_t>(rank()));
+    for (std::uint32_t axis = 0; axis < coordinates.size(); ++axis)
+      if (std::ranges::find(parameter.axes, axis) == parameter.axes.end() &&
+          !(parameter.split && std::ranges::find(parameter.split->axes, axis) != parameter.split->axes.end()))
+        memory.primary = memory.primary && coordinates[axis] == 0;
+    for (const auto &state : parameter.states) {
+      SLUICE_ASSIGN_OR_RETURN(Operand value, binder.bindParameter(parameter, state->buffer));
+      memory.states.push_back({state->name, value});
+    }
+    parameterMemory.push_back(std::move(memory));
+  }
+  for (const auto &variable : plan().variables) {
+    SLUICE_ASSIGN_OR_RETURN(Operand value, binder.bindBuffer(variable->buffer));
+    variableMemory.push_back({variable->name, value});
+  }
+  return {};
+}
+
+Status PlanExecutor::makeEntry(std::uint32_t e) {
+  const plan::EntryT &source = *plan().entries[e];
+  IssueEntry &entry = entries.emplace_back();
+  entry.name = source.name;
+  SLUICE_RETURN_IF_ERROR(bindPorts(source, source.inputs, entry.inputs));
+  SLUICE_RETURN_IF_ERROR(bindPorts(source, source.outputs, entry.outputs));
+  std::uint32_t index = 0;
+  for (const auto &section : source.sections) {
+    IssueSection &made = entry.sections.emplace_back();
+    made.repeat = section->repeat;
+    for (const auto &instruction : section->instructions) {
+      const InstructionPlace place{e, index++, instruction.get(), section->repeat};
+      if (instruction->operation.type == plan::Operation::Release)
+        continue;
+      if (Status status = addItem(source, place, made); !status.isOk())
+        return Status(status.code(), describe(plan(), place) + ": " + status.message());
+    }
+  }
+  firstEvent += source.events;
+  addPortEvents(source, entry);
+  writeSeed(entry);
+  return {};
+}
+
+Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section) {
+  const plan::InstructionT &instruction = *place.instruction;
+  if (instruction.stream >= plan().streams.size())
+    return refusedError("stream, expected less than " + std::to_string(plan().streams.size()) + " but got " +
+                        std::to_string(instruction.stream));
+  IssueItem item{instruction.operation.type, instruction.stream, nullptr, 0, &instruction};
+  if (const plan::RecordT *record = instruction.operation.AsRecord())
+    item.event = record->event;
+  else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
+    item.event = wait->event;
+    item.carried = wait->carried;
+  } else {
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<InstructionCommand> command, makeCommand(place));
+    if (options.traceCapacity != 0)
+      command->setTrace(&traces[instruction.stream]);
+    item.command = command.get();
+    commands.push_back(std::move(command));
+  }
+  if (!item.command) {
+    if (item.event >= entry.events)
+      return refusedError("event, expected less than " + std::to_string(entry.events) + " but got " +
+                          std::to_string(item.event));
+    item.event += firstEvent;
+  }
+  section.items.push_back(item);
+  return {};
+}
+
+/// Buffers that an instruction reads or writes.
+template <typename Visit> static void forEachBuffer(const plan::InstructionT &instruction, Visit &&visit) {
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+    for (const auto *views : {&launch->inputs, &launch->outputs})
+      for (const auto &view : *views)
+        visit(view->buffer);
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    for (const auto &segment : collective->segments) {
+      visit(segment->source->buffer);
+      visit(segment->destination->buffer);
+    }
+  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    visit(copy->source->buffer);
+    visit(copy->destination->buffer);
+  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    visit(fill->destination->buffer);
+  }
+}
+
+/// On each stream that touches a port, a record for the host behind the last instruction that does.
+void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) {
+  std::vector<bool> isPort(plan().buffers.size(), false);
+  for (const auto *ports : {&source.inputs, &source.outputs})
+    for (const auto &port : *ports)
+      isPort[port->view->buffer] = true;
+  std::vector<bool> isDone(plan().streams.size(), false);
+  for (auto section = entry.sections.rbegin(); section != entry.sections.rend(); ++section)
+    for (std::size_t at = section->items.size(); at-- > 0;) {
+      const IssueItem item = section->items[at];
+      bool touches = false;
+      forEachBuffer(*item.instruction, [&](std::uint32_t buffer) { touches = touches || isPort[buffer]; });
+      if (!touches || isDone[item.stream])
+        continue;
+      isDone[item.stream] = true;
+      const IssueItem record{plan::Operation::Record, item.stream, nullptr, nextPortEvent, item.instruction, false, true};
+      section->items.insert(section->items.begin() + static_cast<std::ptrdiff_t>(at) + 1, record);
+      entry.portEvents.push_back(nextPortEvent++);
+    }
+}
+
+/// A failure to get an arena, with the largest of what it was to hold.
+Status PlanExecutor::withHolders(Status status, plan::Space space) const {
+  std::vector<const plan::BufferT *> held;
+  for (const auto &buffer : plan().buffers)
+    if (buffer->space == space)
+      held.push_back(buffer.get());
+  std::ranges::stable_sort(held, std::ranges::greater(), &plan::BufferT::bytes);
+  for (std::size_t i = 0; i < held.size() && i < 3; ++i)
+    status.addNote("buffer '" + held[i]->name + "' takes " + std::to_string(held[i]->bytes) + " bytes");
+  return status;
+}
+
+MadeCommand PlanExecutor::makeCommand(const InstructionPlace &place) {
+  const plan::OperationUnion &operation = place.instruction->operation;
+  switch (operation.type) {
+  case plan::Operation::Launch:
+    return makeLaunchCommand(place, *operation.AsLaunch());
+  case plan::Operation::Collective: {
+    const plan::CollectiveT &collective = *operation.AsCollective();
+    SLUICE_ASSIGN_OR_RETURN(Communicator * communicator, findChannel(collective.axes, place.instruction->stream));
+    return makeCollective(context, place, collective, binder, *communicator);
+  }
+  case plan::Operation::Copy:
+    return makeCopy(context, place, *operation.AsCopy(), binder);
+  case plan::Operation::Fill:
+    return makeFill(context, place, *operation.AsFill(), binder);
+  default:
+    return refusedError("operation, expected one of this version but got kind " +
+                        std::to_string(static_cast<int>(operation.type)));
+  }
+}
+
+MadeCommand PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch) {
+  if (launch.kernel >= plan().kernels.size())
+    return refusedError("kernel, expected less than " + std::to_string(plan().kernels.size()) + " but got " +
+                        std::to_string(launch.kernel));
+  const std::uint32_t stream = place.instruction->stream;
+  if (launch.workspace > plan().streams[stream]->workspace)
+    return refusedError("workspace, expected at most the stream's " +
+                        std::to_string(plan().streams[stream]->workspace) + " bytes but got " +
+                        std::to_string(launch.workspace));
+  const std::string &name = plan().kernels[launch.kernel];
+  LaunchSetting setting;
+  const plan::Processor processor = plan().streams[stream]->processor;
+  setting.prepare = findKernelOf(plan(), options, name, processor);
+  if (!setting.prepare)
+    return refusedError("kernel, expected one that the host has but got '" + name + "'");
+  setting.cuda = processor == plan::Processor::host ? nullptr : backend->kernelContext();
+  setting.threads = threads;
+  setting.workspace = workspaces[stream];
+  return makeLaunch(context, place, launch, binder, setting);
+}
+
+/// All that the plan uses, in the order of their first use: the same on every rank.
+Status PlanExecutor::makeChannels() {
+  for (const auto &entry : plan().entries)
+    for (const auto &section : entry->sections)
+      for (const auto &instruction : section->instructions)
+        if (const plan::CollectiveT *collective = instruction->operation.AsCollective())
+          SLUICE_RETURN_IF_ERROR(findChannel(collective->axes, instruction->stream).status());
+  return {};
+}
+
+/// The communicator of a group and stream: every stream has its own, so that streams do not wait for each other.
+Result<Communicator *> PlanExecutor::findChannel(const std::vector<std::uint32_t> &axes, std::uint32_t stream) {
+  std::unique_ptr<Communicator> &found = channels[{axes, stream}];
+  if (!found) {
+    if (!std::ranges::is_sorted(axes) || std::ranges::adjacent_find(axes) != axes.end() ||
+        (!axes.empty() && axes.back() >= plan().mesh.size()))
+      return refusedError("axes of a collective, expected different axes of the mesh in its order but got others");
+    const std::vector<int> members = groupMembers(plan(), static_cast<std::uint32_t>(rank()), axes);
+    auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
+    SLUICE_ASSIGN_OR_RETURN(found, deviceWorld && !backend->isHost()
+                                       ? deviceWorld->createForDevice(rank(), members, plan().streams[stream]->name)
+                                       : context.world->create(rank(), members, plan().streams[stream]->name));
+  }
+  return found.get();
+}
+
+Status PlanExecutor::bindPorts(const plan::EntryT &entry, const std::vector<std::unique_ptr<plan::PortT>> &ports,
+                               std::vector<BoundPort> &bound) {
+  const std::uint32_t firstRepeat = entry.sections.empty() ? 1 : entry.sections.front()->repeat;
+  for (const auto &port : ports) {
+    const std::uint32_t repetitions = port->per_repetition ? firstRepeat : 1;
+    Result<BoundView> view = binder.bind(*port->view, repetitions);
+    if (!view.isOk())
+      return Status(view.status().code(), entry.name + ", port '" + port->name + "': " + view.status().message());
+    if (plan().buffers[port->view->buffer]->space != plan::Space::host)
+      return refusedError(entry.name + ", port '" + port->name + "', expected a buffer in host space but got device");
+    PortMemory memory;
+    memory.dtype = view->operand.dtype;
+    memory.shape = port->view->shape;
+    memory.bytes = viewBytes(*port->view).value_or(0);
+    memory.repetitions = repetitions;
+    memory.limit = port->limit;
+    memory.base = static_cast<std::byte *>(view->operand.data);
+    memory.stride = view->stride;
+    bound.push_back({port->name, std::move(memory)});
+  }
+  return {};
+}
+
+void PlanExecutor::writeSeed(const IssueEntry &entry) const {
+  for (const BoundPort &port : entry.inputs)
+    if (port.name == "seed" && port.memory.dtype == DType::i64)
+      *port.memory.as<std::int64_t>() = static_cast<std::int64_t>(options.seed);
+}
+
+} // namespace sluice

@@ -1,0 +1,151 @@
+//===- PlanExecutor.h - an executor, in its two parts ------------------------------===//
+//
+// ExecutorLoad.cpp makes it, in this order: does the plan fit, is it the same everywhere, memory, streams and events,
+// communicators, ports and parameters, commands. ExecutorIssue.cpp runs it: a step walks the issue lists.
+//
+// How runs follow one another. An entry point that follows itself begins where its waits let it, carried ones among them.
+// What follows anything else (another entry point, a replayed recording, one that failed) is behind all of it: every stream
+// waits for every other, and carried waits are left out. In a recording they are left out as well: a replay is behind all
+// that was issued before it, and what is issued behind a replay is behind all of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_PLANEXECUTOR_H
+#define SLUICE_RUNTIME_EXECUTOR_PLANEXECUTOR_H
+
+#include "runtime/executor/Backend.h"
+#include "runtime/executor/Commands.h"
+
+#include <map>
+#include <optional>
+
+namespace sluice {
+
+/// An instruction as it is issued.
+struct IssueItem {
+  plan::Operation kind = plan::Operation::NONE;
+  StreamId stream = 0;
+  Command *command = nullptr;
+  EventId event = 0;
+  const plan::InstructionT *instruction = nullptr;
+  /// A wait for the run before.
+  bool carried = false;
+  /// A record that is no instruction: the host waits for it.
+  bool forHost = false;
+};
+
+struct IssueSection {
+  std::uint32_t repeat = 1;
+  std::vector<IssueItem> items;
+};
+
+struct BoundPort {
+  std::string_view name;
+  PortMemory memory;
+};
+
+struct IssueEntry {
+  std::string_view name;
+  /// On a device that records: how often it was issued, and the recording once there is one.
+  std::uint64_t runs = 0;
+  std::optional<std::uint32_t> recording;
+  std::vector<IssueSection> sections;
+  std::vector<BoundPort> inputs;
+  std::vector<BoundPort> outputs;
+  /// Recorded behind the last instruction of a stream that reads an input or writes an output.
+  std::vector<EventId> portEvents;
+};
+
+class PlanExecutor final : public Executor {
+public:
+  PlanExecutor(const plan::PlanT &plan, std::shared_ptr<World> world, int rank, const ExecutorOptions &options)
+      : options(options), context(plan, std::move(world), rank, options.onFailure), binder(plan, rank) {}
+  ~PlanExecutor() override;
+
+  Status load();
+  RankContext &rankContext() { return context; }
+
+  const plan::PlanT &plan() const override { return context.plan; }
+  int rank() const override { return context.rank; }
+  Status runEntry(std::string_view name) override;
+  Status awaitPorts(std::string_view name) override;
+  Status synchronize() override;
+  Result<PortMemory> input(std::string_view entry, std::string_view name) const override {
+    return findPort(entry, name, &IssueEntry::inputs, "input");
+  }
+  Result<PortMemory> output(std::string_view entry, std::string_view name) const override {
+    return findPort(entry, name, &IssueEntry::outputs, "output");
+  }
+  std::span<const ParameterMemory> parameters() const override { return parameterMemory; }
+  std::span<const TensorMemory> variables() const override { return variableMemory; }
+  Status read(void *to, const void *from, std::uint64_t bytes) const override {
+    return backend->device().read(to, from, bytes);
+  }
+  Status write(void *to, const void *from, std::uint64_t bytes) override {
+    return backend->device().write(to, from, bytes);
+  }
+  std::uint64_t allocatedBytes(MemorySpace space) const override { return backend->device().allocatedBytes(space); }
+  std::span<const TraceRecord> trace(std::uint32_t stream) const override {
+    return std::span(traces[stream].records).first(traces[stream].used);
+  }
+  void clearTrace() override {
+    for (StreamTrace &trace : traces)
+      trace.used = trace.timed = 0;
+    if (context.clock)
+      context.clock->restart();
+  }
+
+private:
+  using ChannelKey = std::pair<std::vector<std::uint32_t>, std::uint32_t>;
+
+  //===--- Load ---===//
+  Status checkWorld() const;
+  Status makeDevice();
+  Status bindTensors();
+  Status makeEntry(std::uint32_t e);
+  Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
+  void addPortEvents(const plan::EntryT &source, IssueEntry &entry);
+  Status withHolders(Status status, plan::Space space) const;
+  MadeCommand makeCommand(const InstructionPlace &place);
+  MadeCommand makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch);
+  Status makeChannels();
+  Result<Communicator *> findChannel(const std::vector<std::uint32_t> &axes, std::uint32_t stream);
+  Status bindPorts(const plan::EntryT &entry, const std::vector<std::unique_ptr<plan::PortT>> &ports,
+                   std::vector<BoundPort> &bound);
+  void writeSeed(const IssueEntry &entry) const;
+
+  //===--- Issue ---===//
+  Status replay(IssueEntry &entry);
+  Status issue(const IssueEntry &entry, bool isRecorded);
+  Status join();
+  Status readTimes();
+  Status unknown(std::string_view what, std::string_view name) const;
+  Result<PortMemory> findPort(std::string_view entryName, std::string_view name,
+                              std::vector<BoundPort> IssueEntry::*list, std::string_view what) const;
+
+  const ExecutorOptions options;
+  RankContext context;
+  Binder binder;
+  int threads = 1;
+  /// Once there is one, nothing runs any more.
+  Status failure;
+  /// Of the entry point that is made next; behind those of all entry points, one a stream for join(), then those of ports.
+  EventId firstEvent = 0, firstJoinEvent = 0, nextPortEvent = 0;
+  /// What was issued last, where its records are what carried waits are for; null: something else was.
+  const IssueEntry *follows = nullptr;
+  /// Has anything been issued since all streams were last known to be idle?
+  bool busy = false;
+  std::vector<void *> workspaces;
+  std::vector<StreamTrace> traces;
+  std::vector<ParameterMemory> parameterMemory;
+  std::vector<TensorMemory> variableMemory;
+  std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
+  std::vector<std::unique_ptr<InstructionCommand>> commands;
+  std::vector<IssueEntry> entries;
+  bool recording = false;
+  /// Last, so that it goes first: its streams use all of the above.
+  std::unique_ptr<Backend> backend;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_PLANEXECUTOR_H

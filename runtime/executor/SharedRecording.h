@@ -1,0 +1,45 @@
+//===- SharedRecording.h - a step of ranks that share one GPU, as one graph -------------------------===//
+//
+// Ranks that are threads of one process meet in each collective, so their streams wait for each other's: their steps are one
+// graph or none. Rank 0 begins the capture; the streams of the others join it by an event, and are joined to it again at the
+// end. A replay is launched by rank 0, behind what every rank's streams were given and before what they will be. Each call is
+// made by all ranks, each on its own thread; what fails on one fails on all, so that all go on in the same way.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_EXECUTOR_SHAREDRECORDING_H
+#define SLUICE_RUNTIME_EXECUTOR_SHAREDRECORDING_H
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/device/cuda/CudaDevice.h"
+
+namespace sluice {
+
+class SharedRecording {
+public:
+  /// `meeting` is of all ranks, on the host.
+  SharedRecording(CudaDevice &device, std::unique_ptr<Communicator> meeting);
+
+  Status begin();
+  Result<GraphId> end();
+  Status replay(GraphId graph);
+
+private:
+  /// What a rank shows the others; its events stay as they are until they have met again.
+  struct Shown {
+    std::uint64_t failed = 0;
+    const cuda::Event *events = nullptr;
+    std::uint64_t count = 0;
+  };
+  bool leads() const { return meeting->rank() == 0; }
+  /// All ranks' events, one after another, without this one's; the failure of any rank.
+  Status meet(const Status &own, std::span<const cuda::Event> events);
+
+  CudaDevice &device;
+  const std::unique_ptr<Communicator> meeting;
+  std::vector<Shown> shown;
+  std::vector<cuda::Event> own, others;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_EXECUTOR_SHAREDRECORDING_H

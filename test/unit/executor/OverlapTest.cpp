@@ -1,0 +1,168 @@
+//===- OverlapTest.cpp - runs that follow one another without the host ----------------===//
+//
+// What is under way is held by a gate at one instruction; what then goes on, and what does not, is what is tested.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/executor/TestPlan.h"
+
+#include <condition_variable>
+#include <gtest/gtest.h>
+#include <mutex>
+
+namespace sluice::test {
+namespace {
+
+constexpr auto host = plan::Space::host;
+constexpr auto f32 = plan::DType::f32;
+
+/// Holds a stream at an instruction until it is opened; counts how often each stream came to which.
+class Gate : public DelayInjector {
+public:
+  Gate(std::string stream, std::uint32_t instruction) : held(std::move(stream)), at(instruction) {}
+  void before(std::string_view stream, std::uint32_t instruction, std::uint32_t) override {
+    std::unique_lock lock(mutex);
+    ++seen[{std::string(stream), instruction}];
+    changed.notify_all();
+    if (stream == held && instruction == at && !changed.wait_for(lock, limit, [&] { return isOpen; }))
+      ADD_FAILURE() << "the gate stayed shut";
+  }
+  void open() {
+    std::lock_guard lock(mutex);
+    isOpen = true;
+    changed.notify_all();
+  }
+  /// True once a stream has come to an instruction so often.
+  bool comes(const std::string &stream, std::uint32_t instruction, int times,
+             std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, patience, [&] { return seen[{stream, instruction}] >= times; });
+  }
+
+private:
+  static constexpr std::chrono::seconds limit{30};
+  const std::string held;
+  const std::uint32_t at;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::pair<std::string, std::uint32_t>, int> seen;
+  bool isOpen = false;
+};
+
+/// out = x, then two updates; on another stream a copy of the first updated one, behind the run before's update of it.
+///   0 side: wait (carried); 1 side: first -> seen; 2 compute: x -> in; 3 compute: in -> out; 4 compute: first += in;
+///   5 compute: record; 6 compute: second += in; then the same as another entry point, without instructions 0 and 1.
+TestPlan updating() {
+  TestPlan made;
+  const auto compute = made.stream("compute"), side = made.stream("side");
+  const auto first = made.buffer("first", {1}), second = made.buffer("second", {1}), seen = made.buffer("seen", {1}),
+             in = made.buffer("in", {1});
+  const auto x = made.buffer("x", {1}, f32, host), out = made.buffer("out", {1}, f32, host);
+  for (const char *name : {"step", "other"}) {
+    plan::EntryT &entry = made.entry(name, 1);
+    made.section();
+    if (entry.name == "step") {
+      made.wait(side, 0).operation.AsWait()->carried = true;
+      made.copy(side, made.view(first), made.view(seen));
+    }
+    made.copy(compute, made.view(x), made.view(in));
+    made.copy(compute, made.view(in), made.view(out));
+    made.launch(compute, "add", {made.view(first), made.view(in)}, {made.view(first)});
+    made.record(compute, 0);
+    made.launch(compute, "add", {made.view(second), made.view(in)}, {made.view(second)});
+    made.port(entry.inputs, "x", made.view(x));
+    made.port(entry.outputs, "out", made.view(out));
+  }
+  return made;
+}
+
+Result<std::unique_ptr<Executor>> start(const TestPlan &made, DelayInjector *gate) {
+  ExecutorOptions options;
+  options.delays = gate;
+  return Executor::create(made.plan, createLocalWorld(1), 0, options);
+}
+
+float &number(Executor &executor, const char *port, bool isInput, const char *entry = "step") {
+  return *(isInput ? executor.input(entry, port) : executor.output(entry, port))->as<float>();
+}
+
+// Tests that ports are known while updates are held, and that inputs may then be another run's.
+TEST(Overlap, PortsAreKnownBeforeTheRest) {
+  const TestPlan made = updating();
+  Gate gate("compute", 4);
+  auto executor = start(made, &gate);
+  ASSERT_TRUE(executor.isOk()) << executor.status().message();
+  EXPECT_TRUE((*executor)->awaitPorts("step").isOk()) << "nothing has run";
+  number(**executor, "x", true) = 3;
+  ASSERT_TRUE((*executor)->runEntry("step").isOk());
+  ASSERT_TRUE((*executor)->awaitPorts("step").isOk());
+  EXPECT_EQ(number(**executor, "out", false), 3);
+  number(**executor, "x", true) = 5;
+  gate.open();
+  ASSERT_TRUE((*executor)->runEntry("step").isOk());
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  EXPECT_EQ(number(**executor, "out", false), 5);
+  EXPECT_EQ((*executor)->awaitPorts("nothing").code(), StatusCode::input);
+}
+
+// Tests that a run which follows itself waits for the record of the run before and for no more.
+TEST(Overlap, CarriedWaitIsForTheRunBefore) {
+  const TestPlan made = updating();
+  for (std::uint32_t held : {4u, 6u}) {
+    SCOPED_TRACE(held);
+    Gate gate("compute", held);
+    auto executor = start(made, &gate);
+    ASSERT_TRUE(executor.isOk());
+    for (int run = 0; run < 2; ++run)
+      ASSERT_TRUE((*executor)->runEntry("step").isOk());
+    // The first run's passes, since nothing ran before.
+    EXPECT_TRUE(gate.comes("side", 1, 1));
+    const bool passes = held == 6;
+    EXPECT_EQ(gate.comes("side", 1, 2, std::chrono::milliseconds(passes ? 20000 : 100)), passes);
+    gate.open();
+    ASSERT_TRUE((*executor)->synchronize().isOk());
+    EXPECT_TRUE(gate.comes("side", 1, 2));
+  }
+}
+
+// Tests that what follows another entry point is behind all of it.
+TEST(Overlap, AnotherEntryPointIsWaitedForWhole) {
+  const TestPlan made = updating();
+  // Of 'other', whose last instruction is its fifth.
+  Gate gate("compute", 4);
+  auto executor = start(made, &gate);
+  ASSERT_TRUE(executor.isOk());
+  ASSERT_TRUE((*executor)->runEntry("other").isOk());
+  ASSERT_TRUE((*executor)->runEntry("step").isOk());
+  EXPECT_FALSE(gate.comes("side", 1, 1, std::chrono::milliseconds(100)));
+  gate.open();
+  ASSERT_TRUE((*executor)->synchronize().isOk());
+  EXPECT_TRUE(gate.comes("side", 1, 1));
+}
+
+// Tests that a failure behind the ports ends the next wait, the next run, and stays.
+TEST(Overlap, FailureBehindThePortsIsTold) {
+  const TestPlan made = updating();
+  Gate gate("compute", 4);
+  ExecutorOptions options;
+  options.delays = &gate;
+  options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
+    return [](const KernelRequest &) -> Result<std::unique_ptr<BoundKernel>> {
+      class Failing final : public BoundKernel {
+        Status run(std::span<void *const>, std::span<void *const>, void *) override { return failedError("it broke"); }
+      };
+      return std::unique_ptr<BoundKernel>(std::make_unique<Failing>());
+    };
+  };
+  auto executor = Executor::create(made.plan, createLocalWorld(1), 0, options);
+  ASSERT_TRUE(executor.isOk());
+  ASSERT_TRUE((*executor)->runEntry("step").isOk());
+  ASSERT_TRUE((*executor)->awaitPorts("step").isOk());
+  gate.open();
+  const std::string told = "rank 0, step, instruction 4 (launch add): it broke";
+  EXPECT_EQ((*executor)->synchronize().message(), told);
+  EXPECT_EQ((*executor)->awaitPorts("step").message(), told);
+  EXPECT_EQ((*executor)->runEntry("step").message(), told);
+}
+
+} // namespace
+} // namespace sluice::test
