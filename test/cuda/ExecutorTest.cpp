@@ -109,6 +109,61 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
   }
 }
 
+// Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the bits of
+// steps that are issued; and that their memory and streams are free again behind it.
+TEST(CudaExecutor, VirtualRanksAreOneGraph) {
+  constexpr std::uint32_t ranks = 3;
+  Shards shards[2] = {Shards(ranks), Shards(ranks)};
+  for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
+    FakeCuda fake;
+    plan::PlanT plan = onCuda(ranks);
+    // Within a graph there is no event of an earlier step; the checker admits no such wait either.
+    auto &first = plan.entries[0]->sections[0]->instructions;
+    first.erase(first.begin() + waitUpdate);
+    ExecutorOptions options;
+    options.graphs = graphs;
+    {
+      auto group = RankGroup::create(plan, options);
+      ASSERT_TRUE(group.isOk()) << group.status().message();
+      const Status status = (*group)->forEachRank([&](Executor &executor) {
+        return runSteps(executor, shards[graphs == GraphMode::on][static_cast<std::size_t>(executor.rank())]);
+      });
+      ASSERT_TRUE(status.isOk()) << status.message();
+    }
+    EXPECT_EQ(fake.complaint(), "");
+    EXPECT_EQ(fake.liveObjects(), 0);
+    int replays = 0, captured = 0, issued = 0;
+    for (const FakeCall &call : FakeCuda::takeCalls()) {
+      replays += call.kind == FakeCall::Kind::graph;
+      if (call.name == "sluice_memberReduce")
+        ++(call.captured ? captured : issued);
+    }
+    // Recorded at the second of four steps and launched from then on, once for all ranks.
+    EXPECT_EQ(replays, graphs == GraphMode::on ? 3 : 0);
+    EXPECT_EQ(captured, graphs == GraphMode::on ? static_cast<int>(ranks) : 0);
+    EXPECT_EQ(issued, static_cast<int>(ranks) * (graphs == GraphMode::on ? 1 : 4));
+  }
+  EXPECT_EQ(shards[0], shards[1]);
+}
+
+// Tests that a launch that fails while ranks record together ends all of them, with its name.
+TEST(CudaExecutor, AFailureWhileRecordingEndsAllRanks) {
+  FakeOptions fails;
+  // Of the second step.
+  fails.failingLaunch = 12;
+  FakeCuda fake(fails);
+  plan::PlanT plan = onCuda(2);
+  auto &first = plan.entries[0]->sections[0]->instructions;
+  first.erase(first.begin() + waitUpdate);
+  auto group = RankGroup::create(plan);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  Status status;
+  for (int step = 0; step < 4 && status.isOk(); ++step)
+    status = (*group)->runEntry("train_step");
+  EXPECT_EQ(status.code(), StatusCode::failed);
+  EXPECT_NE(status.message().find("unspecified launch failure"), std::string::npos) << status.message();
+}
+
 /// Sleeps before one instruction of the stream `compute`.
 class OnePause final : public DelayInjector {
 public:

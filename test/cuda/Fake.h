@@ -37,6 +37,8 @@ struct FakeCall {
   int type = 0, op = 0;
   double scale = 1;
   const void *communicator = nullptr;
+  /// What setCaller() told of the calling thread.
+  int caller = -1;
   /// True while the call was recorded into a graph.
   bool captured = false;
 };
@@ -47,6 +49,9 @@ struct FakeOptions {
   bool nccl = true;
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
+  /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of any
+  /// size run through an executor.
+  bool recordsOnly = false;
 };
 
 /// Replaces the table while it lives.
@@ -57,18 +62,34 @@ public:
 
   /// What was called since the last take.
   static std::vector<FakeCall> takeCalls();
-  /// Name, priority and order of making of a stream.
+  /// Numbers the calling thread: what it calls and makes can be told from others'.
+  static void setCaller(int caller);
+  static std::vector<FakeCall> takeCalls(int caller);
   struct StreamInfo {
     int priority = 0;
     unsigned flags = 0;
+    int caller = -1;
   };
   static std::map<cuda::Stream, StreamInfo> streams();
+  /// What a caller has made and not released, in the order of making.
+  struct Memory {
+    std::byte *address = nullptr;
+    std::uint64_t bytes = 0;
+    bool pinned = false;
+    int caller = -1;
+  };
+  static std::vector<Memory> memoryOf(int caller);
+  static std::vector<cuda::Stream> streamsOf(int caller);
+  static std::vector<cuda::Event> eventsOf(int caller);
   /// Whatever was allocated and not released.
   static std::uint64_t allocatedBytes();
   static std::uint64_t pinnedBytes();
   static int liveObjects();
   /// Ranges registered with communicators.
   static std::vector<std::pair<const void *, std::size_t>> registered();
+  static std::vector<std::pair<const void *, std::size_t>> registeredWith(const void *communicator);
+  /// The ranks of a communicator of NCCL.
+  static std::vector<int> membersOf(const void *communicator);
   /// What the fake holds against its caller: a wait in a capture that was not joined, a wrong use, a kernel that hangs.
   static std::string complaint();
   static const cuda::Table &table();

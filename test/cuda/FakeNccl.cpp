@@ -39,6 +39,7 @@ struct FakeComm {
 };
 
 struct Registration {
+  const void *comm;
   const void *buffer;
   std::size_t bytes;
 };
@@ -195,8 +196,8 @@ void fillFakeNccl(Nccl &n) {
     return 0;
   };
   n.asyncError = [](nccl::Comm comm, Code *error) -> Code { return *error = static_cast<FakeComm *>(comm)->error, 0; };
-  n.registerBuffer = [](nccl::Comm, void *buffer, std::size_t bytes, void **handle) -> Code {
-    auto *made = new Registration{buffer, bytes};
+  n.registerBuffer = [](nccl::Comm comm, void *buffer, std::size_t bytes, void **handle) -> Code {
+    auto *made = new Registration{comm, buffer, bytes};
     std::lock_guard lock(mutex);
     registrations.insert(made);
     return *handle = made, 0;
@@ -259,5 +260,16 @@ std::vector<std::pair<const void *, std::size_t>> FakeCuda::registered() {
     found.push_back({one->buffer, one->bytes});
   return found;
 }
+
+std::vector<std::pair<const void *, std::size_t>> FakeCuda::registeredWith(const void *communicator) {
+  std::lock_guard lock(mutex);
+  std::vector<std::pair<const void *, std::size_t>> found;
+  for (const Registration *one : registrations)
+    if (one->comm == communicator)
+      found.push_back({one->buffer, one->bytes});
+  return found;
+}
+
+std::vector<int> FakeCuda::membersOf(const void *communicator) { return static_cast<const FakeComm *>(communicator)->members; }
 
 } // namespace sluice::test

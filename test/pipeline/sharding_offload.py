@@ -287,7 +287,8 @@ def refusals():
            "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
     refuse(tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
            "\"optimizer\" but got [\"weights\"]")
-    refuse(tiny(), ["mesh.shard=2", "target.device=cuda", BOTH], "'memory.offload' = ", "expected 'target.device' = \"cpu\"")
+    refuse(tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
+           "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false")
     remark(tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
     remark(tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
 

@@ -1,0 +1,170 @@
+//===- HostStreamTest.cpp - what the host runs beside a GPU, in the order of its streams -----------------------------===//
+#include "runtime/executor/RankGroup.h"
+#include "test/cuda/Fake.h"
+#include "test/unit/executor/TestPlan.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace sluice::test {
+namespace {
+
+enum : std::uint32_t { compute, host };
+/// Instructions, in order of issue.
+enum : std::uint32_t { copyIn, meet, copyOut, recordCopied, waitCopied, addOnHost, recordAdded, waitAdded, giveOut };
+
+/// x goes to the device, is added up over the ranks there, comes back; the host adds x to it; that goes out by the device.
+plan::PlanT planWithHost(std::uint32_t ranks) {
+  TestPlan made({ranks});
+  made.plan.target->device = "cuda";
+  made.stream("compute");
+  made.stream("host");
+  made.plan.streams[host]->processor = plan::Processor::host;
+  const auto space = plan::Space::host;
+  const auto x = made.buffer("x", {100}, plan::DType::f32, space), kept = made.buffer("kept", {100}, plan::DType::f32, space);
+  const auto sum = made.buffer("sum", {100}, plan::DType::f32, space), out = made.buffer("out", {100}, plan::DType::f32, space);
+  const auto there = made.buffer("there", {100});
+  plan::EntryT &entry = made.entry("step", 2);
+  made.section();
+  made.copy(compute, made.view(x), made.view(there));
+  made.collective(compute, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::sum, {{made.view(there), made.view(there)}});
+  made.copy(compute, made.view(there), made.view(kept));
+  made.record(compute, 0);
+  made.wait(host, 0);
+  made.launch(host, "add", {made.view(kept), made.view(x)}, {made.view(sum)});
+  made.record(host, 1);
+  made.wait(compute, 1);
+  made.copy(compute, made.view(sum), made.view(out));
+  made.port(entry.inputs, "x", made.view(x));
+  made.port(entry.outputs, "out", made.view(out));
+  return std::move(made.plan);
+}
+
+/// Sleeps before one instruction of every rank.
+class Late final : public DelayInjector {
+public:
+  explicit Late(std::uint32_t which) : which(which) {}
+  void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
+    if (instruction == which)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+
+private:
+  const std::uint32_t which;
+};
+
+// Tests that the host adds what the device has copied and the device takes what the host has added, whichever of them is late,
+// over several steps; and that all of it is host functions in the order of a stream, none of them in a graph.
+TEST(HostStream, StandsInTheOrderOfTheDevicesStreams) {
+  for (const std::uint32_t ranks : {1u, 2u})
+    for (const std::uint32_t late : {copyIn, copyOut, addOnHost, giveOut}) {
+      FakeCuda fake;
+      const plan::PlanT plan = planWithHost(ranks);
+      Late delays(late);
+      ExecutorOptions options;
+      options.delays = &delays;
+      {
+        auto group = RankGroup::create(plan, options);
+        ASSERT_TRUE(group.isOk()) << group.status().message();
+        for (int step = 1; step < 4; ++step) {
+          for (int rank = 0; rank < (*group)->size(); ++rank) {
+            auto x = (*group)->executor(rank).input("step", "x");
+            for (int i = 0; i < 100; ++i)
+              x->as<float>()[i] = static_cast<float>(i * step + rank);
+          }
+          const Status status = (*group)->runEntry("step");
+          ASSERT_TRUE(status.isOk()) << status.message();
+          for (int rank = 0; rank < (*group)->size(); ++rank) {
+            auto out = (*group)->executor(rank).output("step", "out");
+            for (int i = 0; i < 100; ++i)
+              EXPECT_EQ(out->as<float>()[i], static_cast<float>(i * step * (static_cast<int>(ranks) + 1) + (ranks == 2 ? 1 : 0) + rank));
+          }
+        }
+        EXPECT_GT(FakeCuda::pinnedBytes(), 0u);
+      }
+      EXPECT_EQ(fake.complaint(), "");
+      EXPECT_EQ(fake.liveObjects(), 0);
+    }
+}
+
+// Tests that steps with such a stream are issued anew, never recorded, and that asking for a graph is refused by name.
+TEST(HostStream, IsNoPartOfAGraph) {
+  FakeCuda fake;
+  const plan::PlanT plan = planWithHost(1);
+  {
+    auto group = RankGroup::create(plan);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    for (int step = 0; step < 3; ++step)
+      ASSERT_TRUE((*group)->runEntry("step").isOk());
+  }
+  for (const FakeCall &call : FakeCuda::takeCalls()) {
+    EXPECT_FALSE(call.captured);
+    EXPECT_NE(call.kind, FakeCall::Kind::graph);
+  }
+  ExecutorOptions options;
+  options.graphs = GraphMode::on;
+  auto group = RankGroup::create(plan, options);
+  ASSERT_FALSE(group.isOk());
+  EXPECT_EQ(group.status().code(), StatusCode::refused);
+  EXPECT_EQ(group.status().message(),
+            "streams of a plan that is run as a graph, expected those of the device but got 'host', which the host runs");
+  ASSERT_EQ(group.status().notes().size(), 1u);
+  EXPECT_EQ(group.status().notes()[0], "run it with --cuda-graph auto, which issues its steps");
+}
+
+class Broken final : public BoundKernel {
+public:
+  Status run(std::span<void *const>, std::span<void *const>, void *) override { return failedError("it broke"); }
+};
+
+// Tests that a kernel that fails on the host is named by its instruction, that all ranks end, none of them waiting for ever,
+// and that nothing of CUDA is called where a driver allows none (the fake complains).
+TEST(HostStream, AFailureNamesItsInstruction) {
+  FakeCuda fake;
+  const plan::PlanT plan = planWithHost(2);
+  ExecutorOptions options;
+  options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
+    return [](const KernelRequest &) -> Result<std::unique_ptr<BoundKernel>> {
+      return std::unique_ptr<BoundKernel>(std::make_unique<Broken>());
+    };
+  };
+  std::atomic<int> told = 0;
+  options.onFailure = [&](const Status &) { ++told; };
+  {
+    auto group = RankGroup::create(plan, options);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    for (int time = 0; time < 2; ++time) {
+      const Status status = (*group)->runEntry("step");
+      EXPECT_EQ(status.code(), StatusCode::failed);
+      EXPECT_NE(status.message().find(", step, instruction 5 (launch add): it broke"), std::string::npos) << status.message();
+    }
+  }
+  EXPECT_GE(told, 1);
+  EXPECT_EQ(fake.complaint(), "");
+  EXPECT_EQ(fake.liveObjects(), 0);
+}
+
+// Tests that a trace has the host's own times beside those of the device's streams.
+TEST(HostStream, IsTraced) {
+  FakeCuda fake;
+  const plan::PlanT plan = planWithHost(1);
+  Late delays(copyOut);
+  ExecutorOptions options;
+  options.delays = &delays;
+  options.traceCapacity = 16;
+  auto group = RankGroup::create(plan, options);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  ASSERT_TRUE((*group)->runEntry("step").isOk());
+  const std::span<const TraceRecord> device = (*group)->executor(0).trace(compute), onHost = (*group)->executor(0).trace(host);
+  ASSERT_EQ(onHost.size(), 1u);
+  EXPECT_EQ(onHost[0].instruction, addOnHost);
+  EXPECT_LE(onHost[0].begin, onHost[0].end);
+  ASSERT_EQ(device.size(), 4u);
+  // Behind the copy and before what goes out; the clocks of device and host are set beside each other to a millisecond.
+  constexpr std::int64_t slack = 2000000;
+  EXPECT_LE(device[2].end, onHost[0].begin + slack);
+  EXPECT_LE(onHost[0].end, device[3].begin + slack);
+}
+
+} // namespace
+} // namespace sluice::test

@@ -1,0 +1,60 @@
+//===- NvtxTest.cpp - ranges for profilers, under the plan's names -----------------------------===//
+#include "runtime/base/cuda/Nvtx.h"
+#include "runtime/executor/RankGroup.h"
+#include "test/cuda/Fake.h"
+#include "test/unit/executor/TestPlan.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace sluice::test {
+namespace {
+
+plan::PlanT twoCopies() {
+  TestPlan made;
+  made.plan.target->device = "cuda";
+  made.stream("compute");
+  const auto x = made.buffer("x", {4}, plan::DType::f32, plan::Space::host), there = made.buffer("there", {4});
+  plan::EntryT &entry = made.entry("step", 1);
+  made.section();
+  made.copy(0, made.view(x), made.view(there));
+  made.fill(0, made.view(there), 1);
+  made.port(entry.inputs, "x", made.view(x));
+  return std::move(made.plan);
+}
+
+// Tests that a profiler's library is opened by NVTX's protocol and is told every instruction that is issued, within its entry
+// point, and of a replayed step the entry point alone; and that streams have the plan's names.
+TEST(Nvtx, RangesHaveThePlansNames) {
+  cuda::Nvtx tool;
+  ASSERT_TRUE(cuda::openNvtx(SLUICE_NVTX_TOOL, tool));
+  ASSERT_TRUE(tool.hasRanges());
+  const auto take = reinterpret_cast<const char *(*)()>(dlsym(dlopen(SLUICE_NVTX_TOOL, RTLD_NOW), "takeWritten"));
+  ASSERT_NE(take, nullptr);
+  cuda::setNvtx(&tool);
+  {
+    FakeCuda fake;
+    const plan::PlanT plan = twoCopies();
+    auto group = RankGroup::create(plan);
+    ASSERT_TRUE(group.isOk()) << group.status().message();
+    EXPECT_EQ(std::string(take()), "stream compute;");
+    const std::string both = "[step[step, instruction 0 (copy)][step, instruction 1 (fill)]]";
+    for (const std::string &wanted : {both, both, std::string("[step]")}) {
+      ASSERT_TRUE((*group)->runEntry("step").isOk());
+      EXPECT_EQ(std::string(take()), wanted);
+    }
+  }
+  cuda::setNvtx(nullptr);
+}
+
+// Tests that nothing is named where no profiler asks, and that a library which is none changes nothing.
+TEST(Nvtx, NoProfilerNoRanges) {
+  EXPECT_EQ(cuda::nvtx(), nullptr);
+  cuda::Nvtx none;
+  EXPECT_FALSE(cuda::openNvtx("/there/is/none.so", none));
+  EXPECT_FALSE(cuda::openNvtx("libm.so.6", none));
+  EXPECT_FALSE(none.hasRanges());
+}
+
+} // namespace
+} // namespace sluice::test

@@ -1,0 +1,100 @@
+//===- PlanCalls.h - what a rank put on its streams, beside the plan ----------------------===//
+//
+// One rank's calls of the fake are compared with what the plan says: on each stream the instructions in their order; a wait
+// behind the record that it is for and before the next one of that event; copies, fills and collectives by address, length,
+// type, operation and group; a launch by all that its kernel puts on a stream when it is made here, apart from the executor,
+// for the operands of the plan: device functions, grids, blocks, arguments, addresses. Operands, groups and counts are
+// worked out here from the plan alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_PLANCALLS_H
+#define SLUICE_TEST_CUDA_PLANCALLS_H
+
+#include "runtime/kernel/Kernel.h"
+#include "runtime/kernel/cuda/KernelContext.h"
+#include "runtime/plan/Plan.h"
+#include "test/cuda/Fake.h"
+
+#include <deque>
+#include <memory>
+#include <tuple>
+
+namespace sluice::test {
+
+/// How much was compared.
+struct CallCounts {
+  std::uint64_t launches = 0, moves = 0, collectives = 0, events = 0, hostCalls = 0;
+};
+
+class PlanCalls {
+public:
+  /// For the executor that was made on the calling thread, which is numbered `rank` (FakeCuda::setCaller).
+  PlanCalls(const plan::PlanT &plan, int rank) : plan(plan), rank(rank) {}
+  ~PlanCalls();
+
+  /// Arenas, workspaces, streams and events are the plan's: one allocation each, priorities, kinds. "" or what is wrong.
+  std::string begin();
+  /// Calls of one run of an entry point; recorded into a graph or issued.
+  std::string compare(std::uint32_t entry, const std::vector<FakeCall> &calls, bool captured);
+  /// All communicators that were used have the arena registered with them, or nothing.
+  std::string checkRegistration(bool registers) const;
+
+  CallCounts counts;
+
+private:
+  struct Bound {
+    Operand operand;
+    std::uint64_t stride = 0;
+  };
+  struct Run {
+    const std::byte *to = nullptr, *from = nullptr;
+    std::uint64_t bytes = 0;
+    bool operator==(const Run &) const = default;
+  };
+  /// Positions of an event's records and of waits in the calls, in the plan's order.
+  struct EventUse {
+    std::vector<std::size_t> records;
+    /// A wait and how many records stand before it in the plan.
+    std::vector<std::pair<std::size_t, std::size_t>> waits;
+  };
+
+  Bound bind(const plan::ViewT &view) const;
+  bool isOfHost(const plan::InstructionT &instruction) const;
+  /// The next call of the stream, which leaves its queue; null where there is none.
+  const FakeCall *next(std::uint32_t stream);
+  const FakeCall *peek(std::uint32_t stream) const;
+
+  std::string compareEvent(const plan::InstructionT &instruction, std::uint32_t event, bool isRecord, bool carried);
+  std::string compareLaunch(const plan::InstructionT &instruction, const plan::LaunchT &launch, std::uint32_t repetition);
+  std::string compareMove(const plan::InstructionT &instruction, const Bound &to, const Bound *from, std::uint32_t repetition);
+  std::string compareCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective, std::uint32_t repetition);
+  std::string compareInstruction(const plan::InstructionT &instruction, std::uint32_t repetition);
+  std::string checkOrderOfEvents() const;
+  std::string checkReductions() const;
+  Result<std::vector<FakeCall>> callsOf(const plan::InstructionT &instruction, const plan::LaunchT &launch, std::uint32_t repetition);
+
+  const plan::PlanT &plan;
+  const int rank;
+  std::byte *arenas[2] = {};
+  std::vector<std::byte *> workspaces;
+  std::vector<cuda::Stream> streams;
+  std::map<cuda::Event, std::uint32_t> events;
+  std::map<std::pair<std::vector<std::uint32_t>, std::uint32_t>, const void *> communicators;
+
+  /// What kernels are made with here.
+  std::unique_ptr<cuda::KernelContext> kernels;
+  cuda::Stream scratch = nullptr;
+  std::map<const plan::LaunchT *, std::unique_ptr<BoundKernel>> made;
+
+  /// Of the run at hand.
+  std::uint32_t firstEvent = 0;
+  const std::vector<FakeCall> *all = nullptr;
+  std::map<std::uint32_t, std::deque<std::size_t>> queues;
+  std::map<std::uint32_t, EventUse> uses;
+  /// Elements that a unit's reductions took, by unit, pass and repetition.
+  std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::uint64_t> reduced;
+};
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_PLANCALLS_H

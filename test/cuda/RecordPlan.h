@@ -1,0 +1,22 @@
+//===- RecordPlan.h - a plan through the executor, recorded and compared -----------------===//
+//
+// Nothing is executed: the ranks of a plan are threads with an executor each, joined by a NCCL that only records. Every entry
+// point is run three times (issued; captured; replayed) and every call is compared with the plan (PlanCalls.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_RECORDPLAN_H
+#define SLUICE_TEST_CUDA_RECORDPLAN_H
+
+#include "test/cuda/PlanCalls.h"
+
+namespace sluice::test {
+
+/// "" or the first thing that is wrong, of any rank. `counts` are rank 0's.
+std::string recordPlan(const plan::PlanT &plan, CallCounts &counts);
+
+/// Spoils the calls of rank 0 in every way that is known here, one at a time; says of each what the comparison finds.
+std::vector<std::string> spoilPlan(const plan::PlanT &plan);
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_RECORDPLAN_H

@@ -1,0 +1,183 @@
+"""Plans of every model and recipe key, compiled for CUDA, through the executor with every rank on a device that only records:
+each call is compared with the plan (cuda-plans --record). What the list covers is itself held: every model of the zoo, every
+family's reference case, every key of a recipe that a plan may have.
+
+    python3 recorded.py SCRATCH
+"""
+
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pipeline"))
+
+from sharding_tools import *
+
+CUDA = ["target.device=cuda", "target.arch=sm_90"]
+MEGATRON = "sharding.tensor=megatron"
+# Axes that no plan has yet, and what is a CPU's alone.
+NOT_HERE = {"mesh.context", "mesh.pipeline", "mesh.expert", "target.isa"}
+
+plans, given = [], set()
+
+
+def add(name, model, *settings):
+    plans.append((name, model, list(settings) + CUDA))
+    given.update(setting.split("=")[0] for setting in plans[-1][2])
+
+
+def family(name, batch=1, sequence=32):
+    path = SCRATCH / f"{name}-{batch}-{sequence}.mlir"
+    if not path.exists():
+        run("sluice-import", "hf", REFERENCE / name / "config.json", "--batch", batch, "--sequence", sequence, "-o", path)
+    return path
+
+
+def config(name, text, batch, sequence):
+    source, path = SCRATCH / f"{name}.json", SCRATCH / f"{name}.mlir"
+    source.write_text(json.dumps(text))
+    run("sluice-import", "hf", source, "--batch", batch, "--sequence", sequence, "-o", path)
+    return path
+
+
+def reference_cases():
+    for case in sorted(REFERENCE.glob("*/cases/*.json")):
+        of = case.parent.parent.name
+        recipe = json.loads(case.read_text())["recipe"]
+        mesh, precision, optimizer = recipe["mesh"], recipe["precision"], recipe["optimizer"]
+        settings = [f"mesh.{axis}={size}" for axis, size in mesh.items()]
+        settings += [f"precision.{key}={precision[key]}" for key in ("compute", "reduce")]
+        settings += [f"optimizer.{key}={value}" for key, value in optimizer.items()]
+        if of == "conv-tiny":
+            sizes = [f"{key}={value}" for key, value in recipe["sizes"].items()]
+            model = zoo("conv", *sizes, "height=24", "width=24")
+        else:
+            model = family(of, recipe["rows_per_rank"], recipe["sequence"])
+            settings += [f"gradient.microbatches={recipe['microbatches']}", f"recompute.policy={recipe['recompute']}"]
+            settings += [f"sharding.strategy={recipe['strategy']}"] if recipe["world"] > 1 else []
+            settings += [f"gradient.clip_norm={recipe['clip_norm']}", f"gradient.clip_type={recipe['clip_type']}"] \
+                if recipe["clip_norm"] else []
+        add(f"{of}-{case.stem}", model, *settings)
+
+
+def zoo_models():
+    listed = re.findall(r"^(\S+):", run("sluice-import", "zoo", "--list").stdout, re.M)
+    for name in listed:
+        small = ("stem=4", "hidden=8", "height=24", "width=20") if name == "conv" else ()
+        add(f"{name}-2", zoo(name, *small), "mesh.shard=2")
+        add(f"{name}-3x2", zoo(name, *small), "mesh.shard=3", "mesh.replicate=2", "gradient.microbatches=2")
+
+
+def every_key():
+    toy = zoo("transformer")
+    two, four = "mesh.shard=2", "mesh.shard=4"
+    rows = {
+        "strategies": [[f"sharding.strategy={strategy}", two, *more] for more in ([], ["mesh.replicate=2"])
+                       for strategy in ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op")
+                       if more or not strategy.startswith("hybrid")],
+        "residency": [[two, f"sharding.reshard_after_forward={value}"] for value in ("true", "false", "default")] +
+                     [[four, "sharding.reshard_after_forward=2"],
+                      [two, "sharding.reshard_before_backward=true", "sharding.reshard_after_forward=false"],
+                      [two, "sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last", "gradient.microbatches=2"],
+                      [two, "sharding.unshard_in_backward=true"]],
+        "units": [[two, "sharding.units=root"], [two, "sharding.units=bytes:4096"],
+                  [two, 'sharding.replicated=["*.bias"]'], [two, 'parameters.frozen=["layers.0.*"]'],
+                  ["mesh.shard=3", "sharding.dim=largest"], ["mesh.shard=3", "sharding.dim=flat"]],
+        "precision": [[two, f"precision.compute={compute}", f"precision.reduce={reduce}", f"precision.output={compute}"]
+                      for compute, reduce in (("bf16", "f32"), ("bf16", "bf16"), ("f64", "f64"))] +
+                     [[two, "precision.compute=f16", "precision.loss_scale=1024"],
+                      [two, "precision.compute=f16", "precision.reduce=f16", "precision.loss_scale=dynamic"],
+                      [two, "precision.parameter=f64", "precision.compute=f64"]],
+        "gradients": [[two, "gradient.microbatches=3", f"gradient.sync={value}"] for value in ("last", "every", "[false, true, true]")] +
+                     [[two, "mesh.replicate=2", "gradient.microbatches=2", "gradient.sync=reduce_scatter_only"],
+                      [two, "gradient.divide=3"], [two, "gradient.force_sum=true"], [two, "gradient.divide=2", "gradient.force_sum=true"],
+                      [two, "gradient.clip_norm=1.0", "gradient.clip_type=inf"]],
+        "optimizers": [[two, "optimizer.name=adam", "optimizer.betas=[0.8, 0.9]", "optimizer.eps=1e-6", "optimizer.lr=0.1"],
+                       [two, "optimizer.name=sgd", "optimizer.momentum=0.9", "optimizer.nesterov=true", "optimizer.weight_decay=0.1"],
+                       [two, 'optimizer.no_decay=["*.bias"]', "schedule.lr=cosine", "schedule.warmup_steps=2",
+                        "schedule.total_steps=10", "schedule.min_lr=0.0001"],
+                       *[[two, f"schedule.lr={value}", "schedule.total_steps=10"] for value in ("linear", "wsd")]],
+        "schedule": [[two, f"schedule.forward_prefetch={forward}", f"schedule.backward_prefetch={backward}", "schedule.order=loop"]
+                     for forward, backward in (("0", "0"), ("2", "pre"), ("1", "post"), ("0", "none"))] +
+                    [[two, "schedule.reduce_buffers=2", "collective.register=false"], [two, "memory.budget=64MiB"]],
+        "recompute": [[two, "recompute.policy=block", "recompute.save=[]"]],
+    }
+    for group, list_of in rows.items():
+        for number, settings in enumerate(list_of):
+            add(f"{group}-{number}", toy, *settings)
+    add("marked", zoo("nested-recompute"), two, "recompute.policy=marked")
+    add("tokens", family("gpt2-tiny"), two, "loss.mean=tokens", "gradient.microbatches=2")
+    add("chunked", family("gpt2-tiny"), two, "loss.chunk_rows=8")
+    add("tensor", family("gpt2-tiny"), "mesh.tensor=2", two, MEGATRON, "sharding.sequence=true", "gradient.clip_norm=1.0")
+    add("tensor-llama", family("llama-tiny"), "mesh.tensor=2", MEGATRON, "target.threads=2")
+
+
+def large_models():
+    """Short sequences: logits are given to the host, and that memory is real."""
+    gpt2 = config("gpt2-124M", {"model_type": "gpt2", "n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 50257, "n_positions": 1024}, 1, 128)
+    add("gpt2-124M", gpt2, "mesh.shard=4", "precision.compute=bf16")
+    add("gpt2-124M-alone", gpt2, "precision.compute=bf16")
+    llama = config("llama-8B", {
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "rope_theta": 500000.0,
+        "tie_word_embeddings": False, "hidden_act": "silu"}, 1, 64)
+    add("llama-8B", llama, "mesh.shard=2", "precision.compute=bf16", "recompute.policy=block")
+
+
+def the_demo():
+    example = ROOT / "docs" / "examples" / "gpt2-small-demo"
+    path = SCRATCH / "demo.mlir"
+    run("sluice-import", "hf", example / "config.json", "--batch", 4, "--sequence", 64, "-o", path)
+    plans.append(("demo", path, ["--recipe", example / "recipe.toml"] + with_settings(CUDA)))
+
+
+def offloaded():
+    for number, what in enumerate(('["parameters"]', '["optimizer"]', '["parameters", "optimizer"]')):
+        add(f"offload-{number}", zoo("transformer"), "mesh.shard=2", f"memory.offload={what}", "gradient.microbatches=2")
+    add("offload-alone", zoo("mlp"), 'memory.offload=["parameters", "optimizer"]', "memory.pinned=true")
+
+
+def compiled(plan):
+    name, model, settings = plan
+    path = SCRATCH / f"{name}.plan"
+    run("sluice-compile", model, *(settings if settings[0] == "--recipe" else with_settings(settings)), "-o", path)
+    return path
+
+
+@test
+def every_key_is_in_the_list():
+    shown = run("sluice-compile", zoo("mlp"), "--print-recipe").stdout
+    known = set(re.findall(r"^(?:# )?([a-z_.]+) (?:=|is off)", shown, re.M))
+    expect(len(known) > 40, f"keys of a recipe, expected them all but got {len(known)}")
+    expect_equal(sorted(known - given - NOT_HERE), [], "keys that no row has")
+
+
+@test
+def every_call_is_the_plans():
+    with ThreadPoolExecutor(2) as pool:
+        paths = list(pool.map(compiled, plans))
+    done = subprocess.run(["cuda-plans", "--record", *map(str, paths)], capture_output=True, text=True)
+    print(done.stdout, end="")
+    lines = done.stdout.splitlines()
+    expect(done.returncode == 0, done.stdout)
+    expect_equal(len(lines), len(plans), "lines")
+    ranks, launches, collectives = 0, 0, 0
+    for line in lines:
+        of = re.fullmatch(r"(\S+)\.plan: (\d+) ranks, (\d+) launches, (\d+) moves, (\d+) collectives, (\d+) records and waits, (\d+) calls of the host", line)
+        if expect(of, f"unexpected line: {line}"):
+            name, numbers = of[1], list(map(int, of.groups()[1:]))
+            expect(numbers[1] > 0, f"{name}: no launch was compared")
+            expect(numbers[0] == 1 or numbers[3] > 0, f"{name}: no collective was compared")
+            expect((numbers[5] > 0) == name.startswith("offload"), f"{name}: {numbers[5]} calls of the host")
+
+
+SCRATCH.mkdir(parents=True, exist_ok=True)
+reference_cases()
+zoo_models()
+every_key()
+large_models()
+the_demo()
+if "--without-offload" not in sys.argv:
+    offloaded()
+main()
