@@ -3,7 +3,7 @@
 usage: recompute.py CONFIG BATCH SEQUENCE FOLDER
 
 Under `block` what lives when the forward has ended is counted by hand from the config: what persists, the batch, the
-unit root, each block's input and what the root saves. Under `none` each block saves what its derivatives read. Each
+unit root as far as the backward reads it, each block's input and what the root saves. Under `none` each block saves what its derivatives read. Each
 region's forward kernels stand in the backward, before the block's own.
 """
 
@@ -31,11 +31,12 @@ def main():
     # x, norm, q k v, attention and its row statistics, residual, norm, the wide one before and behind gelu.
     saved = {"block": rows * width * F32,
              "none": rows * (16 * width + 2 * 2 + heads) * F32}
+    unread = (sizes["n_positions"] + 1) * width * F32
     for ranks in (1, 2, 4):
         for policy in ("block", "none"):
             plan = compile_plan(model, folder / "plan", f"mesh.shard={ranks}", f"recompute.policy={policy}")
-            # A rank that holds all gathers nothing.
-            gathered = 0 if ranks == 1 else next(u["bytes"] for u in plan.described["units"] if u["name"] == "root")
+            # A rank that holds all gathers nothing; positions and the last norm's bias are read by no derivative.
+            gathered = 0 if ranks == 1 else next(u["bytes"] for u in plan.described["units"] if u["name"] == "root") - unread
             tokens = 2 * rows * 4
             expected = plan.point("start") + tokens + gathered + layers * saved[policy] + root
             actual = plan.point("after_forward")

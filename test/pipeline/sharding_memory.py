@@ -25,8 +25,7 @@ def shapes_of_the_rows():
 
 @test
 def phases_of_the_memory_transformer():
-    # Where everything stays gathered, the gradients of what is in no block, which wait for its reduction, stand beside.
-    for after, forward, backward in (("true", 3 * B + N + S, 4 * B + N + 2 * S), ("false", S + U + B, S + U + 1.5 * B + N)):
+    for after, forward, backward in (("true", 3 * B + N + S, 4 * B + N + 2 * S), ("false", S + U + B, S + U + 1.5 * B)):
         plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", f"sharding.reshard_after_forward={after}", "optimizer.name=adam"])
         course = Course(plan)
         init = Course(plan, "init")

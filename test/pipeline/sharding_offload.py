@@ -235,6 +235,21 @@ def phases_of_the_memory_transformer_with_offload():
 
 
 @test
+def backward_of_many_layers():
+    # With more layers than are on their way at any time the bound is the same, and no copy of a second unit is in it.
+    plan = Plan(zoo("transformer", "layers=6", "dim=64", "tied=false"),
+                ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
+    sizes = {unit["name"]: unit["bytes"] for unit in plan.shown["units"]}
+    course = Course(plan)
+    beside = {"activation", "temporary", "input", "state"}
+    bound = 4 * sizes["layers.0"] + sizes["root"]
+    found = course.peak({"backward"}, beside)
+    expect(found <= bound, f"backward: expected at most {bound} bytes but got {found}")
+    on_the_way = max(course.at(i, {"gradient_shard"}) for i, phase in enumerate(course.phases) if phase == "backward")
+    expect(on_the_way <= sizes["layers.0"] // 2 + sizes["root"], f"expected one unit's reduced gradients but got {on_the_way} bytes")
+
+
+@test
 def pinned_or_not():
     for pinned in ("true", "false"):
         plan = Plan(tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
