@@ -71,6 +71,19 @@ cat > "$work/gpt2.json" <<'CONFIG'
 CONFIG
 "$tools/bin/sluice-import" hf "$work/gpt2.json" --batch 8 --sequence 1024 -o "$work/gpt2.mlir"
 compile "$work/gpt2.mlir" gpt2-124m --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0
+# Heads that tensor cores take, one to each of keys and two to one, sequences that fill no tile.
+cat > "$work/heads-64.json" <<'CONFIG'
+{"model_type": "gpt2", "vocab_size": 512, "n_positions": 256, "n_embd": 128, "n_layer": 2, "n_head": 2, "activation_function": "gelu_new"}
+CONFIG
+cat > "$work/heads-128.json" <<'CONFIG'
+{"model_type": "llama", "vocab_size": 512, "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": true}
+CONFIG
+for size in 64 128; do
+  "$tools/bin/sluice-import" hf "$work/heads-$size.json" --batch 2 --sequence 200 -o "$work/heads-$size.mlir"
+  compile "$work/heads-$size.mlir" "heads-$size-bf16" --set target.device=cuda --set precision.compute=bf16
+  compile "$work/heads-$size.mlir" "heads-$size-f16" --set target.device=cuda --set precision.compute=f16 --set precision.loss_scale=1024
+  compile "$work/heads-$size.mlir" "heads-$size-cpu" --set target.isa=avx2
+done
 cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
 cp "$root"/tools/bundle/* "$stage/"
 

@@ -68,6 +68,9 @@ for ranks in 1 2 4; do
 done
 try cpu-2-processes world 2 train gpt2-tiny-2-cpu.plan
 try cpu-2-processes-same same cpu-2-processes cpu-2
+for size in 64 128; do
+  try "heads-$size-cpu" sluice-train "heads-$size-cpu.plan" --data random:1 --steps 10
+done
 try conv-cpu sluice-train conv-cpu.plan --data random:1 --steps 10
 try conformance conformance
 try emulated-kernels unit-cuda-kernels
@@ -94,6 +97,22 @@ else
   done
   try gpu-bf16 train gpt2-tiny-bf16.plan
   try gpu-bf16-close close gpu-bf16 cpu-1 0.05
+  # Attention on tensor cores: the CPU's losses in f32 but for roundings, and the same digits again.
+  for size in 64 128; do
+    for type in bf16 f16; do
+      try "gpu-heads-$size-$type" sluice-train "heads-$size-$type.plan" --data random:1 --steps 10
+      try "gpu-heads-$size-$type-again" sluice-train "heads-$size-$type.plan" --data random:1 --steps 10
+      try "gpu-heads-$size-$type-repeats" same "gpu-heads-$size-$type" "gpu-heads-$size-$type-again"
+      try "gpu-heads-$size-$type-close" close "gpu-heads-$size-$type" "heads-$size-cpu" 0.02
+    done
+  done
+  # Algorithms that are measured once give the same digits from then on.
+  rm -f "$logs/algorithms.txt"
+  for run in measured kept again; do
+    try "gpu-algorithms-$run" train gpt2-tiny-bf16.plan --algorithms "$logs/algorithms.txt"
+  done
+  try gpu-algorithms-repeat same gpu-algorithms-measured gpu-algorithms-kept
+  try gpu-algorithms-repeat-again same gpu-algorithms-kept gpu-algorithms-again
   try gpu-trace train gpt2-tiny-1.plan --trace "$logs/trace.json"
   try conv-gpu sluice-train conv.plan --data random:1 --steps 10
   try conv-close close conv-gpu conv-cpu 0.05
@@ -110,6 +129,8 @@ else
     for tool in memcheck racecheck initcheck; do
       try "$tool" compute-sanitizer --tool $tool --error-exitcode 1 "$here/bin/sluice-train" gpt2-tiny-1.plan \
         --data tokens.bin --init init.safetensors --steps 2 --cuda-graph off
+      try "$tool-heads" compute-sanitizer --tool $tool --error-exitcode 1 "$here/bin/sluice-train" heads-128-bf16.plan \
+        --data random:1 --steps 1 --cuda-graph off
     done
   else
     skip sanitizer "no compute-sanitizer on this machine"
