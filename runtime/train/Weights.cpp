@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -103,24 +104,54 @@ static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT
   return Status::ok();
 }
 
-/// A tensor under a second name of a parameter is the same tensor, or the file is of another model.
-static Status checkSame(const CheckpointTensor &first, const CheckpointTensor &second) {
+/// Elements of the whole parameter that a rank holds, as runs from `begin` on.
+static Status forEachHeld(const plan::PlanT &plan, const plan::ParameterT &parameter, int rank,
+                          const std::function<Status(std::uint64_t begin, std::uint64_t count)> &visit) {
+  auto coordinate = [&](const std::vector<std::uint32_t> &axes) {
+    return coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes);
+  };
+  if (parameter.split) {
+    std::uint32_t part = coordinate(parameter.split->axes), shard = coordinate(parameter.axes);
+    return forEachRun(plan, parameter, [&](const Run &run) {
+      return run.part == part && run.shard == shard ? visit(run.begin, run.count) : Status::ok();
+    });
+  }
+  Layout layout(parameter);
+  std::uint64_t own = parameter.dim < 0 ? 0 : coordinate(parameter.axes);
+  std::uint64_t inner = layout.inner / dtypeBytes(baseType(parameter.dtype));
+  for (std::uint64_t outer = 0; outer < layout.outer; ++outer)
+    SLUICE_RETURN_IF_ERROR(visit((outer * layout.total + layout.begin(own)) * inner, layout.count(own) * inner));
+  return Status::ok();
+}
+
+/// A tensor under a second name of a parameter is the same tensor, or the file is of another model. Each process looks at
+/// what its ranks have of it.
+static Status checkSame(const Ranks &ranks, const plan::ParameterT &parameter, const CheckpointTensor &first,
+                        const CheckpointTensor &second) {
   std::vector<double> a(std::min(pieceElements, first.elements())), b(a.size());
   std::vector<std::byte> room;
-  for (std::uint64_t at = 0; at < first.elements(); at += pieceElements) {
-    auto count = static_cast<std::size_t>(std::min(pieceElements, first.elements() - at));
-    SLUICE_RETURN_IF_ERROR(first.readAs(at, std::span(a).first(count), room));
-    SLUICE_RETURN_IF_ERROR(second.readAs(at, std::span(b).first(count), room));
-    if (std::memcmp(a.data(), b.data(), count * sizeof(double)) != 0)
-      return refusedError(fmt::format("'{}': tensors '{}' and '{}' are one in this plan, expected equal values but got "
-                                      "different ones",
-                                      second.file->path(), first.name(), second.name()));
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks.holds(rank))
+      continue;
+    SLUICE_RETURN_IF_ERROR(forEachHeld(ranks.plan(), parameter, rank, [&](std::uint64_t begin, std::uint64_t all) {
+      for (std::uint64_t at = 0; at < all; at += pieceElements) {
+        auto count = static_cast<std::size_t>(std::min(pieceElements, all - at));
+        SLUICE_RETURN_IF_ERROR(first.readAs(begin + at, std::span(a).first(count), room));
+        SLUICE_RETURN_IF_ERROR(second.readAs(begin + at, std::span(b).first(count), room));
+        if (std::memcmp(a.data(), b.data(), count * sizeof(double)) != 0)
+          return refusedError(fmt::format("'{}': tensors '{}' and '{}' are one in this plan, expected equal values but got "
+                                          "different ones",
+                                          second.file->path(), first.name(), second.name()));
+      }
+      return Status::ok();
+    }));
   }
   return Status::ok();
 }
 
 /// Finds each parameter's tensor, and checks that nothing is missing, extra or of another form.
-static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &file, const plan::PlanT &plan) {
+static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &file, const Ranks &ranks) {
+  const plan::PlanT &plan = ranks.plan();
   Naming naming = namingOf(file, plan);
   std::vector<const CheckpointTensor *> found;
   std::set<std::string_view> known;
@@ -131,12 +162,11 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
     for (const std::string &name : names)
       for (const std::string &full : {name, naming.inFile(name)}) {
         const CheckpointTensor *tensor = file.find(full);
-        if (!tensor || tensor == first)
+        if (!tensor || !known.insert(tensor->name()).second)
           continue;
-        known.insert(tensor->name());
         SLUICE_RETURN_IF_ERROR(checkTensor(*tensor, *parameter));
         if (first)
-          SLUICE_RETURN_IF_ERROR(checkSame(*first, *tensor));
+          SLUICE_RETURN_IF_ERROR(checkSame(ranks, *parameter, *first, *tensor));
         else
           first = tensor;
       }
@@ -209,7 +239,7 @@ static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, 
 Status loadWeights(Ranks &ranks, const std::string &path) {
   const plan::PlanT &plan = ranks.plan();
   SLUICE_ASSIGN_OR_RETURN(Checkpoint file, Checkpoint::open(path));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<const CheckpointTensor *> tensors, match(file, plan));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<const CheckpointTensor *> tensors, match(file, ranks));
   SLUICE_RETURN_IF_ERROR(checkVariables(ranks, file));
   for (std::size_t i = 0; i < plan.parameters.size(); ++i)
     for (int rank = 0; rank < ranks.size(); ++rank) {
