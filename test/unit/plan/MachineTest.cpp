@@ -47,6 +47,8 @@ TEST(Machine, BadFilesAreRefusedByTheirPlace) {
   EXPECT_EQ(errorOf("\"M\"", "3"), "m.json: 'name' of a machine file, expected a word but got 3");
   EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.json: 'device' of a machine file, expected 'cuda' but got 'rocm'");
   EXPECT_EQ(errorOf("sm_90", "hopper"), "m.json: 'arch' of a machine file, expected one as 'sm_90' but got 'hopper'");
+  EXPECT_EQ(parseMachine(R"({"name": "M", "device": "cuda", "arch": "sm_90", "figures": 4})", "m.json").status().message(),
+            "m.json: 'figures' of a machine file, expected an object but got 4");
   EXPECT_EQ(errorOf("\"link_bytes_per_second\": null, ", ""), "m.json: keys of its figures, expected 'link_bytes_per_second' among them");
   EXPECT_EQ(errorOf("\"link_bytes_per_second\": null", "\"link_bytes_per_second\": 3"),
             "m.json: figure 'link_bytes_per_second', expected null or an object with 'value' and 'from' but got 3");
