@@ -146,6 +146,21 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   EXPECT_EQ(shards[0], shards[1]);
 }
 
+// Tests that where rank 0 cannot begin a capture the others do not wait for it: each says what it knows.
+TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
+  FakeOptions fails;
+  fails.failingCapture = true;
+  FakeCuda fake(fails);
+  const plan::PlanT plan = onCuda(2);
+  auto group = RankGroup::create(plan);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  ASSERT_TRUE((*group)->runEntry("train_step").isOk());
+  Status statuses[2];
+  (void)(*group)->forEachRank([&](Executor &executor) { return statuses[executor.rank()] = executor.runEntry("train_step"); });
+  EXPECT_TRUE(statuses[0].message().starts_with("cuStreamBeginCapture: ")) << statuses[0].message();
+  EXPECT_EQ(statuses[1].message(), "another rank of the graph failed");
+}
+
 // Tests that a launch that fails while ranks record together ends all of them, with its name.
 TEST(CudaExecutor, AFailureWhileRecordingEndsAllRanks) {
   FakeOptions fails;

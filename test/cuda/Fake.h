@@ -49,6 +49,8 @@ struct FakeOptions {
   bool nccl = true;
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
+  /// No capture can begin.
+  bool failingCapture = false;
   /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of any
   /// size run through an executor.
   bool recordsOnly = false;

@@ -25,7 +25,7 @@ Code destroyGraph(void *graph) {
 }
 
 Code beginCapture(FakeStream &origin) {
-  if (origin.graph)
+  if (origin.graph || state->options.failingCapture)
     return 1;
   origin.graph = std::make_shared<FakeGraph>();
   origin.graph->origin = &origin;
