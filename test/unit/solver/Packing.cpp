@@ -57,6 +57,37 @@ TEST_P(EveryGreedy, GivesASolutionThatTheCheckerAccepts) {
   }
 }
 
+// What is taken ahead has its bytes at the end of the line, and from the first instant on.
+TEST(PackingAhead, IsKept) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    PackingProblem problem = randomProblem(seed, 40, 64);
+    std::mt19937 numbers(seed);
+    for (PackingBuffer &buffer : problem.buffers)
+      if (numbers() % 5 == 0)
+        buffer.ahead = 100 + numbers() % 150;
+    const PackingSolution solution = solvePacking(problem);
+    const Status status = checkPacking(problem, solution);
+    EXPECT_TRUE(status.isOk()) << status.message();
+    EXPECT_GE(solution.height, largestLiveSum(problem, 1));
+    const std::string text = packingText(problem, &solution);
+    PackingSolution read;
+    auto again = parsePacking(text, &read);
+    ASSERT_TRUE(again.isOk()) << again.status().message();
+    EXPECT_EQ(packingText(*again, &read), text);
+  }
+  PackingProblem two;
+  two.buffers = {{"early", 10, 2, 4, 8}, {"late", 10, 8, 10, 0}};
+  PackingSolution shared;
+  shared.offsets = {0, 0};
+  shared.height = 10;
+  EXPECT_NE(checkPacking(two, shared).message().find("no byte in common at instant 8"), std::string::npos);
+  EXPECT_EQ(largestLiveSum(two, 1), 20u);
+  two.buffers[1] = {"between", 10, 4, 8, 0};
+  EXPECT_TRUE(checkPacking(two, shared).isOk());
+  two.buffers[1] = {"before", 10, 0, 1, 0};
+  EXPECT_FALSE(checkPacking(two, shared).isOk());
+}
+
 INSTANTIATE_TEST_SUITE_P(Packing, EveryGreedy,
                          testing::Combine(testing::ValuesIn(packingOrders),
                                           testing::Values(PackingFit::first, PackingFit::best),
