@@ -157,7 +157,8 @@ static void declare(CLI::App &app, CommandLine &line) {
       ->check(wholeFrom(1));
   app.add_option("--steps", line.train.steps, "steps to train")->check(wholeFrom(0))->capture_default_str();
   app.add_option("--entries", line.entries, "entry points, run in turn at each step")->capture_default_str();
-  app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one");
+  app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one")
+      ->check(whyNoPath);
   app.add_option("--seed", line.train.seed, "key of the initial weights and of the order")
       ->check(wholeFrom(0))
       ->capture_default_str();
@@ -167,9 +168,9 @@ static void declare(CLI::App &app, CommandLine &line) {
   app.add_flag("--overfit-one-batch", line.train.overfit, "every step takes the rows of the first");
   app.add_option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
       ->check(wholeFrom(1));
-  app.add_option("--log", line.train.log, "write run.jsonl here, one object a step");
-  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json");
-  app.add_option("--trace", line.trace, "write a Chrome trace of what ran when");
+  app.add_option("--log", line.train.log, "write run.jsonl here, one object a step")->check(whyNoPath);
+  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(whyNoPath);
+  app.add_option("--trace", line.trace, "write a Chrome trace of what ran when")->check(whyNoPath);
   app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(wholeFrom(0));
   app.add_option("--prompt", line.generate.prompt, "what they follow");
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
