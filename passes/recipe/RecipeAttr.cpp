@@ -96,8 +96,9 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
   llvm::SmallVector<mlir::NamedAttribute> origins;
   for (const auto &[key, value] : recipe.given()) {
     std::string origin = recipe.origin(key);
-    if (origin != recipeAttribute && llvm::any_of(llvm::ArrayRef<llvm::StringRef>{"sharding.", "gradient.", "schedule.", "statistics."},
-                                                  [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
+    constexpr llvm::StringLiteral told[] = {"sharding.", "gradient.", "schedule.", "statistics.", "memory.", "loss."};
+    if (origin != recipeAttribute &&
+        llvm::any_of(told, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
       origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));
   }
   if (!origins.empty())

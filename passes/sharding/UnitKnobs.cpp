@@ -224,6 +224,11 @@ std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
       useless("schedule.reduce_buffers", "on one rank");
     if (isGiven("statistics.sync", "never"))
       useless("statistics.sync", "on one rank");
+    bool isAlone = recipe.integer("mesh.tensor") == 1;
+    if (isAlone && isGiven("sharding.units", "block") && offloaded.empty())
+      useless("sharding.units", "on one rank");
+    if (isAlone && isGiven("loss.mean", "rank") && recipe.integer("gradient.microbatches") == 1)
+      useless("loss.mean", "on one rank with one micro-batch");
   }
   return remarks;
 }

@@ -96,6 +96,8 @@ def knobs_without_effect():
             (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank"),
             (["schedule.reduce_buffers=2"], "'schedule.reduce_buffers' has no effect on one rank"),
             (["statistics.sync=last"], "'statistics.sync' has no effect on one rank"),
+            (["sharding.units=root"], "'sharding.units' has no effect on one rank"),
+            (["loss.mean=tokens"], "'loss.mean' has no effect on one rank with one micro-batch"),
             (FOUR + ["statistics.sync=last"], "'statistics.sync' has no effect on a model without running statistics"),
             (["sharding.strategy=shard_grad_op"], "'sharding.strategy' has no effect where nothing is sharded"),
             (["mesh.replicate=2", "sharding.strategy=no_shard"], "'sharding.strategy' has no effect where nothing is sharded")):
