@@ -100,13 +100,15 @@ def every_key():
                        *[[two, f"schedule.lr={value}", "schedule.total_steps=10"] for value in ("linear", "wsd")]],
         "schedule": [[two, f"schedule.forward_prefetch={forward}", f"schedule.backward_prefetch={backward}", "schedule.order=loop"]
                      for forward, backward in (("0", "0"), ("2", "pre"), ("1", "post"), ("0", "none"))] +
-                    [[two, "schedule.reduce_buffers=2", "collective.register=false"], [two, "memory.budget=64MiB"]],
+                    [[two, "schedule.reduce_buffers=2", "collective.register=false"], [two, "memory.budget=64MiB"],
+                     [two, "schedule.overlap_steps=false"], [two, "schedule.overlap_steps=true", "gradient.microbatches=2"]],
         "recompute": [[two, "recompute.policy=block", "recompute.save=[]"]],
     }
     for group, list_of in rows.items():
         for number, settings in enumerate(list_of):
             add(f"{group}-{number}", toy, *settings)
     add("marked", zoo("nested-recompute"), two, "recompute.policy=marked")
+    add("statistics", zoo("conv", "stem=4", "hidden=8", "height=24", "width=20"), two, "statistics.sync=last")
     add("tokens", family("gpt2-tiny"), two, "loss.mean=tokens", "gradient.microbatches=2")
     add("chunked", family("gpt2-tiny"), two, "loss.chunk_rows=8")
     add("tensor", family("gpt2-tiny"), "mesh.tensor=2", two, MEGATRON, "sharding.sequence=true", "gradient.clip_norm=1.0")
