@@ -138,7 +138,8 @@ def check(root, exceptions=EXCEPTIONS):
         used.update(excepted)
         if not tested and not excepted:
             yield f"{name}:{number}: \"{text}\", expected a test that names it but got none"
-        elif tested and excepted:
+        # Two words of it in a comment ("a call of") are no test of it.
+        elif tested and any(piece in said for piece in excepted):
             yield f"{name}:{number}: \"{excepted[0]}\" is an exception, expected no test that names it but got one"
     for piece, reason in exceptions:
         if piece not in used:
