@@ -175,6 +175,28 @@ TEST_F(CudaKernels, Indexed) {
     }
 }
 
+// Tests that of a table that is split an index reads what is here and 0 of the rest, and adds to what is here alone.
+TEST_F(CudaKernels, IndexedParts) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (std::int64_t first : {0, 6, 17}) {
+      auto part = [&](std::vector<std::int64_t> shape, int dim) {
+        Tensor made(dtype, std::move(shape));
+        made.normal(30);
+        made.operand.origin[dim] = first;
+        made.operand.global[dim] = 28;
+        return made;
+      };
+      const Tensor indices = Tensor(DType::i32, {3, 50}).below(29, 28);
+      for (const char *kernel : {"embedding", "gather"})
+        compare({kernel}, {part({11, 7}, 0), indices}, {Tensor(dtype, {3, 50, 7})}, 1, "");
+      for (const char *kernel : {"embedding_grad", "scatter_add"})
+        compare({kernel, {}, 1, {integer("padding", 9)}}, {Tensor(dtype, {3, 50, 30}).normal(32), indices}, {part({11, 30}, 0)}, 100, "");
+      const Tensor along = Tensor(DType::i64, {4, 3, 5}).below(33, 28);
+      compare({"take_along", {}, 1, {integer("dim", 1)}}, {part({4, 11, 5}, 1), along}, {Tensor(dtype, {4, 3, 5})}, 1, "");
+      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}).normal(34), along}, {part({4, 11, 5}, 1)}, 4, "");
+    }
+}
+
 struct Heads {
   std::int64_t batch, queries, keys, heads, keyHeads, size;
 };

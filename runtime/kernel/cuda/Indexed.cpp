@@ -2,6 +2,8 @@
 #include "runtime/kernel/cuda/device/Indexed.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
+#include <algorithm>
+
 namespace sluice::cuda {
 namespace {
 
@@ -17,6 +19,12 @@ View tailOf(const View &view, int first) {
   return tail;
 }
 
+/// Where the part of the table that is here lies along the indexed dim.
+void setPart(IndexedArgs &args, const Operand &table) {
+  args.first = table.origin[args.dim];
+  args.total = std::max(table.global[args.dim], table.extent[args.dim]);
+}
+
 IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &values) {
   IndexedArgs args;
   args.table = viewOf(table);
@@ -26,6 +34,7 @@ IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &
   args.valueRow = tailOf(args.values, indices.rank);
   args.count = indices.elements();
   args.rowElements = countOf(args.row);
+  setPart(args, table);
   return args;
 }
 
@@ -70,6 +79,7 @@ Bound takeAlongOf(const KernelRequest &request) {
   args.indices = viewOf(request.inputs[1]);
   args.values = viewOf(request.outputs[0]);
   args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  setPart(args, request.inputs[0]);
   return oneLaunch<IndexedArgs>(
       request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
       [](IndexedArgs &args, const RunAddresses &run) {
@@ -86,6 +96,7 @@ Bound addAlongOf(const KernelRequest &request) {
   args.indices = viewOf(request.inputs[1]);
   args.table = viewOf(request.outputs[0]);
   args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  setPart(args, request.outputs[0]);
   args.row = args.indices;
   args.row.extent[args.dim] = 1;
   args.count = request.inputs[1].elements() == 0 ? 0 : countOf(args.row);

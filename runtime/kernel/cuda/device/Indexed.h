@@ -1,7 +1,8 @@
 //===- Indexed.h - rows and elements by index --------------------------------------------------===//
 //
 // What an index outside of its table would read is NaN (integers: 0), and what it would add is left out: a kernel never
-// leaves its operands. Rows that fall on one another are added in the order of their indices, by one block.
+// leaves its operands. Of a table that is split, what another rank has reads as 0 and adds nothing. Rows that fall on one
+// another are added in the order of their indices, by one block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
@@ -19,8 +20,16 @@ struct IndexedArgs {
   Index count = 0, rowElements = 0;
   /// Of kernels along a dim.
   int dim = 0;
+  /// Along the indexed dim: where the part of the table that is here begins, and the extent of the whole.
+  Index first = 0, total = 0;
   /// An index that adds nothing.
   Index skipped = -1;
+
+  SLUICE_DEVICE bool isValid(Index index) const { return index >= 0 && index < total; }
+  /// The place of an index in the part that is here; -1: another rank has it, or nobody.
+  SLUICE_DEVICE Index placeOf(Index index) const {
+    return index >= first && index < first + table.extent[dim] ? index - first : -1;
+  }
 };
 
 SLUICE_DEVICE void writeMissing(const View &view, Index at) {
@@ -37,10 +46,13 @@ SLUICE_DEVICE void takeRows(const IndexedArgs &args, Lane lane) {
     const Index i = n / args.rowElements, c = n % args.rowElements;
     const Index index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i));
     const Index to = offsetIn(args.values, args.indices.rank, i) + offsetIn(args.valueRow, args.valueRow.rank, c);
-    if (index < 0 || index >= args.table.extent[0])
+    const Index place = args.placeOf(index);
+    if (!args.isValid(index))
       writeMissing(args.values, to);
+    else if (place < 0)
+      writeAny(args.values, to, 0);
     else
-      moveElement(args.values, to, args.table, index * args.table.strides[0] + offsetIn(args.row, args.row.rank, c));
+      moveElement(args.values, to, args.table, place * args.table.strides[0] + offsetIn(args.row, args.row.rank, c));
   }
 }
 
@@ -54,7 +66,8 @@ SLUICE_DEVICE void clearRows(const IndexedArgs &args, Lane lane) {
 /// Adds the rows that have the index of row `block`, where none before it has that index.
 SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
   const Index own = lane.block(), index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, own));
-  if (index < 0 || index >= args.table.extent[0] || index == args.skipped)
+  const Index place = args.placeOf(index);
+  if (place < 0 || index == args.skipped)
     return;
   int earlier = 0;
   for (Index i = lane.thread(); i < own && !earlier; i += lane.threads())
@@ -89,7 +102,7 @@ SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
       lane.sync();
     }
     if (real)
-      writeAny(args.table, index * args.table.strides[0] + offsetIn(args.row, args.row.rank, c), wide ? wideSum : sum);
+      writeAny(args.table, place * args.table.strides[0] + offsetIn(args.row, args.row.rank, c), wide ? wideSum : sum);
   }
 }
 
@@ -102,11 +115,15 @@ SLUICE_DEVICE void takeAlong(const IndexedArgs &args, Lane lane) {
       strides[d] = d == args.dim ? 0 : args.table.strides[d];
     const Index index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, n));
     const Index to = offsetIn(args.values, args.values.rank, n);
-    if (index < 0 || index >= args.table.extent[args.dim])
+    const Index place = args.placeOf(index);
+    // Of a part, an index of nothing at all (a target that does not count) reads 0, too.
+    if (!args.isValid(index) && args.total == args.table.extent[args.dim])
       writeMissing(args.values, to);
+    else if (place < 0)
+      writeAny(args.values, to, 0);
     else
       moveElement(args.values, to, args.table,
-                  offsetOver(strides, args.indices, n) + index * args.table.strides[args.dim]);
+                  offsetOver(strides, args.indices, n) + place * args.table.strides[args.dim]);
   }
 }
 
@@ -121,9 +138,10 @@ SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
   const Index inTable = offsetOver(args.table.strides, args.row, line);
   for (Index i = 0; i < args.indices.extent[args.dim]; ++i) {
     const Index index = readInteger(args.indices, inIndices + i * args.indices.strides[args.dim]);
-    if (index < 0 || index >= args.table.extent[args.dim])
+    const Index place = args.placeOf(index);
+    if (place < 0)
       continue;
-    const Index to = inTable + index * args.table.strides[args.dim];
+    const Index to = inTable + place * args.table.strides[args.dim];
     writeAny(args.table, to, readAny(args.table, to) + readAny(args.values, inValues + i * args.values.strides[args.dim]));
   }
 }
