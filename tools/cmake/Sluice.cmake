@@ -19,17 +19,28 @@ if(SLUICE_SANITIZE)
   target_link_options(sluice_options INTERFACE ${flags})
 endif()
 
-# Most of the time to compile a file of the runtime is the headers: several at once take a third of it. Each must compile
-# alone as well, which OFF shows, and a change of one file then compiles that file only.
-option(SLUICE_UNITY "compile several files of the runtime at once" ON)
+# Most of the time to compile a file of the runtime is the headers: several at once take a third of it, and those of the
+# plan, of JSON and of the library's containers are compiled once. Each file must compile alone as well, which OFF shows,
+# and a change of one file then compiles that file only.
+option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
+
+# sluice_precompiled_headers(NAME; LINK libraries...; HEADERS...): a header that others' REUSE_FROM takes.
+function(sluice_precompiled_headers name)
+  cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp.in "// The precompiled header's one source.\n")
+  configure_file(${CMAKE_BINARY_DIR}/${name}.cpp.in ${CMAKE_BINARY_DIR}/${name}.cpp COPYONLY)
+  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
-# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's. PRIVATE libraries leave their
-# compile options here. UNITY: how many files are compiled at once; their file-local names must differ. APART: those that
-# are compiled alone.
+# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's and of
+# JSON's. PRIVATE libraries leave their compile options here. UNITY: how many files are compiled at once; their file-local
+# names must differ. APART: those that are compiled alone.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -52,12 +63,15 @@ function(sluice_library name)
     target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
   elseif(ARG_MODEL)
     target_precompile_headers(${name} REUSE_FROM sluice_model_headers)
+  elseif(ARG_PLAN AND SLUICE_UNITY)
+    target_precompile_headers(${name} REUSE_FROM sluice_plan_headers)
   endif()
 endfunction()
 
-# sluice_test(NAME; LINK libraries...): a GoogleTest program of all .cpp files in the calling folder.
+# sluice_test(NAME; LINK libraries...; HEADERS name): a GoogleTest program of all .cpp files in the calling folder. HEADERS:
+# the precompiled header that they share.
 function(sluice_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   if(NOT sources)
     return()
@@ -67,6 +81,12 @@ function(sluice_test name)
   target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SLUICE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   # What takes time in a test is the libraries it calls; its own long bodies take theirs to compile.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(ARG_HEADERS AND SLUICE_UNITY)
+    target_precompile_headers(${name} REUSE_FROM ${ARG_HEADERS})
+    # As the header's own library is compiled.
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_property(GLOBAL APPEND PROPERTY SLUICE_TEST_TARGETS ${name})
 endfunction()

@@ -39,19 +39,13 @@ endif()
 
 # Most of the time to compile a dialect or a pass is MLIR's headers, and for a pass those of the generated ops: they are
 # compiled once. What is built on the ops has a header of its own, which waits for their generation.
-function(sluice_precompiled_headers name)
-  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp.in "// The precompiled header's one source.\n")
-  configure_file(${CMAKE_BINARY_DIR}/${name}.cpp.in ${CMAKE_BINARY_DIR}/${name}.cpp COPYONLY)
-  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cpp)
-  target_link_libraries(${name} PUBLIC sluice_mlir)
-  target_precompile_headers(${name} PRIVATE
-    <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
-    <mlir/IR/IRMapping.h> <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Interfaces/ControlFlowInterfaces.h>
-    <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
-    <mlir/Pass/PassManager.h> ${ARGN})
-endfunction()
-sluice_precompiled_headers(sluice_mlir_headers)
-sluice_precompiled_headers(sluice_model_headers ${CMAKE_SOURCE_DIR}/dialect/model/Model.h)
+set(headers
+  <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
+  <mlir/IR/IRMapping.h> <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Interfaces/ControlFlowInterfaces.h>
+  <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
+  <mlir/Pass/PassManager.h>)
+sluice_precompiled_headers(sluice_mlir_headers LINK sluice_mlir HEADERS ${headers})
+sluice_precompiled_headers(sluice_model_headers LINK sluice_mlir HEADERS ${headers} ${CMAKE_SOURCE_DIR}/dialect/model/Model.h)
 add_dependencies(sluice_model_headers sluice_rules_gen sluice_model_gen)
 
 # sluice_tablegen(target file.td output-prefix generator...): files land beside the source's place in the build tree.

@@ -155,7 +155,7 @@ template <typename T> struct Forward {
   }
 };
 
-Bound forward(const KernelRequest &request) {
+Bound attentionForward(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::attention(request));
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
                           AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
@@ -168,10 +168,11 @@ Bound forward(const KernelRequest &request) {
   return withLoops(type, [&]<typename T>() { return attentionOf<Forward<T>>(request, shape, floats); });
 }
 
-constexpr FastKernel kernels[] = {{"attention", forward}, {"attention_grad", attentionGradient}};
-
 } // namespace
 
-FastKernels attentionKernels() { return kernels; }
+FastKernels attentionKernels() {
+  static constexpr FastKernel kernels[] = {{"attention", attentionForward}, {"attention_grad", attentionGradient}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -170,7 +170,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
 
 bool isDenseVector(const Operand &operand) { return operand.isDense(); }
 
-Bound forward(const KernelRequest &request) {
+Bound batchNormOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
@@ -187,7 +187,7 @@ Bound forward(const KernelRequest &request) {
   return withLoops(in[0].dtype, [&]<typename T>() { return forwardOf<T>(request, epsilon); });
 }
 
-Bound backward(const KernelRequest &request) {
+Bound batchNormGradOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm_grad(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
@@ -204,10 +204,11 @@ Bound backward(const KernelRequest &request) {
   return withLoops(in[0].dtype, [&]<typename T>() { return backwardOf<T>(request, epsilon); });
 }
 
-constexpr FastKernel kernels[] = {{"batch_norm", forward}, {"batch_norm_grad", backward}};
-
 } // namespace
 
-FastKernels batchNormKernels() { return kernels; }
+FastKernels batchNormKernels() {
+  static constexpr FastKernel kernels[] = {{"batch_norm", batchNormOf}, {"batch_norm_grad", batchNormGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

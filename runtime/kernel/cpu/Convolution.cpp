@@ -130,20 +130,21 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
   });
 }
 
-constexpr FastKernel kernels[] = {
-    {"conv2d", [](const KernelRequest &request) { return prepare(request, Kind::forward, "conv2d", reference::conv2d); }},
-    {"conv2d_input_grad",
-     [](const KernelRequest &request) {
-       return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad);
-     }},
-    {"conv2d_weight_grad",
-     [](const KernelRequest &request) {
-       return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad);
-     }},
-};
-
 } // namespace
 
-FastKernels convolutionKernels() { return kernels; }
+FastKernels convolutionKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"conv2d", [](const KernelRequest &request) { return prepare(request, Kind::forward, "conv2d", reference::conv2d); }},
+      {"conv2d_input_grad",
+       [](const KernelRequest &request) {
+         return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad);
+       }},
+      {"conv2d_weight_grad",
+       [](const KernelRequest &request) {
+         return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad);
+       }},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -118,11 +118,12 @@ Bound randomUniform(const KernelRequest &request) {
   return random<Uniform>(request, reference::random_uniform(request), low, numberAttribute(request, "high", 1) - low);
 }
 
-constexpr FastKernel kernels[] = {
-    {"constant", constant}, {"random_normal", randomNormal}, {"random_uniform", randomUniform}};
-
 } // namespace
 
-FastKernels creationKernels() { return kernels; }
+FastKernels creationKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"constant", constant}, {"random_normal", randomNormal}, {"random_uniform", randomUniform}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

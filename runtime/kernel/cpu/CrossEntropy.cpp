@@ -84,7 +84,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
   });
 }
 
-Bound forward(const KernelRequest &request) {
+Bound crossEntropyOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
   const Operand &logits = request.inputs[0];
   if (!contiguousRows(logits) || !hasLoops(logits.dtype))
@@ -97,7 +97,7 @@ Bound forward(const KernelRequest &request) {
   return withLoops(logits.dtype, [&]<typename T>() { return forwardOf<T>(request, shape); });
 }
 
-Bound backward(const KernelRequest &request) {
+Bound crossEntropyGradOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
@@ -109,10 +109,11 @@ Bound backward(const KernelRequest &request) {
   return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
 }
 
-constexpr FastKernel kernels[] = {{"cross_entropy", forward}, {"cross_entropy_grad", backward}};
-
 } // namespace
 
-FastKernels crossEntropyKernels() { return kernels; }
+FastKernels crossEntropyKernels() {
+  static constexpr FastKernel kernels[] = {{"cross_entropy", crossEntropyOf}, {"cross_entropy_grad", crossEntropyGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -91,10 +91,11 @@ Bound dropout(const KernelRequest &request) {
   return reference::dropout(request);
 }
 
-constexpr FastKernel kernels[] = {{"dropout", dropout}};
-
 } // namespace
 
-FastKernels dropoutKernels() { return kernels; }
+FastKernels dropoutKernels() {
+  static constexpr FastKernel kernels[] = {{"dropout", dropout}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -15,7 +15,7 @@
 namespace sluice::cpu {
 namespace {
 
-constexpr std::int64_t columnBlock = 512;
+constexpr std::int64_t tableColumns = 512;
 
 Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
@@ -54,9 +54,9 @@ template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest
     SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y), padding));
     forEach(call.threads, y.extent[0], [&](std::int64_t row) {
       std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
-      for (std::int64_t c = 0; c < updates.columns; c += columnBlock) {
-        std::int64_t count = std::min(columnBlock, updates.columns - c), at = row * y.strides[0] + c;
-        float sums[columnBlock];
+      for (std::int64_t c = 0; c < updates.columns; c += tableColumns) {
+        std::int64_t count = std::min(tableColumns, updates.columns - c), at = row * y.strides[0] + c;
+        float sums[tableColumns];
         std::memset(sums, 0, static_cast<std::size_t>(count) * sizeof(float));
         for (std::int64_t i = begin; i < end; ++i)
           l.of<T>().addTo(updates.at<T>(sorted.position(i)) + c, sums, count);
@@ -75,17 +75,18 @@ Bound addRows(std::string_view name, PrepareFunction plain, const KernelRequest 
   return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(name, request); });
 }
 
-constexpr FastKernel kernels[] = {
-    {"gather", [](const KernelRequest &request) { return rows("gather", reference::gather, request); }},
-    {"embedding", [](const KernelRequest &request) { return rows("embedding", reference::embedding, request); }},
-    {"scatter_add",
-     [](const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }},
-    {"embedding_grad",
-     [](const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }},
-};
-
 } // namespace
 
-FastKernels embeddingKernels() { return kernels; }
+FastKernels embeddingKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"gather", [](const KernelRequest &request) { return rows("gather", reference::gather, request); }},
+      {"embedding", [](const KernelRequest &request) { return rows("embedding", reference::embedding, request); }},
+      {"scatter_add",
+       [](const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }},
+      {"embedding_grad",
+       [](const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -35,10 +35,11 @@ struct GeluGrad {
   }
 };
 
-constexpr FastKernel kernels[] = {{"gelu", ofOneType<Gelu>}, {"gelu_grad", ofOneType<GeluGrad>}};
-
 } // namespace
 
-FastKernels geluKernels() { return kernels; }
+FastKernels geluKernels() {
+  static constexpr FastKernel kernels[] = {{"gelu", ofOneType<Gelu>}, {"gelu_grad", ofOneType<GeluGrad>}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

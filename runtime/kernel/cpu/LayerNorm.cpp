@@ -27,11 +27,12 @@ struct LayerNorm {
   }
 };
 
-constexpr FastKernel kernels[] = {{"layer_norm", NormKernels<LayerNorm>::forward},
-                                  {"layer_norm_grad", NormKernels<LayerNorm>::backward}};
-
 } // namespace
 
-FastKernels layerNormKernels() { return kernels; }
+FastKernels layerNormKernels() {
+  static constexpr FastKernel kernels[] = {{"layer_norm", NormKernels<LayerNorm>::forward},
+                                           {"layer_norm_grad", NormKernels<LayerNorm>::backward}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

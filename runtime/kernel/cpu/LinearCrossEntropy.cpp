@@ -136,7 +136,7 @@ bool areRows(const Operand &operand) {
          (operand.rank < 2 || Rows(operand).pitch >= operand.extent[operand.rank - 1] || Rows(operand).rows == 1);
 }
 
-Bound forward(const KernelRequest &request) {
+Bound linearCrossEntropyOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy(request));
   auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
   SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
@@ -163,7 +163,7 @@ Bound forward(const KernelRequest &request) {
   });
 }
 
-Bound backward(const KernelRequest &request) {
+Bound linearCrossEntropyGradOf(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy_grad(request));
   auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
   SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
@@ -197,10 +197,11 @@ Bound backward(const KernelRequest &request) {
   });
 }
 
-constexpr FastKernel kernels[] = {{"linear_cross_entropy", forward}, {"linear_cross_entropy_grad", backward}};
-
 } // namespace
 
-FastKernels linearCrossEntropyKernels() { return kernels; }
+FastKernels linearCrossEntropyKernels() {
+  static constexpr FastKernel kernels[] = {{"linear_cross_entropy", linearCrossEntropyOf}, {"linear_cross_entropy_grad", linearCrossEntropyGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -29,10 +29,11 @@ Bound logsumexp(const KernelRequest &request) {
   return withLoops(x.dtype, [&]<typename T>() { return rowsOf<T>(request); });
 }
 
-constexpr FastKernel kernels[] = {{"logsumexp", logsumexp}};
-
 } // namespace
 
-FastKernels logSumExpKernels() { return kernels; }
+FastKernels logSumExpKernels() {
+  static constexpr FastKernel kernels[] = {{"logsumexp", logsumexp}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

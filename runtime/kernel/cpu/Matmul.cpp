@@ -240,10 +240,11 @@ Bound matmul(const KernelRequest &request) {
   return plain;
 }
 
-constexpr FastKernel kernels[] = {{"matmul", matmul}};
-
 } // namespace
 
-FastKernels matmulKernels() { return kernels; }
+FastKernels matmulKernels() {
+  static constexpr FastKernel kernels[] = {{"matmul", matmul}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

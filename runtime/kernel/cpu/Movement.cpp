@@ -114,10 +114,11 @@ Bound pad(const KernelRequest &request) {
   });
 }
 
-constexpr FastKernel kernels[] = {{"copy", copy}, {"piece", piece}, {"concat", concat}, {"pad", pad}};
-
 } // namespace
 
-FastKernels movementKernels() { return kernels; }
+FastKernels movementKernels() {
+  static constexpr FastKernel kernels[] = {{"copy", copy}, {"piece", piece}, {"concat", concat}, {"pad", pad}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -1,27 +1,13 @@
 //===- Onednn.cpp - one matrix product of oneDNN, made once -------------------===//
 #include "runtime/kernel/cpu/Onednn.h"
 
-#include <dnnl.hpp>
-#include <omp.h>
+#include "runtime/kernel/cpu/OnednnLibrary.h"
 
 #include <string_view>
 #include <vector>
 
 namespace sluice::cpu {
 namespace {
-
-/// One engine for all: it has no state of its own.
-const dnnl::engine &sharedEngine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-/// The library takes the number of threads from the calling thread's OpenMP setting.
-struct Threads {
-  explicit Threads(int count) : before(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~Threads() { omp_set_num_threads(before); }
-  int before;
-};
 
 dnnl::memory::data_type typeOf(DType dtype) {
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
@@ -53,7 +39,7 @@ LibraryProduct::LibraryProduct(std::unique_ptr<State> state) : state(std::move(s
 LibraryProduct::~LibraryProduct() = default;
 
 Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
-  Threads threads(p.threads);
+  LibraryThreads threads(p.threads);
   try {
     const dnnl::engine &engine = sharedEngine();
     auto a = matrix(p.m, p.k, p.aM, p.aK, p.input), b = matrix(p.k, p.n, p.bK, p.bN, p.input);
@@ -105,7 +91,7 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
 }
 
 Status LibraryProduct::run(const void *a, const void *b, const void *bias, void *c, void *scratchpad) {
-  Threads threads(state->threads);
+  LibraryThreads threads(state->threads);
   dnnl_memory_set_data_handle(state->a.get(), const_cast<void *>(a));
   dnnl_memory_set_data_handle(state->b.get(), const_cast<void *>(b));
   dnnl_memory_set_data_handle(state->c.get(), c);

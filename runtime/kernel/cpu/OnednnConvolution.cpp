@@ -1,11 +1,9 @@
 //===- OnednnConvolution.cpp - one convolution of oneDNN, made once ---------------===//
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 
+#include "runtime/kernel/cpu/OnednnLibrary.h"
 #include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
-
-#include <dnnl.hpp>
-#include <omp.h>
 
 #include <optional>
 #include <string_view>
@@ -14,19 +12,6 @@ namespace sluice::cpu {
 namespace {
 
 using dnnl::memory;
-
-/// An engine has no state of its own.
-const dnnl::engine &sharedEngine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-/// The library takes the number of threads from the calling thread's OpenMP setting.
-struct Threads {
-  explicit Threads(int count) : before(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~Threads() { omp_set_num_threads(before); }
-  int before;
-};
 
 /// Takes the first implementation that is no plain loop and fits.
 template <typename Descriptor> bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t workspace) {
@@ -41,18 +26,6 @@ template <typename Descriptor> bool choose(Descriptor &descriptor, const memory:
 }
 
 memory at(const memory::desc &desc) { return memory(desc, sharedEngine(), nullptr); }
-
-/// A weight [O, C, taps] as [C, O, taps backwards].
-struct TurnedWeight {
-  std::int64_t outputs = 0, inputs = 0, taps = 0;
-  std::size_t bytes() const { return turnedWeightBytes(outputs, inputs, taps); }
-  void write(const float *from, float *to) const {
-    for (std::int64_t o = 0; o < outputs; ++o)
-      for (std::int64_t c = 0; c < inputs; ++c)
-        for (std::int64_t tap = 0; tap < taps; ++tap)
-          to[(c * outputs + o) * taps + taps - 1 - tap] = from[(o * inputs + c) * taps + tap];
-  }
-};
 
 /// A convolution over dy with a turned weight, which gives dx: for windows that move by one place. The library's forward
 /// form for AVX2 is the faster of its two.
@@ -73,6 +46,18 @@ std::optional<ConvolutionShape> turned(const ConvolutionShape &s) {
 } // namespace
 
 struct LibraryConvolution::State {
+  /// A weight [O, C, taps] as [C, O, taps backwards].
+  struct TurnedWeight {
+    std::int64_t outputs = 0, inputs = 0, taps = 0;
+    std::size_t bytes() const { return turnedWeightBytes(outputs, inputs, taps); }
+    void write(const float *from, float *to) const {
+      for (std::int64_t o = 0; o < outputs; ++o)
+        for (std::int64_t c = 0; c < inputs; ++c)
+          for (std::int64_t tap = 0; tap < taps; ++tap)
+            to[(c * outputs + o) * taps + taps - 1 - tap] = from[(o * inputs + c) * taps + tap];
+    }
+  };
+
   Kind kind;
   dnnl::stream stream;
   dnnl::primitive primitive;
@@ -92,7 +77,7 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
                                                                      int threadCount, std::uint64_t workspace) {
   if (kind == Kind::inputGrad)
     if (auto other = turned(s)) {
-      TurnedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
+      State::TurnedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
       if (weight.bytes() <= workspace) {
         auto made = make(Kind::forward, *other, false, threadCount, workspace - weight.bytes());
         if (made.isOk()) {
@@ -101,7 +86,7 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
         }
       }
     }
-  Threads threads(threadCount);
+  LibraryThreads threads(threadCount);
   Status refused = refusedError("oneDNN convolution, expected an implementation with at most " +
                                 std::to_string(workspace) + " bytes of workspace but got none");
   try {
@@ -195,7 +180,7 @@ static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stre
 }
 
 Status LibraryConvolution::run(void *x, void *weight, const void *bias, void *y, void *workspace) {
-  Threads threads(state->threads);
+  LibraryThreads threads(state->threads);
   if (state->turnedWeight) {
     state->turnedWeight->write(static_cast<const float *>(weight), static_cast<float *>(workspace));
     weight = workspace;

@@ -87,10 +87,11 @@ Bound adamw(const KernelRequest &request) {
   return optimizer("adamw", OptimizerKind::adamw, reference::adamw, request);
 }
 
-constexpr FastKernel kernels[] = {{"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
-
 } // namespace
 
-FastKernels optimizerKernels() { return kernels; }
+FastKernels optimizerKernels() {
+  static constexpr FastKernel kernels[] = {{"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

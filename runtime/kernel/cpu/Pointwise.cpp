@@ -123,33 +123,34 @@ Bound cast(const KernelRequest &request) {
   return slow;
 }
 
-constexpr FastKernel kernels[] = {
-    {"add", [](const KernelRequest &request) { return binary(request, reference::add, 0); }},
-    {"subtract", [](const KernelRequest &request) { return binary(request, reference::subtract, 1); }},
-    {"multiply", [](const KernelRequest &request) { return binary(request, reference::multiply, 2); }},
-    {"divide", [](const KernelRequest &request) { return binary(request, reference::divide, 3); }},
-    {"maximum", [](const KernelRequest &request) { return binary(request, reference::maximum, 4); }},
-    {"negate", [](const KernelRequest &request) { return unary(request, reference::negate, 0); }},
-    {"exp", [](const KernelRequest &request) { return unary(request, reference::exp, 1); }},
-    {"log", [](const KernelRequest &request) { return unary(request, reference::log, 10); }},
-    {"relu", [](const KernelRequest &request) { return unary(request, reference::relu, 2); }},
-    {"scale",
-     [](const KernelRequest &request) {
-       return unary(request, reference::scale, 3, static_cast<float>(numberAttribute(request, "factor", 1)));
-     }},
-    {"sqrt", [](const KernelRequest &request) { return unary(request, reference::sqrt, 4); }},
-    {"rsqrt", [](const KernelRequest &request) { return unary(request, reference::rsqrt, 5); }},
-    {"tanh", [](const KernelRequest &request) { return unary(request, reference::tanh, 6); }},
-    {"erf", [](const KernelRequest &request) { return unary(request, reference::erf, 7); }},
-    {"relu_grad", [](const KernelRequest &request) { return binary(request, reference::relu_grad, 5); }},
-    {"sigmoid", [](const KernelRequest &request) { return unary(request, reference::sigmoid, 8); }},
-    {"softplus", [](const KernelRequest &request) { return unary(request, reference::softplus, 9); }},
-    {"power", power},
-    {"cast", cast},
-};
-
 } // namespace
 
-FastKernels pointwiseKernels() { return kernels; }
+FastKernels pointwiseKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"add", [](const KernelRequest &request) { return binary(request, reference::add, 0); }},
+      {"subtract", [](const KernelRequest &request) { return binary(request, reference::subtract, 1); }},
+      {"multiply", [](const KernelRequest &request) { return binary(request, reference::multiply, 2); }},
+      {"divide", [](const KernelRequest &request) { return binary(request, reference::divide, 3); }},
+      {"maximum", [](const KernelRequest &request) { return binary(request, reference::maximum, 4); }},
+      {"negate", [](const KernelRequest &request) { return unary(request, reference::negate, 0); }},
+      {"exp", [](const KernelRequest &request) { return unary(request, reference::exp, 1); }},
+      {"log", [](const KernelRequest &request) { return unary(request, reference::log, 10); }},
+      {"relu", [](const KernelRequest &request) { return unary(request, reference::relu, 2); }},
+      {"scale",
+       [](const KernelRequest &request) {
+         return unary(request, reference::scale, 3, static_cast<float>(numberAttribute(request, "factor", 1)));
+       }},
+      {"sqrt", [](const KernelRequest &request) { return unary(request, reference::sqrt, 4); }},
+      {"rsqrt", [](const KernelRequest &request) { return unary(request, reference::rsqrt, 5); }},
+      {"tanh", [](const KernelRequest &request) { return unary(request, reference::tanh, 6); }},
+      {"erf", [](const KernelRequest &request) { return unary(request, reference::erf, 7); }},
+      {"relu_grad", [](const KernelRequest &request) { return binary(request, reference::relu_grad, 5); }},
+      {"sigmoid", [](const KernelRequest &request) { return unary(request, reference::sigmoid, 8); }},
+      {"softplus", [](const KernelRequest &request) { return unary(request, reference::softplus, 9); }},
+      {"power", power},
+      {"cast", cast},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -142,27 +142,28 @@ Bound prepare(const KernelRequest &request, std::string_view name, PrepareFuncti
   return fast(request, shape);
 }
 
-constexpr FastKernel kernels[] = {
-    {"max_pool2d",
-     [](const KernelRequest &request) {
-       return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward);
-     }},
-    {"max_pool2d_grad",
-     [](const KernelRequest &request) {
-       return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward);
-     }},
-    {"avg_pool2d",
-     [](const KernelRequest &request) {
-       return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward);
-     }},
-    {"avg_pool2d_grad",
-     [](const KernelRequest &request) {
-       return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward);
-     }},
-};
-
 } // namespace
 
-FastKernels poolingKernels() { return kernels; }
+FastKernels poolingKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"max_pool2d",
+       [](const KernelRequest &request) {
+         return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward);
+       }},
+      {"max_pool2d_grad",
+       [](const KernelRequest &request) {
+         return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward);
+       }},
+      {"avg_pool2d",
+       [](const KernelRequest &request) {
+         return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward);
+       }},
+      {"avg_pool2d_grad",
+       [](const KernelRequest &request) {
+         return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward);
+       }},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -12,15 +12,15 @@
 namespace sluice::cpu {
 namespace {
 
-constexpr std::int64_t runRows = 64, columnBlock = 512;
+constexpr std::int64_t blockRows = 64, columnBlock = 512;
 
 /// Sums of `count` columns of rows that stand `pitch` apart.
 template <typename T>
 void columnSums(const T *x, std::int64_t rows, std::int64_t pitch, std::int64_t count, float *sums) {
   std::fill(sums, sums + count, 0.f);
-  for (std::int64_t begin = 0; begin < rows; begin += runRows) {
+  for (std::int64_t begin = 0; begin < rows; begin += blockRows) {
     float run[columnBlock] = {};
-    for (std::int64_t row = begin; row < std::min(rows, begin + runRows); ++row)
+    for (std::int64_t row = begin; row < std::min(rows, begin + blockRows); ++row)
       loops().of<T>().addTo(x + row * pitch, run, count);
     loops().f32.addTo(run, sums, count);
   }
@@ -60,10 +60,11 @@ Bound sum(const KernelRequest &request) {
   return withLoops(x.dtype, [&]<typename T>() { return leadingOf<T>(request, rows, columns); });
 }
 
-constexpr FastKernel kernels[] = {{"reduce_sum", sum}};
-
 } // namespace
 
-FastKernels reductionKernels() { return kernels; }
+FastKernels reductionKernels() {
+  static constexpr FastKernel kernels[] = {{"reduce_sum", sum}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

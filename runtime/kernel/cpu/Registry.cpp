@@ -25,7 +25,7 @@ struct Forms {
   PrepareFunction best, reference;
 };
 
-constexpr Forms kernels[] = {
+constexpr Forms forms[] = {
 #define SLUICE_KERNEL(name, inputs, outputs, reduction)                                                                \
   {#name,                                                                                                              \
    [](const KernelRequest &request) {                                                                                  \
@@ -45,9 +45,9 @@ bool hasFastForm(std::string_view name) { return findFast(name) != nullptr; }
 
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour) {
   using namespace cpu;
-  for (const Forms &forms : kernels)
-    if (forms.name == name)
-      return flavour == KernelFlavour::fast ? forms.best : forms.reference;
+  for (const Forms &entry : forms)
+    if (entry.name == name)
+      return flavour == KernelFlavour::fast ? entry.best : entry.reference;
   return nullptr;
 }
 

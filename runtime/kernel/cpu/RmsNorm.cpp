@@ -25,11 +25,12 @@ struct RmsNorm {
   }
 };
 
-constexpr FastKernel kernels[] = {{"rms_norm", NormKernels<RmsNorm>::forward},
-                                  {"rms_norm_grad", NormKernels<RmsNorm>::backward}};
-
 } // namespace
 
-FastKernels rmsNormKernels() { return kernels; }
+FastKernels rmsNormKernels() {
+  static constexpr FastKernel kernels[] = {{"rms_norm", NormKernels<RmsNorm>::forward},
+                                           {"rms_norm_grad", NormKernels<RmsNorm>::backward}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -41,10 +41,11 @@ Bound rope(const KernelRequest &request) {
   return withLoops(type, [&]<typename T>() { return ropeOf<T>(request, std::move(shape)); });
 }
 
-constexpr FastKernel kernels[] = {{"rope", rope}};
-
 } // namespace
 
-FastKernels ropeKernels() { return kernels; }
+FastKernels ropeKernels() {
+  static constexpr FastKernel kernels[] = {{"rope", rope}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -136,10 +136,11 @@ Bound select(const KernelRequest &request) {
   }
 }
 
-constexpr FastKernel kernels[] = {{"compare", compare}, {"select", select}};
-
 } // namespace
 
-FastKernels selectionKernels() { return kernels; }
+FastKernels selectionKernels() {
+  static constexpr FastKernel kernels[] = {{"compare", compare}, {"select", select}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

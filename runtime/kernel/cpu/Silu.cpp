@@ -61,15 +61,16 @@ struct SwigluGrad {
   }
 };
 
-constexpr FastKernel kernels[] = {
-    {"silu", ofOneType<Silu>},
-    {"silu_grad", ofOneType<SiluGrad>},
-    {"swiglu", ofOneType<Swiglu>},
-    {"swiglu_grad", ofOneType<SwigluGrad>},
-};
-
 } // namespace
 
-FastKernels siluKernels() { return kernels; }
+FastKernels siluKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"silu", ofOneType<Silu>},
+      {"silu_grad", ofOneType<SiluGrad>},
+      {"swiglu", ofOneType<Swiglu>},
+      {"swiglu_grad", ofOneType<SwigluGrad>},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cpu

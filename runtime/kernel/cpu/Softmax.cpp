@@ -32,10 +32,11 @@ struct SoftmaxGrad {
   }
 };
 
-constexpr FastKernel kernels[] = {{"softmax", ofOneType<Softmax>}, {"softmax_grad", ofOneType<SoftmaxGrad>}};
-
 } // namespace
 
-FastKernels softmaxKernels() { return kernels; }
+FastKernels softmaxKernels() {
+  static constexpr FastKernel kernels[] = {{"softmax", ofOneType<Softmax>}, {"softmax_grad", ofOneType<SoftmaxGrad>}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

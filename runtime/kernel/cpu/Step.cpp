@@ -44,10 +44,11 @@ Bound powerSum(const KernelRequest &request) {
   });
 }
 
-constexpr FastKernel kernels[] = {{"accumulate", accumulate}, {"power_sum", powerSum}};
-
 } // namespace
 
-FastKernels stepKernels() { return kernels; }
+FastKernels stepKernels() {
+  static constexpr FastKernel kernels[] = {{"accumulate", accumulate}, {"power_sum", powerSum}};
+  return kernels;
+}
 
 } // namespace sluice::cpu

@@ -151,10 +151,11 @@ Bound attentionGrad(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {{"attention", attention}, {"attention_grad", attentionGrad}};
-
 } // namespace
 
-CudaKernels attentionKernels() { return kernels; }
+CudaKernels attentionKernels() {
+  static constexpr CudaKernel kernels[] = {{"attention", attention}, {"attention_grad", attentionGrad}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

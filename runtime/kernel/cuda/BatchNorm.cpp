@@ -70,10 +70,11 @@ Bound batchNormGradOf(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {{"batch_norm", batchNormOf}, {"batch_norm_grad", batchNormGradOf}};
-
 } // namespace
 
-CudaKernels batchNormKernels() { return kernels; }
+CudaKernels batchNormKernels() {
+  static constexpr CudaKernel kernels[] = {{"batch_norm", batchNormOf}, {"batch_norm_grad", batchNormGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

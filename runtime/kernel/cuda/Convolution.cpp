@@ -101,11 +101,12 @@ Bound weightGradOf(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {
-    {"conv2d", convolutionOf}, {"conv2d_input_grad", inputGradOf}, {"conv2d_weight_grad", weightGradOf}};
-
 } // namespace
 
-CudaKernels convolutionKernels() { return kernels; }
+CudaKernels convolutionKernels() {
+  static constexpr CudaKernel kernels[] = {
+      {"conv2d", convolutionOf}, {"conv2d_input_grad", inputGradOf}, {"conv2d_weight_grad", weightGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

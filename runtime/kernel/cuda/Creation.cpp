@@ -109,14 +109,15 @@ Bound ropeOf(const KernelRequest &request) {
       });
 }
 
-constexpr CudaKernel kernels[] = {{"random_normal", randomNormal},
-                                  {"random_uniform", randomUniform},
-                                  {"iota", iotaOf},
-                                  {"dropout", dropoutOf},
-                                  {"rope", ropeOf}};
-
 } // namespace
 
-CudaKernels creationKernels() { return kernels; }
+CudaKernels creationKernels() {
+  static constexpr CudaKernel kernels[] = {{"random_normal", randomNormal},
+                                           {"random_uniform", randomUniform},
+                                           {"iota", iotaOf},
+                                           {"dropout", dropoutOf},
+                                           {"rope", ropeOf}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

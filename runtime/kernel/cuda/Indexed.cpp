@@ -126,18 +126,19 @@ Bound argmaxOf(const KernelRequest &request) {
       });
 }
 
-constexpr CudaKernel kernels[] = {
-    {"gather", [](const KernelRequest &request) { return take("gather", request); }},
-    {"embedding", [](const KernelRequest &request) { return take("embedding", request); }},
-    {"scatter_add", [](const KernelRequest &request) { return add("scatter_add", request); }},
-    {"embedding_grad", [](const KernelRequest &request) { return add("embedding_grad", request); }},
-    {"take_along", takeAlongOf},
-    {"add_along", addAlongOf},
-    {"argmax", argmaxOf},
-};
-
 } // namespace
 
-CudaKernels indexedKernels() { return kernels; }
+CudaKernels indexedKernels() {
+  static constexpr CudaKernel kernels[] = {
+      {"gather", [](const KernelRequest &request) { return take("gather", request); }},
+      {"embedding", [](const KernelRequest &request) { return take("embedding", request); }},
+      {"scatter_add", [](const KernelRequest &request) { return add("scatter_add", request); }},
+      {"embedding_grad", [](const KernelRequest &request) { return add("embedding_grad", request); }},
+      {"take_along", takeAlongOf},
+      {"add_along", addAlongOf},
+      {"argmax", argmaxOf},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cuda

@@ -228,10 +228,11 @@ Bound backward(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {{"linear_cross_entropy", forward}, {"linear_cross_entropy_grad", backward}};
-
 } // namespace
 
-CudaKernels linearLossKernels() { return kernels; }
+CudaKernels linearLossKernels() {
+  static constexpr CudaKernel kernels[] = {{"linear_cross_entropy", forward}, {"linear_cross_entropy_grad", backward}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

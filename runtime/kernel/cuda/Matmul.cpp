@@ -384,10 +384,11 @@ Bound matmul(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {{"matmul", matmul}};
-
 } // namespace
 
-CudaKernels matmulKernels() { return kernels; }
+CudaKernels matmulKernels() {
+  static constexpr CudaKernel kernels[] = {{"matmul", matmul}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

@@ -71,10 +71,11 @@ Bound pad(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {{"piece", piece}, {"concat", concat}, {"pad", pad}};
-
 } // namespace
 
-CudaKernels movementKernels() { return kernels; }
+CudaKernels movementKernels() {
+  static constexpr CudaKernel kernels[] = {{"piece", piece}, {"concat", concat}, {"pad", pad}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

@@ -53,14 +53,15 @@ Bound optimizerOf(std::string_view name, cpu::OptimizerKind kind, const KernelRe
       bindOptimizer);
 }
 
-constexpr CudaKernel kernels[] = {
-    {"sgd", [](const KernelRequest &request) { return optimizerOf("sgd", cpu::OptimizerKind::sgd, request); }},
-    {"adam", [](const KernelRequest &request) { return optimizerOf("adam", cpu::OptimizerKind::adam, request); }},
-    {"adamw", [](const KernelRequest &request) { return optimizerOf("adamw", cpu::OptimizerKind::adamw, request); }},
-};
-
 } // namespace
 
-CudaKernels optimizerKernels() { return kernels; }
+CudaKernels optimizerKernels() {
+  static constexpr CudaKernel kernels[] = {
+      {"sgd", [](const KernelRequest &request) { return optimizerOf("sgd", cpu::OptimizerKind::sgd, request); }},
+      {"adam", [](const KernelRequest &request) { return optimizerOf("adam", cpu::OptimizerKind::adam, request); }},
+      {"adamw", [](const KernelRequest &request) { return optimizerOf("adamw", cpu::OptimizerKind::adamw, request); }},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cuda

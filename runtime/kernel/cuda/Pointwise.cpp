@@ -72,75 +72,76 @@ bool usesTanh(const KernelRequest &request) { return integerAttribute(request, "
 #define SLUICE_BINARY(name, operation)                                                                                 \
   {#name, [](const KernelRequest &request) { return binary(#name, request, Binary::operation); }}
 
-constexpr CudaKernel kernels[] = {
-    SLUICE_UNARY(negate, negate),
-    SLUICE_UNARY(exp, exp),
-    SLUICE_UNARY(log, log),
-    SLUICE_UNARY(tanh, tanh),
-    SLUICE_UNARY(erf, erf),
-    SLUICE_UNARY(sin, sin),
-    SLUICE_UNARY(cos, cos),
-    SLUICE_UNARY(sqrt, sqrt),
-    SLUICE_UNARY(rsqrt, rsqrt),
-    SLUICE_UNARY(relu, relu),
-    SLUICE_UNARY(sigmoid, sigmoid),
-    SLUICE_UNARY(softplus, softplus),
-    SLUICE_UNARY(silu, silu),
-    SLUICE_BINARY(add, add),
-    SLUICE_BINARY(subtract, subtract),
-    SLUICE_BINARY(multiply, multiply),
-    SLUICE_BINARY(divide, divide),
-    SLUICE_BINARY(maximum, maximum),
-    SLUICE_BINARY(relu_grad, reluGrad),
-    SLUICE_BINARY(silu_grad, siluGrad),
-    SLUICE_BINARY(swiglu, swiglu),
-    {"power",
-     [](const KernelRequest &request) {
-       return unary("power", request, Unary::power, numberAttribute(request, "exponent", 1));
-     }},
-    {"scale",
-     [](const KernelRequest &request) { return unary("scale", request, Unary::scale, numberAttribute(request, "factor", 1)); }},
-    {"gelu",
-     [](const KernelRequest &request) { return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf); }},
-    {"gelu_grad",
-     [](const KernelRequest &request) {
-       return binary("gelu_grad", request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
-     }},
-    {"swiglu_grad", swigluGradOf},
-    {"running_average",
-     [](const KernelRequest &request) {
-       const double momentum = numberAttribute(request, "momentum", 0.1);
-       return binary("running_average", request, Binary::runningAverage, 1 - momentum,
-                     momentum * numberAttribute(request, "factor", 1));
-     }},
-    {"compare",
-     [](const KernelRequest &request) {
-       return pointwise("compare", request, "sluice_compare", static_cast<int>(integerAttribute(request, "predicate", 0)));
-     }},
-    {"select", [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
-    {"cast",
-     [](const KernelRequest &request) -> Bound {
-       SLUICE_RETURN_IF_ERROR(checkAsReference("cast", request));
-       const Operand &x = request.inputs[0], &y = request.outputs[0];
-       // What computes in float casts in float.
-       if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
-         return unary("cast", request, Unary::identity);
-       return pointwise("cast", request, "sluice_cast", 0);
-     }},
-    {"copy", [](const KernelRequest &request) { return pointwise("copy", request, "sluice_strided", 0); }},
-    {"constant",
-     [](const KernelRequest &request) {
-       return pointwise("constant", request, "sluice_constant", 0, numberAttribute(request, "value", 0));
-     }},
-    {"accumulate",
-     [](const KernelRequest &request) {
-       return pointwise("accumulate", request, "sluice_accumulate", integerAttribute(request, "first", 0) != 0);
-     }},
-    {"count_up", [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
-};
-
 } // namespace
 
-CudaKernels pointwiseKernels() { return kernels; }
+CudaKernels pointwiseKernels() {
+  static constexpr CudaKernel kernels[] = {
+      SLUICE_UNARY(negate, negate),
+      SLUICE_UNARY(exp, exp),
+      SLUICE_UNARY(log, log),
+      SLUICE_UNARY(tanh, tanh),
+      SLUICE_UNARY(erf, erf),
+      SLUICE_UNARY(sin, sin),
+      SLUICE_UNARY(cos, cos),
+      SLUICE_UNARY(sqrt, sqrt),
+      SLUICE_UNARY(rsqrt, rsqrt),
+      SLUICE_UNARY(relu, relu),
+      SLUICE_UNARY(sigmoid, sigmoid),
+      SLUICE_UNARY(softplus, softplus),
+      SLUICE_UNARY(silu, silu),
+      SLUICE_BINARY(add, add),
+      SLUICE_BINARY(subtract, subtract),
+      SLUICE_BINARY(multiply, multiply),
+      SLUICE_BINARY(divide, divide),
+      SLUICE_BINARY(maximum, maximum),
+      SLUICE_BINARY(relu_grad, reluGrad),
+      SLUICE_BINARY(silu_grad, siluGrad),
+      SLUICE_BINARY(swiglu, swiglu),
+      {"power",
+       [](const KernelRequest &request) {
+         return unary("power", request, Unary::power, numberAttribute(request, "exponent", 1));
+       }},
+      {"scale",
+       [](const KernelRequest &request) { return unary("scale", request, Unary::scale, numberAttribute(request, "factor", 1)); }},
+      {"gelu",
+       [](const KernelRequest &request) { return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf); }},
+      {"gelu_grad",
+       [](const KernelRequest &request) {
+         return binary("gelu_grad", request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
+       }},
+      {"swiglu_grad", swigluGradOf},
+      {"running_average",
+       [](const KernelRequest &request) {
+         const double momentum = numberAttribute(request, "momentum", 0.1);
+         return binary("running_average", request, Binary::runningAverage, 1 - momentum,
+                       momentum * numberAttribute(request, "factor", 1));
+       }},
+      {"compare",
+       [](const KernelRequest &request) {
+         return pointwise("compare", request, "sluice_compare", static_cast<int>(integerAttribute(request, "predicate", 0)));
+       }},
+      {"select", [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
+      {"cast",
+       [](const KernelRequest &request) -> Bound {
+         SLUICE_RETURN_IF_ERROR(checkAsReference("cast", request));
+         const Operand &x = request.inputs[0], &y = request.outputs[0];
+         // What computes in float casts in float.
+         if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
+           return unary("cast", request, Unary::identity);
+         return pointwise("cast", request, "sluice_cast", 0);
+       }},
+      {"copy", [](const KernelRequest &request) { return pointwise("copy", request, "sluice_strided", 0); }},
+      {"constant",
+       [](const KernelRequest &request) {
+         return pointwise("constant", request, "sluice_constant", 0, numberAttribute(request, "value", 0));
+       }},
+      {"accumulate",
+       [](const KernelRequest &request) {
+         return pointwise("accumulate", request, "sluice_accumulate", integerAttribute(request, "first", 0) != 0);
+       }},
+      {"count_up", [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cuda

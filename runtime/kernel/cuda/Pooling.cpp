@@ -62,13 +62,14 @@ Bound meanPoolGradOf(const KernelRequest &request) {
               });
 }
 
-constexpr CudaKernel kernels[] = {{"max_pool2d", maxPoolOf},
-                                  {"max_pool2d_grad", maxPoolGradOf},
-                                  {"avg_pool2d", meanPoolOf},
-                                  {"avg_pool2d_grad", meanPoolGradOf}};
-
 } // namespace
 
-CudaKernels poolingKernels() { return kernels; }
+CudaKernels poolingKernels() {
+  static constexpr CudaKernel kernels[] = {{"max_pool2d", maxPoolOf},
+                                           {"max_pool2d_grad", maxPoolGradOf},
+                                           {"avg_pool2d", meanPoolOf},
+                                           {"avg_pool2d_grad", meanPoolGradOf}};
+  return kernels;
+}
 
 } // namespace sluice::cuda

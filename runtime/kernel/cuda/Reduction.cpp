@@ -157,23 +157,24 @@ Bound allFiniteOf(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {
-    {"reduce_sum", [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
-    {"reduce_max", [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
-    {"power_sum", powerSumOf},
-    {"norm_root",
-     [](const KernelRequest &request) {
-       return scalarOf("norm_root", request, Scalar::normRoot, cpu::numberAttribute(request, "p", 2));
-     }},
-    {"clip_coefficient",
-     [](const KernelRequest &request) {
-       return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, cpu::numberAttribute(request, "max_norm", 1));
-     }},
-    {"all_finite", allFiniteOf},
-};
-
 } // namespace
 
-CudaKernels reductionKernels() { return kernels; }
+CudaKernels reductionKernels() {
+  static constexpr CudaKernel kernels[] = {
+      {"reduce_sum", [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
+      {"reduce_max", [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
+      {"power_sum", powerSumOf},
+      {"norm_root",
+       [](const KernelRequest &request) {
+         return scalarOf("norm_root", request, Scalar::normRoot, cpu::numberAttribute(request, "p", 2));
+       }},
+      {"clip_coefficient",
+       [](const KernelRequest &request) {
+         return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, cpu::numberAttribute(request, "max_norm", 1));
+       }},
+      {"all_finite", allFiniteOf},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cuda

@@ -138,20 +138,21 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
-constexpr CudaKernel kernels[] = {
-    {"softmax", softmaxOf},
-    {"softmax_grad", softmaxGradOf},
-    {"logsumexp", logSumExpOf},
-    {"layer_norm", layerNormOf},
-    {"layer_norm_grad", [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
-    {"rms_norm", rmsNormOf},
-    {"rms_norm_grad", [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
-    {"cross_entropy", crossEntropyOf},
-    {"cross_entropy_grad", crossEntropyGradOf},
-};
-
 } // namespace
 
-CudaKernels rowKernels() { return kernels; }
+CudaKernels rowKernels() {
+  static constexpr CudaKernel kernels[] = {
+      {"softmax", softmaxOf},
+      {"softmax_grad", softmaxGradOf},
+      {"logsumexp", logSumExpOf},
+      {"layer_norm", layerNormOf},
+      {"layer_norm_grad", [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
+      {"rms_norm", rmsNormOf},
+      {"rms_norm_grad", [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
+      {"cross_entropy", crossEntropyOf},
+      {"cross_entropy_grad", crossEntropyGradOf},
+  };
+  return kernels;
+}
 
 } // namespace sluice::cuda
