@@ -53,7 +53,7 @@ const void *exportTable(std::uint32_t number) {
   return number == 1 ? static_cast<const void *>(&callbacks) : number == 3 ? &version : nullptr;
 }
 
-std::atomic<const Nvtx *> replacement = nullptr;
+std::atomic<const Nvtx *> nvtxReplacement = nullptr;
 
 const Nvtx *openOfEnvironment() {
   static Nvtx made;
@@ -79,12 +79,12 @@ bool openNvtx(const char *library, Nvtx &made) {
 }
 
 const Nvtx *nvtx() {
-  if (const Nvtx *other = replacement)
+  if (const Nvtx *other = nvtxReplacement)
     return other;
   static const Nvtx *const opened = openOfEnvironment();
   return opened;
 }
 
-void setNvtx(const Nvtx *other) { replacement = other; }
+void setNvtx(const Nvtx *other) { nvtxReplacement = other; }
 
 } // namespace sluice::cuda
