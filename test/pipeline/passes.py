@@ -20,6 +20,8 @@ ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
 TOKENS = ("mesh.shard=2", "loss.mean=tokens")
+# On another model: one with running statistics.
+STATISTICS = ("zoo conv", "mesh.shard=2", "statistics.sync=last")
 
 
 class Workshop:
@@ -37,13 +39,22 @@ class Workshop:
             text = run("sluice-opt", empty, f"-sluice-{phase}", "--dump-pass-pipeline", "--verify-each=0").stderr
             self.phases[phase] = re.findall(r"^ +([a-z-]+)", text, re.M)
 
+    def model_of(self, settings):
+        if not settings[0].startswith("zoo "):
+            return self.model
+        path = self.folder / f"{settings[0].replace(' ', '-')}.mlir"
+        if not path.exists():
+            done = run("sluice-import", *settings[0].split(), "-o", path)
+            assert done.returncode == 0, done.stderr
+        return path
+
     def whole(self, settings):
         """The plan, and the folder of what each phase left."""
         if settings not in self.wholes:
             name = f"whole-{len(self.wholes)}"
-            arguments = [part for setting in settings for part in ("--set", setting)]
+            arguments = [part for setting in settings if not setting.startswith("zoo ") for part in ("--set", setting)]
             plan, dumps = self.folder / f"{name}.plan", self.folder / name
-            done = run("sluice-compile", self.model, *arguments, f"--dump-phases={dumps}", "-o", plan)
+            done = run("sluice-compile", self.model_of(settings), *arguments, f"--dump-phases={dumps}", "-o", plan)
             assert done.returncode == 0, done.stderr
             self.wholes[settings] = (Plan(plan), dumps)
         return self.wholes[settings]
@@ -54,7 +65,7 @@ class Workshop:
         # One level of braces, as tables within the recipe have none of their own.
         recipe = re.search(r"model\.recipe = \{(?:[^{}]|\{[^{}]*\})*\}", first)[0]
         path = self.folder / "begun.mlir"
-        path.write_text(self.model.read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
+        path.write_text(self.model_of(settings).read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
         return path
 
     def run_phase(self, phase, passes, settings, edit=None):
@@ -148,6 +159,7 @@ TABLE = {
         "spmd-partition": (BASE, refused),
         "spmd-insert-gathers": (BASE, refused),
         "spmd-insert-reductions": (BASE, refused),
+        "spmd-sync-statistics": (STATISTICS, shows(lambda whole, plan: whole.count("all_reduce") == plan.count("all_reduce") + 1)),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),
         "spmd-verify": (BASE, checks),
@@ -159,6 +171,8 @@ TABLE = {
             plan.order().index(("reshard", "h.0")) < plan.order().index(("unshard", "h.1")))),
         # The gradients of a unit stay until its reduction is waited for: behind the unit before it.
         "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
+        # The next step gathers the root first, so all of it is updated first.
+        "spmd-order-updates": (BASE, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
     },
     "lower": {
         "plan-lower": (BASE, refused),
@@ -174,6 +188,7 @@ TABLE = {
     },
     "memory": {
         "plan-reuse-in-place": (ONE_RANK, shows(lambda whole, plan: whole.device()["bytes"] < plan.device()["bytes"])),
+        "plan-carry-events": (BASE, shows(lambda whole, plan: " carried" in whole.text and " carried" not in plan.text)),
         "plan-compute-lifespans": (BASE, refused),
         "plan-place-buffers": (BASE, refused),
         "plan-verify-memory": (BASE, checks),
@@ -182,6 +197,11 @@ TABLE = {
 
 def frozen(plan):
     return re.findall(r"^  parameter ([^:]+):.* frozen$", plan.text, re.M)
+
+
+def root_is_first(plan):
+    order = re.findall(r": adamw\(%(\S+?)\.shard:", plan.text)
+    return order.index("ln_f.weight") < order.index("h.0.ln_1.weight")
 
 
 def scalars_reduced(plan):

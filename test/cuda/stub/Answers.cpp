@@ -77,20 +77,25 @@ SLUICE_ANSWER cuMemHostAlloc(void **pointer, std::size_t bytes, unsigned) { retu
 SLUICE_ANSWER cuMemFreeHost(void *pointer) { return std::free(pointer), 0; }
 SLUICE_ANSWER cuCtxGetStreamPriorityRange(int *least, int *greatest) { return *least = 0, *greatest = -5, 0; }
 SLUICE_ANSWER cuStreamCreateWithPriority(Stream *stream, unsigned, int) { return *stream = handle(), 0; }
-SLUICE_ANSWER cuStreamSynchronize(Stream) {
-  if (!launched)
-    return 0;
-  // A stream waits for what an event waits for: where a watch asks for the event, once, long enough for a watch of 1 s.
+/// A stream waits for what an event waits for: where a watch asks for the event, once, long enough for a watch of 1 s.
+static void waitAsStreams() {
   static std::atomic<bool> waited = false;
   if (setting("event", 0) != notReady || waited)
-    return static_cast<Code>(setting("stream", 0));
+    return;
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
   if (asked && !waited.exchange(true))
     std::this_thread::sleep_for(std::chrono::seconds(2));
-  return static_cast<Code>(setting("stream", 0));
+}
+SLUICE_ANSWER cuStreamSynchronize(Stream) {
+  if (launched)
+    waitAsStreams();
+  return launched ? static_cast<Code>(setting("stream", 0)) : 0;
 }
 SLUICE_ANSWER cuStreamIsCapturing(Stream, int *status) { return *status = 0, 0; }
-SLUICE_ANSWER cuLaunchHostFunc(Stream, HostFunction function, void *data) { return function(data), 0; }
+SLUICE_ANSWER cuLaunchHostFunc(Stream, HostFunction function, void *data) {
+  waitAsStreams();
+  return function(data), 0;
+}
 SLUICE_ANSWER cuEventCreate(Event *event, unsigned) { return *event = handle(), 0; }
 SLUICE_ANSWER cuEventQuery(Event) {
   asked = true;

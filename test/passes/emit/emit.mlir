@@ -5,28 +5,29 @@
 
 // From hand-written spmd to a file that the checker accepts; the same bytes from another working directory.
 
-// CHECK: plan 'small' version 1.0
+// CHECK: plan 'small' version 1.1
 // CHECK: mesh replicate=1 shard=2 tensor=1
 // CHECK: arena device bytes [[#BYTES:]] persistent 512 peak_live [[#]] workspace [[#]] align 256
 // CHECK: parameter w:f32[7x4] dim 0 over shard chunk 4 in %w.shard momentum_buffer %w.momentum_buffer init zeros(0, 0) key 0
-// CHECK: %w.gathered.0:f32[8x4] device gathered {{.*}} unit root
-// CHECK: entry train_step events 4
+// CHECK: %w.gathered.0:f32[8x4] device gathered {{.*}} ahead [[#UPDATED:]] unit root
+// CHECK: entry train_step events 5
 // CHECK: input x %input.x.host[0 + r*56]:f32[2x7] per repetition
 // CHECK: output y %output.y.host:f32[2x4]
 // CHECK: section microbatch repeat 1
 // CHECK-NEXT: 0 compute all forward -: copy %input.x.host[0 + r*56]:f32[2x7] -> %input.x:f32[2x7] loc(emit.mlir:
-// CHECK-NEXT: 1 compute all forward root: record 0
-// CHECK-NEXT: 2 gather all forward root: wait 0
-// CHECK-NEXT: 3 gather all forward root: all_gather over shard f32 %w.shard:f32[4x4] -> %w.gathered.0:f32[8x4]
-// CHECK-NEXT: 4 gather all forward root: record 1
-// CHECK-NEXT: 5 compute all forward root: wait 1
-// CHECK-NEXT: 6 compute all forward root: matmul(%input.x:f32[2x7], %w.gathered.0:f32[7x4]) -> %[[Y:[a-z0-9.]+]]:f32[2x4]
-// CHECK-NEXT: 7 compute all forward root: release %w.gathered.0
+// The gather is behind the update of the step before.
+// CHECK-NEXT: 1 gather all forward root: wait 4 carried
+// CHECK-NEXT: 2 gather all forward root: all_gather over shard f32 %w.shard:f32[4x4] -> %w.gathered.0:f32[8x4]
+// CHECK-NEXT: 3 gather all forward root: record 1
+// CHECK-NEXT: 4 compute all forward root: wait 1
+// CHECK-NEXT: 5 compute all forward root: matmul(%input.x:f32[2x7], %w.gathered.0:f32[7x4]) -> %[[Y:[a-z0-9.]+]]:f32[2x4]
+// CHECK-NEXT: 6 compute all forward root: release %w.gathered.0
 // CHECK: fill %h.0.grad.0[112]:f32[1x4] with 0
 // CHECK: reduce_scatter over shard f32 mean %h.0.grad.0:f32[8x4] -> %root.gradient_shard.0:f32[4x4]
 // CHECK: section update repeat 1
 // CHECK: sgd(%w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), {{.*}} -> %w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), %w.momentum_buffer
-// CHECK: copy %[[Y]]:f32[2x4] -> %output.y.host:f32[2x4]
+// CHECK-NEXT: 19 compute all update root: record 4
+// CHECK-NEXT: [[#UPDATED]] compute all update -: copy %[[Y]]:f32[2x4] -> %output.y.host:f32[2x4]
 
 module attributes {model.name = "small", model.compiled_to = "prefetch"} {
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>

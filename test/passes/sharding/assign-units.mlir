@@ -42,7 +42,8 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i6
 
 // -----
 
-// Tests one unit for all.
+// Tests one unit for all; on one rank that changes nothing, which is said.
+// expected-remark@unknown {{recipe: 'sharding.units' has no effect on one rank}}
 // CHECK: spmd.unit @root [@w]
 // CHECK-NEXT: model.parameter @w {{.*}} {dim = 0 : i64, unit = "root"}
 module attributes {model.recipe = {sharding.units = "root"}} {
