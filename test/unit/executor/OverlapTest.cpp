@@ -48,9 +48,11 @@ private:
   bool isOpen = false;
 };
 
-/// out = x, then two updates; on another stream a copy of the first updated one, behind the run before's update of it.
-///   0 side: wait (carried); 1 side: first -> seen; 2 compute: x -> in; 3 compute: in -> out; 4 compute: first += in;
-///   5 compute: record; 6 compute: second += in; then the same as another entry point, without instructions 0 and 1.
+/// out = x, then two updates; on another stream a copy of the first updated one, behind the run before's update of it and
+/// before this run's.
+///   0 side: wait (carried); 1 side: first -> seen; 2 side: record; 3 compute: x -> in; 4 compute: in -> out;
+///   5 compute: wait; 6 compute: first += in; 7 compute: record; 8 compute: second += in;
+/// then the same as another entry point, without what has to do with `side`.
 TestPlan updating() {
   TestPlan made;
   const auto compute = made.stream("compute"), side = made.stream("side");
@@ -58,14 +60,17 @@ TestPlan updating() {
              in = made.buffer("in", {1});
   const auto x = made.buffer("x", {1}, f32, host), out = made.buffer("out", {1}, f32, host);
   for (const char *name : {"step", "other"}) {
-    plan::EntryT &entry = made.entry(name, 1);
+    plan::EntryT &entry = made.entry(name, 2);
     made.section();
     if (entry.name == "step") {
       made.wait(side, 0).operation.AsWait()->carried = true;
       made.copy(side, made.view(first), made.view(seen));
+      made.record(side, 1);
     }
     made.copy(compute, made.view(x), made.view(in));
     made.copy(compute, made.view(in), made.view(out));
+    if (entry.name == "step")
+      made.wait(compute, 1);
     made.launch(compute, "add", {made.view(first), made.view(in)}, {made.view(first)});
     made.record(compute, 0);
     made.launch(compute, "add", {made.view(second), made.view(in)}, {made.view(second)});
@@ -88,7 +93,7 @@ float &number(Executor &executor, const char *port, bool isInput, const char *en
 // Tests that ports are known while updates are held, and that inputs may then be another run's.
 TEST(Overlap, PortsAreKnownBeforeTheRest) {
   const TestPlan made = updating();
-  Gate gate("compute", 4);
+  Gate gate("compute", 6);
   auto executor = start(made, &gate);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   EXPECT_TRUE((*executor)->awaitPorts("step").isOk()) << "nothing has run";
@@ -107,7 +112,7 @@ TEST(Overlap, PortsAreKnownBeforeTheRest) {
 // Tests that a run which follows itself waits for the record of the run before and for no more.
 TEST(Overlap, CarriedWaitIsForTheRunBefore) {
   const TestPlan made = updating();
-  for (std::uint32_t held : {4u, 6u}) {
+  for (std::uint32_t held : {6u, 8u}) {
     SCOPED_TRACE(held);
     Gate gate("compute", held);
     auto executor = start(made, &gate);
@@ -116,7 +121,7 @@ TEST(Overlap, CarriedWaitIsForTheRunBefore) {
       ASSERT_TRUE((*executor)->runEntry("step").isOk());
     // The first run's passes, since nothing ran before.
     EXPECT_TRUE(gate.comes("side", 1, 1));
-    const bool passes = held == 6;
+    const bool passes = held == 8;
     EXPECT_EQ(gate.comes("side", 1, 2, std::chrono::milliseconds(passes ? 20000 : 100)), passes);
     gate.open();
     ASSERT_TRUE((*executor)->synchronize().isOk());
@@ -142,7 +147,7 @@ TEST(Overlap, AnotherEntryPointIsWaitedForWhole) {
 // Tests that a failure behind the ports ends the next wait, the next run, and stays.
 TEST(Overlap, FailureBehindThePortsIsTold) {
   const TestPlan made = updating();
-  Gate gate("compute", 4);
+  Gate gate("compute", 6);
   ExecutorOptions options;
   options.delays = &gate;
   options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
@@ -158,7 +163,7 @@ TEST(Overlap, FailureBehindThePortsIsTold) {
   ASSERT_TRUE((*executor)->runEntry("step").isOk());
   ASSERT_TRUE((*executor)->awaitPorts("step").isOk());
   gate.open();
-  const std::string told = "rank 0, step, instruction 4 (launch add): it broke";
+  const std::string told = "rank 0, step, instruction 6 (launch add): it broke";
   EXPECT_EQ((*executor)->synchronize().message(), told);
   EXPECT_EQ((*executor)->awaitPorts("step").message(), told);
   EXPECT_EQ((*executor)->runEntry("step").message(), told);
