@@ -42,6 +42,13 @@ if glob.glob(os.path.join(build, "runtime", "base", "cuda", "*.fatbin")):
     config.available_features.add("device-code")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
+# A container may have no terminals to give.
+try:
+    for end in os.openpty():
+        os.close(end)
+    config.available_features.add("terminals")
+except OSError:
+    pass
 cache = os.path.join(build, "CMakeCache.txt")
 if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
     config.available_features.add("mpi")
