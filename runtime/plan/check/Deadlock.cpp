@@ -2,9 +2,9 @@
 //
 // The graph of one step: an instruction follows the one before it on its stream; a wait follows the record that it is
 // for, which is the latest one issued before it, or where there is none the next one, as on a device whose waits block
-// until an event is recorded. A carried wait is for a step that was issued before and follows nothing of this one. Collectives of all ranks are matched by their place in the one order of issue, so the
-// product over the ranks has a circle only if this projection has one, and all collectives of a device are issued in
-// one order.
+// until an event is recorded. A carried wait is for a step that was issued before and follows nothing of this one.
+// Collectives of all ranks are matched by their place in the one order of issue, so the product over the ranks has a
+// circle only if this projection has one, and all collectives of a device are issued in one order.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
