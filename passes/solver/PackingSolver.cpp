@@ -37,35 +37,54 @@ std::vector<Stretch> stretchesOf(const PackingProblem &problem) {
   return stretches;
 }
 
-/// For each buffer the others that it must not meet; one that it meets twice may stand there twice.
-class Neighbours {
-public:
-  explicit Neighbours(const PackingProblem &problem) : lists(problem.buffers.size()) {
-    std::vector<Stretch> byBegin = stretchesOf(problem);
-    std::stable_sort(byBegin.begin(), byBegin.end(),
-                     [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
-    std::vector<Stretch> live;
-    for (const Stretch &next : byBegin) {
-      if (problem.buffers[next.buffer].bytes == 0)
-        continue;
-      std::erase_if(live, [&](const Stretch &old) { return old.end <= next.begin; });
-      for (const Stretch &old : live) {
-        lists[old.buffer].push_back(next.buffer);
-        lists[next.buffer].push_back(old.buffer);
-      }
-      live.push_back(next);
+/// Of each buffer how many stretches of others meet its own: what a look at all of them would cost.
+std::vector<std::uint64_t> meetingsOf(const PackingProblem &problem, const std::vector<Stretch> &stretches) {
+  std::vector<std::uint32_t> begins, ends;
+  for (const Stretch &s : stretches)
+    if (problem.buffers[s.buffer].bytes != 0) {
+      begins.push_back(s.begin);
+      ends.push_back(s.end);
     }
-  }
-  const std::vector<std::uint32_t> &of(std::uint32_t buffer) const { return lists[buffer]; }
+  std::sort(begins.begin(), begins.end());
+  std::sort(ends.begin(), ends.end());
+  std::vector<std::uint64_t> meetings(problem.buffers.size(), 0);
+  for (const Stretch &s : stretches)
+    if (problem.buffers[s.buffer].bytes != 0) {
+      const auto begun = std::lower_bound(begins.begin(), begins.end(), s.end) - begins.begin();
+      const auto over = std::upper_bound(ends.begin(), ends.end(), s.begin) - ends.begin();
+      meetings[s.buffer] += begun - over - 1;
+    }
+  return meetings;
+}
 
-private:
-  std::vector<std::vector<std::uint32_t>> lists;
-};
+/// Numbers anew the instants at which nothing begins: two stretches meet where they did.
+std::uint32_t dropIdleInstants(std::vector<Stretch> &stretches) {
+  std::vector<std::uint32_t> instants;
+  for (const Stretch &s : stretches)
+    instants.push_back(s.begin);
+  std::sort(instants.begin(), instants.end());
+  instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
+  const auto numberOf = [&](std::uint32_t instant) {
+    return std::uint32_t(std::lower_bound(instants.begin(), instants.end(), instant) - instants.begin());
+  };
+  for (Stretch &s : stretches) {
+    s.begin = numberOf(s.begin);
+    s.end = numberOf(s.end);
+  }
+  return std::uint32_t(instants.size());
+}
 
 /// Greedy placement in a given order, with memory kept between runs.
 class Placer {
 public:
-  Placer(const PackingProblem &problem) : problem(problem), neighbours(problem) {}
+  Placer(const PackingProblem &problem)
+      : problem(problem), stretches(stretchesOf(problem)), meetings(meetingsOf(problem, stretches)),
+        taken(dropIdleInstants(stretches)), first(problem.buffers.size() + 1, 0) {
+    // Those of one buffer stand one behind another.
+    for (const Stretch &s : stretches)
+      ++first[s.buffer + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+  }
 
   std::uint64_t steps() const { return stepCount; }
 
@@ -73,11 +92,12 @@ public:
   PackingSolution place(const std::vector<std::uint32_t> &order, PackingFit fit, std::uint64_t limit) {
     PackingSolution solution;
     solution.offsets.assign(problem.buffers.size(), unplaced);
+    taken.clear();
     // Making the order and clearing the offsets costs as much as looking at every buffer, also where placing stops at once.
     stepCount += problem.buffers.size();
     for (std::uint32_t buffer : order) {
-      solution.offsets[buffer] = gapFor(buffer, fit, solution.offsets);
-      solution.height = std::max(solution.height, solution.offsets[buffer] + problem.buffers[buffer].bytes);
+      const std::uint64_t offset = solution.offsets[buffer] = placeOne(buffer, fit);
+      solution.height = std::max(solution.height, offset + problem.buffers[buffer].bytes);
       if (solution.height >= limit) {
         solution.height = std::numeric_limits<std::uint64_t>::max();
         return solution;
@@ -88,38 +108,26 @@ public:
 
 private:
   static constexpr std::uint64_t unplaced = std::numeric_limits<std::uint64_t>::max();
-  struct Taken {
-    std::uint64_t begin, end;
-  };
 
-  std::uint64_t gapFor(std::uint32_t buffer, PackingFit fit, const std::vector<std::uint64_t> &offsets) {
+  std::uint64_t placeOne(std::uint32_t buffer, PackingFit fit) {
     const std::uint64_t bytes = problem.buffers[buffer].bytes;
-    if (bytes == 0 || problem.buffers[buffer].begin >= problem.buffers[buffer].end)
+    if (bytes == 0 || first[buffer] == first[buffer + 1])
       return 0;
-    taken.clear();
-    for (std::uint32_t other : neighbours.of(buffer))
-      if (offsets[other] != unplaced)
-        taken.push_back({offsets[other], offsets[other] + problem.buffers[other].bytes});
-    stepCount += neighbours.of(buffer).size() + 1;
-    std::sort(taken.begin(), taken.end(), [](const Taken &a, const Taken &b) { return a.begin < b.begin; });
-    std::uint64_t top = 0, bestOffset = unplaced, bestGap = unplaced;
-    for (const Taken &next : taken) {
-      if (next.begin >= top + bytes) {
-        if (fit == PackingFit::first)
-          return top;
-        if (next.begin - top < bestGap) {
-          bestGap = next.begin - top;
-          bestOffset = top;
-        }
-      }
-      top = std::max(top, alignUp(next.end, problem.alignment));
-    }
-    return bestOffset != unplaced ? bestOffset : top;
+    stepCount += meetings[buffer] + 1;
+    for (std::size_t s = first[buffer]; s < first[buffer + 1]; ++s)
+      taken.look(stretches[s].begin, stretches[s].end);
+    const std::uint64_t offset = taken.gapFor(bytes, fit);
+    for (std::size_t s = first[buffer]; s < first[buffer + 1]; ++s)
+      taken.take(stretches[s].begin, stretches[s].end, {offset, offset + alignUp(bytes, problem.alignment)});
+    return offset;
   }
 
   const PackingProblem &problem;
-  Neighbours neighbours;
-  std::vector<Taken> taken;
+  std::vector<Stretch> stretches;
+  std::vector<std::uint64_t> meetings;
+  TakenBytes taken;
+  /// Of each buffer its first stretch.
+  std::vector<std::size_t> first;
   std::uint64_t stepCount = 0;
 };
 

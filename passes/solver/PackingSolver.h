@@ -8,12 +8,11 @@
 #define SLUICE_PASSES_SOLVER_PACKINGSOLVER_H
 
 #include "passes/solver/PackingProblem.h"
+#include "passes/solver/TakenBytes.h"
 
 #include <string_view>
 
 namespace sluice {
-
-enum class PackingFit : std::uint8_t { first, best };
 
 /// Which buffer is placed next.
 enum class PackingOrder : std::uint8_t { size, lifespan, area, begin, end };
