@@ -86,6 +86,18 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   ];
 }
 
+def MergeOpInterface : OpInterface<"MergeOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Ops over lists: what several of them with the same attributes do, one does on the operands of all of them, one after
+    the other, and then those operands that they share; its results are those of all of them.
+  }];
+  let methods = [
+    InterfaceMethod<"How many of the last operands are not of the list: an op that does the work of several has them once.",
+      "unsigned", "getSharedOperandCount">,
+  ];
+}
+
 def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{Ops that are something else outside training (dropout is the identity).}];

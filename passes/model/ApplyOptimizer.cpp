@@ -160,20 +160,22 @@ private:
       old.push_back(readOf(parameter, state));
 
     Operation *op;
+    llvm::SmallVector<Value> values{value, gradient};
+    values.append(old);
+    llvm::SmallVector<Type> types(1 + states.size(), type);
     if (name == "sgd") {
-      llvm::SmallVector<Type> stateTypes(states.size(), type);
-      op = model::SgdOp::create(builder, location, type, stateTypes, value, gradient, old.empty() ? Value() : old[0],
-                                lr, step, coefficient, guard, number("optimizer.momentum"), weightDecay,
+      op = model::SgdOp::create(builder, location, types, values, lr, step, coefficient, guard,
+                                number("optimizer.momentum"), weightDecay,
                                 builder.getBoolAttr(recipe.boolean("optimizer.nesterov")));
     } else {
       std::vector<double> betas = recipe.numbers("optimizer.betas");
       FloatAttr beta1 = builder.getF64FloatAttr(betas[0]), beta2 = builder.getF64FloatAttr(betas[1]);
       if (name == "adam")
-        op = model::AdamOp::create(builder, location, type, type, type, value, gradient, old[0], old[1], lr, step,
-                                   coefficient, guard, beta1, beta2, number("optimizer.eps"), weightDecay);
+        op = model::AdamOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
+                                   number("optimizer.eps"), weightDecay);
       else
-        op = model::AdamwOp::create(builder, location, type, type, type, value, gradient, old[0], old[1], lr, step,
-                                    coefficient, guard, beta1, beta2, number("optimizer.eps"), weightDecay);
+        op = model::AdamwOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
+                                    number("optimizer.eps"), weightDecay);
     }
     write(parameter, "", op->getResult(0));
     for (auto [index, state] : llvm::enumerate(states))

@@ -7,12 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Passes.h"
-
-#include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spmd.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/schedule/Updates.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_ORDERUPDATES
@@ -36,34 +31,18 @@ llvm::StringMap<unsigned> orderOfUse(func::FuncOp function) {
 
 struct OrderUpdates : sluice::impl::OrderUpdatesBase<OrderUpdates> {
   void runOnOperation() override {
-    llvm::DenseMap<StringAttr, StringRef> unitOfParameter;
-    for (auto unit : getOperation().getOps<spmd::UnitOp>())
-      for (auto parameter : unit.getParameters().getAsRange<FlatSymbolRefAttr>())
-        unitOfParameter[parameter.getAttr()] = unit.getSymName();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      auto sections = llvm::to_vector(function.getOps<spmd::SectionOp>());
       const llvm::StringMap<unsigned> order = orderOfUse(function);
-      if (sections.empty() || order.empty())
+      if (order.empty())
         continue;
-      // What makes a new parameter or state in the last section, and the place of its unit.
+      // Each update, and the place of its unit.
       llvm::DenseMap<Operation *, unsigned> places;
-      Block &block = sections.back().getBody().front();
-      Operation *end = function.getBody().front().getTerminator();
-      for (OpOperand &result : end->getOpOperands()) {
-        auto donated = function.getResultAttrOfType<IntegerAttr>(result.getOperandNumber(), spmd::donatesName);
-        auto made = dyn_cast<OpResult>(result.get());
-        if (!donated || !made || made.getOwner() != sections.back())
-          continue;
-        auto parameter =
-            function.getArgAttrOfType<FlatSymbolRefAttr>(donated.getInt(), spmd::parameterName);
-        Operation *maker = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
-        if (!parameter || !maker || maker->getBlock() != &block)
-          continue;
-        auto place = order.find(unitOfParameter.lookup(parameter.getAttr()));
+      for (const auto &[maker, update] : updatesOf(function)) {
+        auto place = order.find(update.unit);
         places[maker] = place == order.end() ? order.size() : place->second;
       }
       if (!places.empty())
-        sort(block, places);
+        sort(*places.begin()->first->getBlock(), places);
     }
   }
 

@@ -50,6 +50,21 @@ def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
   }];
 }
 
+def MergeUpdates : Pass<"spmd-merge-updates", "::mlir::ModuleOp"> {
+  let summary = "one update for all parameters of a unit";
+  let description = [{
+    Updates of a unit's parameters that stand one behind the other, with the same attributes, element type and shared
+    operands, become one op (MergeOpInterface). What one of them reads is there before the first of them, so nothing lives
+    longer than until the last of them began, and the next step's gather of the unit waits for no more than before. Each
+    update names its unit.
+    Updates with something else between them (a copy between spaces, a cast) are left alone, because merged they would need
+    all that they read at the same time; so are those of parameters of which ranks hold parts along other axes.
+    ```
+    %p, %q = adamw %a, %b  |  %r, %s = adamw %c, %d  ==>  %p, %q, %r, %s = adamw %a, %b, %c, %d
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase lower: from spmd to the plan dialect
 //===----------------------------------------------------------------------===//

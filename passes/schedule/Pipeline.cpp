@@ -7,6 +7,8 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
   manager.addPass(createHoistGathers());
   manager.addPass(createSinkWaits());
   manager.addPass(createOrderUpdates());
+  // Ordered updates of a unit stand together.
+  manager.addPass(createMergeUpdates());
 }
 
 void sluice::buildLower(mlir::OpPassManager &manager) {

@@ -334,6 +334,34 @@ TEST_F(CudaKernels, Optimizers) {
           }
 }
 
+// Tests lists of parameters: more than one launch takes, of two types, some of many blocks, some empty or not dense.
+TEST_F(CudaKernels, UpdatesOfLists) {
+  for (const char *kernel : {"sgd", "adam", "adamw"})
+    for (double guard : {0.0, 1.0}) {
+      const bool sgd = std::string(kernel) == "sgd";
+      std::vector<Tensor> inputs, outputs;
+      for (int i = 0; i < 100; ++i) {
+        const Shape shape = {i % 7, i == 40 ? 3000 : 13};
+        const Layout layout = i % 11 ? Layout::dense : Layout::padded;
+        const auto seed = static_cast<unsigned>(60 + 4 * i);
+        inputs.push_back(Tensor(DType::f32, shape, layout).normal(seed));
+        outputs.push_back(inputs.back());
+        inputs.push_back(Tensor(i % 3 ? DType::f32 : DType::bf16, shape, layout).normal(seed + 1));
+        for (unsigned s = 0; s < (sgd ? 1u : 2u); ++s) {
+          inputs.push_back(Tensor(DType::f32, shape, layout).normal(seed + 2 + s));
+          for (std::int64_t e = 0; e < inputs.back().size(); ++e)
+            inputs.back().set(e, std::fabs(inputs.back().at(e)));
+          outputs.push_back(inputs.back());
+        }
+      }
+      inputs.push_back(scalar(DType::f32, 0.01));
+      inputs.push_back(scalar(DType::i64, 5));
+      inputs.push_back(scalar(DType::f32, 0.5));
+      inputs.push_back(scalar(DType::u8, guard));
+      compare({kernel, {}, 1, {number("momentum", 0.9), number("weight_decay", 0.1), integer("nesterov", 1)}}, inputs, outputs, 100, "list");
+    }
+}
+
 // Tests that what the reference refuses is refused in its words, and a kernel without its workspace too.
 TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}), Tensor(DType::f32, {4})}, out = {Tensor(DType::f32, {2, 3})};

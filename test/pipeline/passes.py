@@ -14,6 +14,7 @@ from pathlib import Path
 from plans import Plan, import_model, run
 
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
+NO_DECAY = BASE + ('optimizer.no_decay=["*.bias"]',)
 TENSOR = ("mesh.tensor=2", "sharding.tensor=megatron")
 IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
@@ -172,7 +173,11 @@ TABLE = {
         # The gradients of a unit stay until its reduction is waited for: behind the unit before it.
         "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
         # The next step gathers the root first, so all of it is updated first.
-        "spmd-order-updates": (BASE, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
+        "spmd-order-updates": (NO_DECAY, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
+        # One launch a unit, where there is one a parameter, of no more memory; what is trained is the same to the bit.
+        "spmd-merge-updates": (BASE, shows(
+            lambda whole, plan: whole.count("adamw") == len(units(whole)) and plan.count("adamw") == len(updated(plan)) and
+            updated(whole) == updated(plan) and whole.device()["bytes"] <= plan.device()["bytes"] and trained(whole) == trained(plan))),
     },
     "lower": {
         "plan-lower": (BASE, refused),
@@ -199,9 +204,26 @@ def frozen(plan):
     return re.findall(r"^  parameter ([^:]+):.* frozen$", plan.text, re.M)
 
 
+def updated(plan):
+    """Parameters in the order of their updates."""
+    launches = re.findall(r": adamw\((.*?)\) -> ", plan.text)
+    return [name for launch in launches for name in re.findall(r"%(\S+?)\.shard:", launch)]
+
+
+def units(plan):
+    return re.findall(r"^unit (\S+)", plan.text, re.M)
+
+
+def trained(plan):
+    saved = plan.path.with_suffix(".saved")
+    done = run("sluice-train", plan.path, "--data", "random:3", "--steps", "2", "--save", saved, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return (saved / "model.safetensors").read_bytes()
+
+
 def root_is_first(plan):
-    order = re.findall(r": adamw\(%(\S+?)\.shard:", plan.text)
-    return order.index("ln_f.weight") < order.index("h.0.ln_1.weight")
+    order = updated(plan)
+    return order.index("ln_f.bias") < order.index("h.0.ln_1.weight")
 
 
 def scalars_reduced(plan):

@@ -31,6 +31,7 @@ class Plan:
     """What a plan shows."""
 
     def __init__(self, path):
+        self.path = path
         self.described = json.loads(run("sluice-plan", "describe", path, "--json").stdout)
         self.text = run("sluice-plan", "print", path).stdout
         self.bytes = path.read_bytes()

@@ -6,12 +6,47 @@ using namespace mlir;
 
 namespace sluice::model {
 
+/// What an update has for each parameter.
+static unsigned stateCount(SgdOp op) { return op.getMomentum().isZero() ? 0 : 1; }
+static unsigned stateCount(AdamOp) { return 2; }
+static unsigned stateCount(AdamwOp) { return 2; }
+static StringRef stateName(SgdOp, unsigned) { return "momentum_buffer"; }
+template <typename OpT> static StringRef stateName(OpT, unsigned state) { return state == 0 ? "exp_avg" : "exp_avg_sq"; }
+
+/// Operands and results of one parameter of an update.
+struct UpdatedParameter {
+  ValueRange values, updated;
+};
+template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op) {
+  const unsigned states = stateCount(op);
+  SmallVector<UpdatedParameter> parameters;
+  for (unsigned i = 0; i < op.getUpdated().size() / (1 + states); ++i)
+    parameters.push_back({op.getValues().slice(i * (2 + states), 2 + states), op.getUpdated().slice(i * (1 + states), 1 + states)});
+  return parameters;
+}
+
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Scalars of the step have no dims.
-template <typename OpT> static LogicalResult verifyScalars(OpT op) {
+template <typename OpT> static LogicalResult verifyUpdate(OpT op) {
+  // update_c1
+  const unsigned states = stateCount(op), values = op.getValues().size(), updated = op.getUpdated().size();
+  if (updated == 0 || updated % (1 + states) != 0 || values != updated / (1 + states) * (2 + states))
+    return op.emitOpError() << "lists do not fit, expected " << 2 + states << " operands and " << 1 + states
+                            << (states == 0 ? " result" : " results") << " for each parameter but got " << values << " and " << updated;
+  // update_c2
+  for (const UpdatedParameter &each : parametersOf(op)) {
+    Value parameter = each.values[0];
+    if (failed(expectLike(op, "gradient", each.values[1], parameter)) ||
+        failed(expectLike(op, "new parameter", each.updated[0], parameter)))
+      return failure();
+    for (unsigned s = 0; s < states; ++s)
+      if (failed(expectLike(op, stateName(op, s), each.values[2 + s], parameter)) ||
+          failed(expectLike(op, ("new " + stateName(op, s)).str(), each.updated[1 + s], parameter)))
+        return failure();
+  }
+  // update_c3
   return success(succeeded(expectShape(op, "lr", op.getLr(), {})) &&
                  succeeded(expectShape(op, "step", op.getStep(), {})) &&
                  succeeded(expectShape(op, "coefficient", op.getCoefficient(), {})) &&
@@ -20,72 +55,67 @@ template <typename OpT> static LogicalResult verifyScalars(OpT op) {
 
 LogicalResult SgdOp::verify() {
   // sgd_c1
-  if (failed(expectLike(*this, "gradient", getGradient(), getParameter())) ||
-      failed(expectLike(*this, "new_parameter", getNewParameter(), getParameter())))
-    return failure();
-  // sgd_c2
-  bool hasBuffer = getMomentumBuffer() != nullptr, needsBuffer = !getMomentum().isZero();
-  if (hasBuffer != needsBuffer || getNewStates().size() != hasBuffer)
-    return emitOpError() << "momentum buffers do not fit momentum " << getMomentum().convertToDouble() << ", expected "
-                         << needsBuffer << " operand and " << needsBuffer << " result but got " << hasBuffer << " and "
-                         << getNewStates().size();
-  if (hasBuffer && (failed(expectLike(*this, "momentum_buffer", getMomentumBuffer(), getParameter())) ||
-                    failed(expectLike(*this, "new momentum_buffer", getNewStates()[0], getParameter()))))
-    return failure();
-  // sgd_c3
-  if (getNesterov() && !needsBuffer)
+  if (getNesterov() && getMomentum().isZero())
     return emitOpError("nesterov without momentum, expected momentum more than 0 but got 0");
-  // sgd_c4
-  return verifyScalars(*this);
+  return verifyUpdate(*this);
 }
-
-template <typename OpT> static LogicalResult verifyAdamLike(OpT op) {
-  // adam_c1
-  for (auto [name, value] : {std::pair<StringRef, Value>("gradient", op.getGradient()),
-                             {"exp_avg", op.getExpAvg()},
-                             {"exp_avg_sq", op.getExpAvgSq()},
-                             {"new_parameter", op.getNewParameter()},
-                             {"new_exp_avg", op.getNewExpAvg()},
-                             {"new_exp_avg_sq", op.getNewExpAvgSq()}})
-    if (failed(expectLike(op, name, value, op.getParameter())))
-      return failure();
-  // adam_c2
-  return verifyScalars(op);
-}
-
-LogicalResult AdamOp::verify() { return verifyAdamLike(*this); }
-LogicalResult AdamwOp::verify() { return verifyAdamLike(*this); }
+LogicalResult AdamOp::verify() { return verifyUpdate(*this); }
+LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
 
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 
-ShardingRule SgdOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule AdamOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule AdamwOp::getShardingRule() { return pointwiseRule(*this); }
+/// Elementwise for each parameter by itself.
+template <typename OpT> static ShardingRule updateRule(OpT op) {
+  ShardingRule rule;
+  for (const UpdatedParameter &each : parametersOf(op)) {
+    const TensorFactors factors = addFactors(rule, shapeOf(each.values[0]), shapeOf(each.values[0]).size());
+    rule.operands.append(each.values.size(), factors);
+    rule.results.append(each.updated.size(), factors);
+  }
+  rule.operands.append(op.getSharedOperandCount(), TensorFactors());
+  return rule;
+}
+
+ShardingRule SgdOp::getShardingRule() { return updateRule(*this); }
+ShardingRule AdamOp::getShardingRule() { return updateRule(*this); }
+ShardingRule AdamwOp::getShardingRule() { return updateRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 
+/// `flops` for each element of each parameter.
+template <typename OpT> static OpCost updateCost(OpT op, uint64_t flops) {
+  uint64_t elements = 0;
+  for (const UpdatedParameter &each : parametersOf(op))
+    elements += elementsOf(each.values[0]);
+  return streamingCost(op, flops * elements);
+}
+
 // Per element: coefficient 1, update 2; weight decay 2, momentum 2, nesterov 2 where they are used.
 OpCost SgdOp::getCost() {
-  return pointwiseCost(*this, 3 + 2 * !getWeightDecay().isZero() + 2 * !getMomentum().isZero() + 2 * getNesterov());
+  return updateCost(*this, 3 + 2 * !getWeightDecay().isZero() + 2 * !getMomentum().isZero() + 2 * getNesterov());
 }
 // Per element: coefficient 1, weight decay 2, first moment 3, second moment 4, bias corrections and root 3, update 3.
-OpCost AdamOp::getCost() { return pointwiseCost(*this, 16); }
-OpCost AdamwOp::getCost() { return pointwiseCost(*this, 16); }
+OpCost AdamOp::getCost() { return updateCost(*this, 16); }
+OpCost AdamwOp::getCost() { return updateCost(*this, 16); }
 
 //===----------------------------------------------------------------------===//
 // Kernel
 //===----------------------------------------------------------------------===//
 
-/// New parameter and states lie where the old ones lay: operand 0, then states from operand 2.
-static KernelCall makeUpdate(Operation *op, StringRef kernel, ArrayRef<NamedAttribute> attributes) {
+/// New parameters and states lie where the old ones lay.
+template <typename OpT> static KernelCall makeUpdate(OpT op, StringRef kernel, ArrayRef<NamedAttribute> attributes) {
   KernelCall call = makeCall(op, kernel, attributes);
-  call.mustAlias.push_back({0, 0});
-  for (unsigned state = 1; state < op->getNumResults(); ++state)
-    call.mustAlias.push_back({state + 1, state});
+  const unsigned states = stateCount(op);
+  for (unsigned i = 0; i < op.getUpdated().size() / (1 + states); ++i) {
+    const unsigned input = i * (2 + states), output = i * (1 + states);
+    call.mustAlias.push_back({input, output});
+    for (unsigned s = 0; s < states; ++s)
+      call.mustAlias.push_back({input + 2 + s, output + 1 + s});
+  }
   return call;
 }
 
@@ -106,5 +136,14 @@ template <typename OpT> static KernelCall makeAdamLike(OpT op, StringRef kernel)
 
 KernelCall AdamOp::getKernelCall() { return makeAdamLike(*this, "adam"); }
 KernelCall AdamwOp::getKernelCall() { return makeAdamLike(*this, "adamw"); }
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// lr, step, coefficient and guard.
+unsigned SgdOp::getSharedOperandCount() { return 4; }
+unsigned AdamOp::getSharedOperandCount() { return 4; }
+unsigned AdamwOp::getSharedOperandCount() { return 4; }
 
 } // namespace sluice::model

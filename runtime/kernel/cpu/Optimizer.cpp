@@ -1,6 +1,7 @@
 //===- Optimizer.cpp - optimizer updates in one pass over memory --------------===//
 //
-// Parameter and states in f32, the gradient in f32, bf16 or f16. Coefficients of the step are found in f64.
+// Parameters and states in f32, gradients in f32, bf16 or f16. Coefficients of the step are found in f64. All parameters of
+// an update are cut into pieces, and threads share the pieces of all of them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
@@ -9,6 +10,7 @@
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sluice::cpu {
@@ -37,33 +39,71 @@ SgdStep sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
           u.nesterov};
 }
 
+/// One parameter of an update: where its operands begin, and its pieces among those of all.
+struct Segment {
+  std::size_t input, output;
+  std::int64_t elements, columns;
+  bool dense;
+  std::int64_t firstPiece, pieces;
+};
+
+std::vector<Segment> segmentsOf(const OptimizerUpdate &u, const KernelRequest &request) {
+  std::vector<Segment> segments;
+  std::int64_t next = 0;
+  for (std::size_t p = 0; p < u.parameters; ++p) {
+    Segment segment{u.inputOf(p), u.outputOf(p), 0, 0, true, next, 0};
+    for (std::size_t i = 0; i < 2 + static_cast<std::size_t>(u.states); ++i)
+      segment.dense = segment.dense && request.inputs[segment.input + i].isDense();
+    for (std::size_t i = 0; i < 1 + static_cast<std::size_t>(u.states); ++i)
+      segment.dense = segment.dense && request.outputs[segment.output + i].isDense();
+    const Rows rows(request.inputs[segment.input]);
+    segment.elements = request.inputs[segment.input].elements();
+    segment.columns = rows.columns;
+    segment.pieces = segment.elements == 0 ? 0 : segment.dense ? (segment.elements + stretch - 1) / stretch : rows.rows;
+    next += segment.pieces;
+    if (segment.pieces != 0)
+      segments.push_back(segment);
+  }
+  return segments;
+}
+
+/// Where a piece of a segment begins in `operand`.
+std::int64_t offsetIn(const Operand &operand, const Segment &segment, std::int64_t piece) {
+  return segment.dense ? piece * stretch : Rows(operand).offset(piece);
+}
+
+/// Where a new value lies; it normally is the old one's memory.
+float *writtenFrom(const Operand &old, const Operand &written, const Segment &segment, std::int64_t piece,
+                   std::int64_t count) {
+  const float *from = old.as<float>() + offsetIn(old, segment, piece);
+  float *to = written.as<float>() + offsetIn(written, segment, piece);
+  if (to != from)
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  return to;
+}
+
 template <typename G> Bound optimizerOf(const KernelRequest &request, const OptimizerUpdate &update) {
-  return makeKernel(request, [&l = loops().of<G>(), u = update](Call &call) {
-    if (!u.guarded(call))
+  return makeKernel(request, [&l = loops().of<G>(), u = update, segments = segmentsOf(update, request)](Call &call) {
+    if (segments.empty() || !u.guarded(call))
       return Status::ok();
-    OptimizerUpdate::Step step = u.step(call);
-    // Absent states repeat the parameter: their pointers are not used.
-    const Operand &p = call.inputs[0], &g = call.inputs[1];
-    const Operand &m = u.states > 0 ? call.inputs[2] : p, &v = u.states > 1 ? call.inputs[3] : p;
-    const Operand &newP = call.outputs[0];
-    const Operand &newM = u.states > 0 ? call.outputs[1] : newP, &newV = u.states > 1 ? call.outputs[2] : newP;
-    AdamStep adam = adamStep(u, step);
-    SgdStep sgd = sgdStep(u, step);
-    forStretches<7>(call.threads, {&p, &g, &m, &v, &newP, &newM, &newV}, [&](auto &at, std::int64_t count) {
-      const G *gradient = g.as<G>() + at[1];
-      float *parameter = newP.as<float>() + at[4], *first = newM.as<float>() + at[5];
-      float *second = newV.as<float>() + at[6];
-      // Outputs normally are the inputs' memory.
-      if (parameter != p.as<float>() + at[0])
-        std::memcpy(parameter, p.as<float>() + at[0], count * sizeof(float));
-      if (u.states > 0 && first != m.as<float>() + at[2])
-        std::memcpy(first, m.as<float>() + at[2], count * sizeof(float));
-      if (u.states > 1 && second != v.as<float>() + at[3])
-        std::memcpy(second, v.as<float>() + at[3], count * sizeof(float));
+    const OptimizerUpdate::Step step = u.step(call);
+    const AdamStep adam = adamStep(u, step);
+    const SgdStep sgd = sgdStep(u, step);
+    forEach(call.threads, segments.back().firstPiece + segments.back().pieces, [&](std::int64_t at) {
+      auto behind = std::upper_bound(segments.begin(), segments.end(), at,
+                                     [](std::int64_t piece, const Segment &s) { return piece < s.firstPiece; });
+      const Segment &segment = *std::prev(behind);
+      const std::int64_t piece = at - segment.firstPiece;
+      const std::int64_t count = segment.dense ? std::min(stretch, segment.elements - piece * stretch) : segment.columns;
+      const Operand *inputs = &call.inputs[segment.input], *outputs = &call.outputs[segment.output];
+      const G *gradient = inputs[1].as<G>() + offsetIn(inputs[1], segment, piece);
+      float *parameter = writtenFrom(inputs[0], outputs[0], segment, piece, count), *states[2] = {};
+      for (int s = 0; s < u.states; ++s)
+        states[s] = writtenFrom(inputs[2 + s], outputs[1 + s], segment, piece, count);
       if (u.kind == OptimizerKind::sgd)
-        l.sgd(sgd, parameter, gradient, u.states ? first : nullptr, count);
+        l.sgd(sgd, parameter, gradient, states[0], count);
       else
-        l.adam(adam, parameter, gradient, first, second, count);
+        l.adam(adam, parameter, gradient, states[0], states[1], count);
     });
     return Status::ok();
   });
@@ -71,14 +111,17 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
 
 Bound optimizer(std::string_view name, OptimizerKind kind, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
-  bool fits = hasLoops(request.inputs[1].dtype);
-  for (int i = 0; i < 2 + update.states; ++i)
-    fits = fits && contiguousRows(request.inputs[i]) && (i == 1 || request.inputs[i].dtype == DType::f32);
+  const DType gradient = request.inputs[1].dtype;
+  bool fits = hasLoops(gradient);
+  for (std::size_t i = 0; i < update.scalars(); ++i) {
+    const bool isGradient = i % update.inputOf(1) == 1;
+    fits = fits && contiguousRows(request.inputs[i]) && request.inputs[i].dtype == (isGradient ? gradient : DType::f32);
+  }
   for (const Operand &output : request.outputs)
     fits = fits && contiguousRows(output);
   if (!fits)
     return plain(request);
-  return withLoops(request.inputs[1].dtype, [&]<typename G>() { return optimizerOf<G>(request, update); });
+  return withLoops(gradient, [&]<typename G>() { return optimizerOf<G>(request, update); });
 }
 
 Bound sgd(const KernelRequest &request) { return optimizer("sgd", OptimizerKind::sgd, reference::sgd, request); }

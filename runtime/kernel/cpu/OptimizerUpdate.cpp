@@ -1,6 +1,7 @@
 //===- OptimizerUpdate.cpp - resolving the operands of an optimizer update ----===//
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::cpu {
@@ -18,31 +19,35 @@ Result<OptimizerUpdate> OptimizerUpdate::of(std::string_view kernel, OptimizerKi
   update.dampening = numberAttribute(request, "dampening", 0);
   update.nesterov = numberAttribute(request, "nesterov", 0) != 0;
   update.states = kind != OptimizerKind::sgd ? 2 : update.momentum != 0 ? 1 : 0;
-  std::size_t states = update.states;
-  SLUICE_RETURN_IF_ERROR(check.count(2 + states + 4, 1 + states));
-  const Operand &parameter = request.inputs[0];
-  for (std::size_t i = 0; i < 2 + states; ++i) {
-    SLUICE_RETURN_IF_ERROR(check.computable(request.inputs[i]));
-    SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[i], parameter));
+  const std::size_t states = update.states;
+  update.parameters = std::max<std::size_t>(request.outputs.size() / (1 + states), 1);
+  SLUICE_RETURN_IF_ERROR(check.count(update.scalars() + 4, update.outputOf(update.parameters)));
+  for (std::size_t p = 0; p < update.parameters; ++p) {
+    const Operand *inputs = &request.inputs[update.inputOf(p)], *outputs = &request.outputs[update.outputOf(p)];
+    for (std::size_t i = 0; i < 2 + states; ++i) {
+      SLUICE_RETURN_IF_ERROR(check.computable(inputs[i]));
+      SLUICE_RETURN_IF_ERROR(check.extent(inputs[i], inputs[0]));
+    }
+    for (std::size_t i = 0; i < 1 + states; ++i) {
+      SLUICE_RETURN_IF_ERROR(check.dtype(outputs[i], inputs[i == 0 ? 0 : 1 + i].dtype));
+      SLUICE_RETURN_IF_ERROR(check.extent(outputs[i], inputs[0]));
+    }
   }
-  for (std::size_t i = 0; i < 1 + states; ++i) {
-    const Operand &input = request.inputs[i == 0 ? 0 : 1 + i];
-    SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[i], input.dtype));
-    SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[i], parameter));
-  }
-  for (std::size_t i = 2 + states; i < request.inputs.size(); ++i)
-    SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[i]));
-  SLUICE_RETURN_IF_ERROR(check.computable(request.inputs[2 + states]));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[3 + states], DType::i64));
-  SLUICE_RETURN_IF_ERROR(check.computable(request.inputs[4 + states]));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[5 + states], DType::u8));
+  const Operand *scalars = &request.inputs[update.scalars()];
+  for (std::size_t i = 0; i < 4; ++i)
+    SLUICE_RETURN_IF_ERROR(check.scalar(scalars[i]));
+  SLUICE_RETURN_IF_ERROR(check.computable(scalars[0]));
+  SLUICE_RETURN_IF_ERROR(check.dtype(scalars[1], DType::i64));
+  SLUICE_RETURN_IF_ERROR(check.computable(scalars[2]));
+  SLUICE_RETURN_IF_ERROR(check.dtype(scalars[3], DType::u8));
   return update;
 }
 
 OptimizerUpdate::Step OptimizerUpdate::step(const Call &call) const {
-  double number = static_cast<double>(call.inputs[3 + states].as<std::int64_t>()[0]);
-  return {load(call.inputs[2 + states], 0), load(call.inputs[4 + states], 0), 1 - std::pow(beta1, number),
-          std::sqrt(1 - std::pow(beta2, number)), number <= 1};
+  const Operand *given = &call.inputs[scalars()];
+  double number = static_cast<double>(given[1].as<std::int64_t>()[0]);
+  return {load(given[0], 0), load(given[2], 0), 1 - std::pow(beta1, number), std::sqrt(1 - std::pow(beta2, number)),
+          number <= 1};
 }
 
 } // namespace sluice::cpu

@@ -1,8 +1,8 @@
 //===- OptimizerUpdate.h - the operands of an optimizer update, resolved ------===//
 //
-// Inputs: parameter, gradient, states..., learning rate, step (i64, from 1), clip coefficient, guard (u8). Outputs:
-// parameter, states..., in the memory of those inputs. sgd has the state momentum_buffer if momentum is not 0; adam
-// and adamw have exp_avg and exp_avg_sq. Definitions are torch's.
+// Inputs: parameter, gradient, states... of each parameter, then learning rate, step (i64, from 1), clip coefficient, guard
+// (u8). Outputs: parameter, states... of each parameter, in the memory of those inputs. sgd has the state momentum_buffer if
+// momentum is not 0; adam and adamw have exp_avg and exp_avg_sq. Definitions are torch's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_OPTIMIZERUPDATE_H
@@ -16,7 +16,9 @@ enum class OptimizerKind { sgd, adam, adamw };
 
 struct OptimizerUpdate {
   OptimizerKind kind;
+  /// States of each parameter.
   int states = 0;
+  std::size_t parameters = 1;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0, momentum = 0, dampening = 0;
   bool nesterov = false;
 
@@ -27,7 +29,12 @@ struct OptimizerUpdate {
   };
   Step step(const Call &call) const;
   /// False where the guard forbids the update.
-  bool guarded(const Call &call) const { return call.inputs[2 + states + 3].as<std::uint8_t>()[0] != 0; }
+  bool guarded(const Call &call) const { return call.inputs[scalars() + 3].as<std::uint8_t>()[0] != 0; }
+
+  /// Where the inputs and the outputs of a parameter begin, and behind all of them the scalars.
+  std::size_t inputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(2 + states); }
+  std::size_t outputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(1 + states); }
+  std::size_t scalars() const { return inputOf(parameters); }
 
   static Result<OptimizerUpdate> of(std::string_view kernel, OptimizerKind kind, const KernelRequest &request);
 };

@@ -3,54 +3,152 @@
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
+#include <algorithm>
+#include <array>
+#include <map>
+
 namespace sluice::cuda {
 namespace {
 
-void bindOptimizer(OptimizerArgs &args, const RunAddresses &run) {
-  const auto states = static_cast<std::size_t>(args.states);
-  args.parameter.data = run.inputs[0];
-  args.gradient.data = run.inputs[1];
-  args.newParameter.data = run.outputs[0];
-  for (std::size_t s = 0; s < states; ++s) {
-    args.state[s].data = run.inputs[2 + s];
-    args.newState[s].data = run.outputs[1 + s];
-  }
-  args.rate.data = run.inputs[2 + states];
-  args.step.data = run.inputs[3 + states];
-  args.clip.data = run.inputs[4 + states];
-  args.guard.data = run.inputs[5 + states];
+UpdateNumbers numbersOf(const cpu::OptimizerUpdate &update, const KernelRequest &request) {
+  const Operand *scalars = &request.inputs[update.scalars()];
+  UpdateNumbers numbers;
+  numbers.rate = viewOf(scalars[0]);
+  numbers.step = viewOf(scalars[1]);
+  numbers.clip = viewOf(scalars[2]);
+  numbers.guard = viewOf(scalars[3]);
+  numbers.kind = static_cast<int>(update.kind);
+  numbers.states = update.states;
+  numbers.nesterov = update.nesterov;
+  numbers.beta1 = update.beta1;
+  numbers.beta2 = update.beta2;
+  numbers.epsilon = update.epsilon;
+  numbers.decay = update.weightDecay;
+  numbers.momentum = update.momentum;
+  numbers.dampening = update.dampening;
+  return numbers;
 }
 
+void bindNumbers(UpdateNumbers &numbers, const RunAddresses &run, std::size_t scalars) {
+  numbers.rate.data = run.inputs[scalars];
+  numbers.step.data = run.inputs[scalars + 1];
+  numbers.clip.data = run.inputs[scalars + 2];
+  numbers.guard.data = run.inputs[scalars + 3];
+}
+
+/// Operands of one parameter of a request.
+struct Updated {
+  const cpu::OptimizerUpdate &update;
+  const KernelRequest &request;
+  std::size_t parameter;
+
+  const Operand &input(std::size_t i) const { return request.inputs[update.inputOf(parameter) + i]; }
+  const Operand &output(std::size_t i) const { return request.outputs[update.outputOf(parameter) + i]; }
+  std::size_t states() const { return static_cast<std::size_t>(update.states); }
+  /// A state's place among the inputs; the parameter's where there is no such state.
+  const Operand &state(std::size_t s) const { return input(s < states() ? 2 + s : 0); }
+  bool isDense() const {
+    bool dense = true;
+    for (std::size_t i = 0; i < 2 + states(); ++i)
+      dense = dense && input(i).isDense();
+    for (std::size_t i = 0; i < 1 + states(); ++i)
+      dense = dense && output(i).isDense();
+    return dense;
+  }
+  std::string symbolOf(std::string_view function) const { return symbol(function, {&input(0), &input(1), &state(0), &state(1)}); }
+  /// Parameters of equal types go into one launch.
+  std::array<int, 4> types() const {
+    return {static_cast<int>(input(0).dtype), static_cast<int>(input(1).dtype), static_cast<int>(state(0).dtype), static_cast<int>(state(1).dtype)};
+  }
+};
+
+Status addAlone(LaunchList &list, const Updated &each) {
+  OptimizerArgs args;
+  args.numbers = numbersOf(each.update, each.request);
+  args.parameter = viewOf(each.input(0));
+  args.gradient = viewOf(each.input(1));
+  args.newParameter = viewOf(each.output(0));
+  for (std::size_t s = 0; s < each.states(); ++s) {
+    args.state[s] = viewOf(each.input(2 + s));
+    args.newState[s] = viewOf(each.output(1 + s));
+  }
+  const std::size_t input = each.update.inputOf(each.parameter), output = each.update.outputOf(each.parameter);
+  return list.add<OptimizerArgs>(
+      each.symbolOf("optimizer"), gridFor(*each.request.cuda, each.input(0).elements()), args,
+      [input, output, states = each.states(), scalars = each.update.scalars()](OptimizerArgs &args, const RunAddresses &run) {
+        bindNumbers(args.numbers, run, scalars);
+        args.parameter.data = run.inputs[input];
+        args.gradient.data = run.inputs[input + 1];
+        args.newParameter.data = run.outputs[output];
+        for (std::size_t s = 0; s < states; ++s) {
+          args.state[s].data = run.inputs[input + 2 + s];
+          args.newState[s].data = run.outputs[output + 1 + s];
+        }
+      });
+}
+
+/// One launch for dense parameters of equal types, at most listedParameters of them.
+Status addListed(LaunchList &list, std::span<const Updated> listed) {
+  const Updated &first = listed[0];
+  OptimizerListArgs args;
+  args.numbers = numbersOf(first.update, first.request);
+  args.count = static_cast<int>(listed.size());
+  args.parameterType = first.types()[0];
+  args.gradientType = first.types()[1];
+  args.stateType[0] = first.types()[2];
+  args.stateType[1] = first.types()[3];
+  std::int64_t elements = 0;
+  for (const Updated &each : listed)
+    elements += each.input(0).elements();
+  LaunchShape shape = gridFor(*first.request.cuda, elements);
+  const auto wanted = std::max<std::int64_t>(static_cast<std::int64_t>(shape.blocks), 1);
+  const std::int64_t threads = shape.threads;
+  args.span = ((elements + wanted - 1) / wanted + threads - 1) / threads * threads;
+  shape.blocks = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    args.parameters[i].count = listed[i].input(0).elements();
+    args.parameters[i].firstBlock = static_cast<int>(shape.blocks);
+    shape.blocks += static_cast<std::uint64_t>((args.parameters[i].count + args.span - 1) / args.span);
+    places.emplace_back(first.update.inputOf(listed[i].parameter), first.update.outputOf(listed[i].parameter));
+  }
+  return list.add<OptimizerListArgs>(
+      first.symbolOf("optimizerOfList"), shape, args,
+      [places, states = first.states(), scalars = first.update.scalars()](OptimizerListArgs &args, const RunAddresses &run) {
+        bindNumbers(args.numbers, run, scalars);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          const auto [input, output] = places[i];
+          ListedParameter &to = args.parameters[i];
+          to.parameter = run.inputs[input];
+          to.gradient = run.inputs[input + 1];
+          to.newParameter = run.outputs[output];
+          for (std::size_t s = 0; s < states; ++s) {
+            to.state[s] = run.inputs[input + 2 + s];
+            to.newState[s] = run.outputs[output + 1 + s];
+          }
+        }
+      });
+}
+
+/// Dense parameters of equal types by one launch, up to as many as fit its arguments; others each by its own.
 Bound optimizerOf(std::string_view name, cpu::OptimizerKind kind, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(name, kind, request));
-  const auto &in = request.inputs;
-  const auto states = static_cast<std::size_t>(update.states);
-  OptimizerArgs args;
-  args.kind = static_cast<int>(kind);
-  args.states = update.states;
-  args.nesterov = update.nesterov;
-  args.beta1 = update.beta1;
-  args.beta2 = update.beta2;
-  args.epsilon = update.epsilon;
-  args.decay = update.weightDecay;
-  args.momentum = update.momentum;
-  args.dampening = update.dampening;
-  args.parameter = viewOf(in[0]);
-  args.gradient = viewOf(in[1]);
-  args.newParameter = viewOf(request.outputs[0]);
-  for (std::size_t s = 0; s < states; ++s) {
-    args.state[s] = viewOf(in[2 + s]);
-    args.newState[s] = viewOf(request.outputs[1 + s]);
+  auto list = std::make_unique<LaunchList>(*request.cuda);
+  std::map<std::array<int, 4>, std::vector<Updated>> alike;
+  for (std::size_t p = 0; p < update.parameters; ++p) {
+    const Updated each{update, request, p};
+    if (each.input(0).elements() == 0)
+      continue;
+    if (each.isDense())
+      alike[each.types()].push_back(each);
+    else
+      SLUICE_RETURN_IF_ERROR(addAlone(*list, each));
   }
-  args.rate = viewOf(in[2 + states]);
-  args.step = viewOf(in[3 + states]);
-  args.clip = viewOf(in[4 + states]);
-  args.guard = viewOf(in[5 + states]);
-  const Operand &first = in[states ? 2 : 0], &second = in[states > 1 ? 3 : 0];
-  return oneLaunch<OptimizerArgs>(
-      request, symbol("optimizer", {&in[0], &in[1], &first, &second}), gridFor(*request.cuda, in[0].elements()), args,
-      bindOptimizer);
+  for (const auto &[types, listed] : alike)
+    for (std::size_t begin = 0; begin < listed.size(); begin += listedParameters)
+      SLUICE_RETURN_IF_ERROR(addListed(*list, std::span(listed).subspan(begin, std::min<std::size_t>(listedParameters, listed.size() - begin))));
+  return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
 } // namespace

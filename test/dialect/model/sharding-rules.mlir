@@ -194,6 +194,9 @@ module attributes {model.name = "all"} {
     %2:3 = model.adam %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     // CHECK: model.adamw {{.*}}model.sharding_rule = "([i], [i], [i], [i], [], [], [], []) -> ([i], [i], [i]) {i=4}"
     %3:3 = model.adamw %p, %p, %p, %p, %lr, %step, %clip, %guard {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    // CHECK: model.sgd {{.*}}model.sharding_rule = "([i], [i], [j, k], [j, k], [], [], [], []) -> ([i], [j, k]) {i=4, j=2, k=3}"
+    %q = model.constant 1.0 : tensor<2x3xf32>
+    %4:2 = model.sgd %p, %p, %q, %q, %lr, %step, %clip, %guard {momentum = 0.0 : f64, weight_decay = 0.1 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<2x3xf32>)
     return
   }
 

@@ -20,10 +20,10 @@ module attributes {model.recipe = {optimizer.no_decay = ["*.bias"], optimizer.we
   // CHECK: %[[A:.*]] = model.read @a.weight {{.*}}: tensor<4xf32>
   // CHECK: %[[M:.*]] = model.read @a.weight state "exp_avg"
   // CHECK: %[[V:.*]] = model.read @a.weight state "exp_avg_sq"
-  // CHECK: %[[NA:.*]], %[[NM:.*]], %[[NV:.*]] = model.adamw %[[A]], %[[MA]], %[[M]], %[[V]], %[[LR]], %[[STEP]], %[[ONE]], %[[GUARD]] {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, epsilon = 1.000000e-08 : f64, {{.*}}weight_decay = 1.000000e-01 : f64}
-  // CHECK: model.write @a.weight, %[[NA]]
-  // CHECK: model.write @a.weight state "exp_avg", %[[NM]]
-  // CHECK: model.write @a.weight state "exp_avg_sq", %[[NV]]
+  // CHECK: %[[N:.*]]:3 = model.adamw %[[A]], %[[MA]], %[[M]], %[[V]], %[[LR]], %[[STEP]], %[[ONE]], %[[GUARD]] {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, epsilon = 1.000000e-08 : f64, {{.*}}weight_decay = 1.000000e-01 : f64}
+  // CHECK: model.write @a.weight, %[[N]]#0
+  // CHECK: model.write @a.weight state "exp_avg", %[[N]]#1
+  // CHECK: model.write @a.weight state "exp_avg_sq", %[[N]]#2
   // CHECK: model.adamw {{.*}}weight_decay = 0.0
   // CHECK-NOT: @unread
   // CHECK: return %[[L]], %[[NORM]], %[[GUARD]]

@@ -119,4 +119,92 @@ TEST(Agreement, Optimizers) {
           }
 }
 
+/// Inputs and outputs of an update of parameters of these shapes.
+struct Listed {
+  std::vector<Tensor> inputs, outputs;
+};
+Listed listed(const std::vector<Shape> &shapes, int states, DType gradient, Layout layout, unsigned first) {
+  Listed all;
+  unsigned seed = first;
+  for (const Shape &shape : shapes) {
+    const std::size_t begin = all.inputs.size();
+    all.inputs.push_back(Tensor(DType::f32, shape, layout).normal(seed++));
+    all.inputs.push_back(Tensor(gradient, shape, layout).normal(seed++));
+    for (int s = 0; s < states; ++s) {
+      all.inputs.push_back(Tensor(DType::f32, shape, layout).normal(seed++));
+      for (std::int64_t i = 0; i < all.inputs.back().size(); ++i)
+        all.inputs.back().set(i, std::fabs(all.inputs.back().at(i)));
+    }
+    for (int s = 0; s <= states; ++s)
+      all.outputs.push_back(all.inputs[begin + (s == 0 ? 0 : 1 + static_cast<std::size_t>(s))]);
+  }
+  return all;
+}
+
+// An update of a list is the updates of its parameters, to the bit and for any number of threads: parameters of no
+// element, of one, of many pieces, dense and not.
+TEST(Agreement, UpdatesOfLists) {
+  const std::vector<Shape> shapes = {{5, 37}, {0, 4}, {1}, {3, 16384}, {40000}, {}, {7, 11}};
+  Tensor rate = scalar(DType::f32, 0.01), number64(DType::i64, {}), clip = scalar(DType::f32, 0.5), guard = scalar(DType::u8, 1);
+  number64.set(0, 3);
+  for (const char *kernel : {"sgd", "adam", "adamw"})
+    for (DType gradient : {DType::f32, DType::bf16, DType::f64})
+      for (Layout layout : {Layout::dense, Layout::padded})
+        for (double momentum : {0.0, 0.9}) {
+          const int states = std::string(kernel) != "sgd" ? 2 : momentum != 0 ? 1 : 0;
+          const std::vector<Attributes::Item> items = {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", momentum != 0)};
+          const Listed start = listed(shapes, states, gradient, layout, 90);
+          const auto run = [&](Listed &data, std::size_t input, std::size_t inputs, std::size_t output, std::size_t outputs, int threads) {
+            std::vector<Tensor *> in, out;
+            for (std::size_t i = 0; i < inputs; ++i)
+              in.push_back(&data.inputs[input + i]);
+            for (Tensor *shared : {&rate, &number64, &clip, &guard})
+              in.push_back(shared);
+            for (std::size_t i = 0; i < outputs; ++i)
+              out.push_back(&data.outputs[output + i]);
+            mustRun({kernel, KernelFlavour::fast, threads, items}, in, out);
+          };
+          Listed apart = start;
+          const std::size_t in = 2 + static_cast<std::size_t>(states), out = in - 1;
+          for (std::size_t p = 0; p < shapes.size(); ++p)
+            run(apart, p * in, in, p * out, out, 1);
+          for (int threads : {1, 2, 3}) {
+            Listed together = start;
+            run(together, 0, together.inputs.size(), 0, together.outputs.size(), threads);
+            for (std::size_t i = 0; i < together.outputs.size(); ++i)
+              EXPECT_EQ(together.outputs[i].memory, apart.outputs[i].memory)
+                  << kernel << " of " << dtypeName(gradient) << ", output " << i << ", " << threads << " threads";
+          }
+          for (std::size_t i = 0; i < apart.outputs.size(); ++i)
+            if (apart.outputs[i].size() != 0) {
+              EXPECT_NE(apart.outputs[i].memory, start.outputs[i].memory) << kernel << ", output " << i;
+            }
+          std::vector<Tensor> inputs = start.inputs;
+          for (const Tensor *shared : {&rate, &number64, &clip, &guard})
+            inputs.push_back(*shared);
+          compare({kernel, {}, 1, items}, inputs, start.outputs, 1, "list");
+        }
+}
+
+// A list that does not come out even is refused.
+TEST(Agreement, ListsThatDoNotFit) {
+  Listed data = listed({{4}, {5}}, 2, DType::f32, Layout::dense, 90);
+  for (Tensor shared : {scalar(DType::f32, 0.01), scalar(DType::i64, 1), scalar(DType::f32, 1), scalar(DType::u8, 1)})
+    data.inputs.push_back(shared);
+  const auto refusal = [&] {
+    std::vector<Tensor *> in, out;
+    for (Tensor &tensor : data.inputs)
+      in.push_back(&tensor);
+    for (Tensor &tensor : data.outputs)
+      out.push_back(&tensor);
+    return tryRun({"adamw"}, in, out).message();
+  };
+  EXPECT_EQ(refusal(), "");
+  std::swap(data.inputs[5], data.inputs[1]);
+  EXPECT_EQ(refusal(), "kernel 'adamw' input 1 extents, expected [4] but got [5]");
+  std::swap(data.inputs[5], data.inputs[1]);
+  data.outputs.pop_back();
+  EXPECT_EQ(refusal(), "kernel 'adamw' inputs, expected 8 but got 12");
+}
+
 } // namespace

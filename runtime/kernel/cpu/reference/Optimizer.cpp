@@ -31,30 +31,36 @@ void sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double
   parameter -= step.learningRate * gradient;
 }
 
+void updateOne(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, const Operand *inputs,
+               const Operand *outputs) {
+  const Operand &p = inputs[0], &g = inputs[1], &newP = outputs[0];
+  std::array<Dims, 7> strides = {p.strides, g.strides, newP.strides};
+  for (int i = 0; i < u.states; ++i) {
+    strides[3 + i] = inputs[2 + i].strides;
+    strides[5 + i] = outputs[1 + i].strides;
+  }
+  walk(p.rank, p.extent, strides, [&](auto &at) {
+    double parameter = load(p, at[0]), gradient = load(g, at[1]) * step.clip, state[2] = {};
+    for (int i = 0; i < u.states; ++i)
+      state[i] = load(inputs[2 + i], at[3 + i]);
+    if (u.kind == OptimizerKind::sgd)
+      sgdStep(u, step, parameter, gradient, state[0]);
+    else
+      adamStep(u, step, parameter, gradient, state[0], state[1]);
+    store(newP, at[2], parameter);
+    for (int i = 0; i < u.states; ++i)
+      store(outputs[1 + i], at[5 + i], state[i]);
+  });
+}
+
 Bound optimizer(std::string_view name, OptimizerKind kind, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
   return makeKernel(request, [u = update](Call &call) {
     if (!u.guarded(call))
       return Status::ok();
-    OptimizerUpdate::Step step = u.step(call);
-    const Operand &p = call.inputs[0], &g = call.inputs[1], &newP = call.outputs[0];
-    std::array<Dims, 7> strides = {p.strides, g.strides, newP.strides};
-    for (int i = 0; i < u.states; ++i) {
-      strides[3 + i] = call.inputs[2 + i].strides;
-      strides[5 + i] = call.outputs[1 + i].strides;
-    }
-    walk(p.rank, p.extent, strides, [&](auto &at) {
-      double parameter = load(p, at[0]), gradient = load(g, at[1]) * step.clip, state[2] = {};
-      for (int i = 0; i < u.states; ++i)
-        state[i] = load(call.inputs[2 + i], at[3 + i]);
-      if (u.kind == OptimizerKind::sgd)
-        sgdStep(u, step, parameter, gradient, state[0]);
-      else
-        adamStep(u, step, parameter, gradient, state[0], state[1]);
-      store(newP, at[2], parameter);
-      for (int i = 0; i < u.states; ++i)
-        store(call.outputs[1 + i], at[5 + i], state[i]);
-    });
+    const OptimizerUpdate::Step step = u.step(call);
+    for (std::size_t p = 0; p < u.parameters; ++p)
+      updateOne(u, step, &call.inputs[u.inputOf(p)], &call.outputs[u.outputOf(p)]);
     return Status::ok();
   });
 }

@@ -13,56 +13,143 @@ namespace sluice::cuda {
 
 enum class OptimizerKindOf : int { sgd, adam, adamw };
 
-struct OptimizerArgs {
-  View parameter, gradient, state[2], newParameter, newState[2];
+/// The numbers of an update, and the scalars that it reads.
+struct UpdateNumbers {
   View rate, step, clip, guard;
   int kind = 0, states = 0, nesterov = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0, momentum = 0, dampening = 0;
 };
 
-template <typename E> SLUICE_DEVICE void optimizer(const OptimizerArgs &args, Lane lane) {
-  using T = typename E::Real;
-  if (static_cast<const unsigned char *>(args.guard.data)[0] == 0)
-    return;
-  const double number = static_cast<double>(static_cast<const Index *>(args.step.data)[0]), rate = readAny(args.rate, 0);
-  const T clip = static_cast<T>(readAny(args.clip, 0)), decay = static_cast<T>(args.decay);
-  const bool sgd = args.kind == static_cast<int>(OptimizerKindOf::sgd), first = number <= 1;
-  const bool decoupled = args.kind == static_cast<int>(OptimizerKindOf::adamw);
-  const T rootCorrection = sgd ? T(1) : static_cast<T>(sqrt(1 - pow(args.beta2, number)));
-  const T size = static_cast<T>(sgd ? rate : rate / (1 - pow(args.beta1, number)));
-  const T keep = static_cast<T>(1 - rate * args.decay), epsilon = static_cast<T>(args.epsilon);
-  const T momentum = static_cast<T>(args.momentum);
-  const Index count = countOf(args.parameter), step = lane.blocks() * lane.threads();
-  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
-    T p = E::read(args.parameter, offsetIn(args.parameter, args.parameter.rank, i));
-    T g = E::read(args.gradient, offsetIn(args.gradient, args.gradient.rank, i)) * clip;
-    T state[2] = {};
-    for (int s = 0; s < args.states; ++s)
-      state[s] = E::read(args.state[s], offsetIn(args.state[s], args.state[s].rank, i));
+/// What all elements of a step have in common.
+template <typename T> struct UpdateStep {
+  bool sgd, first, decoupled, nesterov;
+  int states;
+  T clip, decay, rootCorrection, size, keep, epsilon, momentum, gain, gain1, beta2, gain2;
+
+  SLUICE_DEVICE explicit UpdateStep(const UpdateNumbers &args) {
+    const double number = static_cast<double>(static_cast<const Index *>(args.step.data)[0]), rate = readAny(args.rate, 0);
+    sgd = args.kind == static_cast<int>(OptimizerKindOf::sgd);
+    decoupled = args.kind == static_cast<int>(OptimizerKindOf::adamw);
+    first = number <= 1;
+    nesterov = args.nesterov != 0;
+    states = args.states;
+    clip = static_cast<T>(readAny(args.clip, 0));
+    decay = static_cast<T>(args.decay);
+    rootCorrection = sgd ? T(1) : static_cast<T>(sqrt(1 - pow(args.beta2, number)));
+    size = static_cast<T>(sgd ? rate : rate / (1 - pow(args.beta1, number)));
+    keep = static_cast<T>(1 - rate * args.decay);
+    epsilon = static_cast<T>(args.epsilon);
+    momentum = static_cast<T>(args.momentum);
+    gain = static_cast<T>(1 - args.dampening);
+    gain1 = static_cast<T>(1 - args.beta1);
+    beta2 = static_cast<T>(args.beta2);
+    gain2 = static_cast<T>(1 - args.beta2);
+  }
+
+  /// Parameter `p` and its states by gradient `g`.
+  SLUICE_DEVICE void update(T &p, T g, T *state) const {
+    g *= clip;
     if (sgd) {
       g += decay * p;
-      if (args.states != 0) {
-        state[0] = first ? g : momentum * state[0] + static_cast<T>(1 - args.dampening) * g;
-        g = args.nesterov ? g + momentum * state[0] : state[0];
+      if (states != 0) {
+        state[0] = first ? g : momentum * state[0] + gain * g;
+        g = nesterov ? g + momentum * state[0] : state[0];
       }
       p -= size * g;
-    } else {
-      if (decoupled)
-        p *= keep;
-      else
-        g += decay * p;
-      state[0] += (g - state[0]) * static_cast<T>(1 - args.beta1);
-      state[1] = state[1] * static_cast<T>(args.beta2) + g * g * static_cast<T>(1 - args.beta2);
-      p -= size * state[0] / (rootOf(state[1]) / rootCorrection + epsilon);
+      return;
     }
+    if (decoupled)
+      p *= keep;
+    else
+      g += decay * p;
+    state[0] += (g - state[0]) * gain1;
+    state[1] = state[1] * beta2 + g * g * gain2;
+    p -= size * state[0] / (rootOf(state[1]) / rootCorrection + epsilon);
+  }
+};
+
+SLUICE_DEVICE bool isGuarded(const UpdateNumbers &args) { return static_cast<const unsigned char *>(args.guard.data)[0] != 0; }
+
+/// One parameter, however it lies.
+struct OptimizerArgs {
+  UpdateNumbers numbers;
+  View parameter, gradient, state[2], newParameter, newState[2];
+};
+
+template <typename E> SLUICE_DEVICE void optimizer(const OptimizerArgs &args, Lane lane) {
+  using T = typename E::Real;
+  if (!isGuarded(args.numbers))
+    return;
+  const UpdateStep<T> step(args.numbers);
+  const Index count = countOf(args.parameter), stride = lane.blocks() * lane.threads();
+  for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += stride) {
+    T p = E::read(args.parameter, offsetIn(args.parameter, args.parameter.rank, i));
+    const T g = E::read(args.gradient, offsetIn(args.gradient, args.gradient.rank, i));
+    T state[2] = {};
+    for (int s = 0; s < step.states; ++s)
+      state[s] = E::read(args.state[s], offsetIn(args.state[s], args.state[s].rank, i));
+    step.update(p, g, state);
     E::write(args.newParameter, offsetIn(args.newParameter, args.newParameter.rank, i), p);
-    for (int s = 0; s < args.states; ++s)
+    for (int s = 0; s < step.states; ++s)
       E::write(args.newState[s], offsetIn(args.newState[s], args.newState[s].rank, i), state[s]);
+  }
+}
+
+/// Many dense parameters of the same types by one launch, each by blocks of its own, a block `span` elements. As many as
+/// fit the 4 KB of a launch's arguments.
+inline constexpr int listedParameters = 40;
+struct ListedParameter {
+  void *parameter = nullptr, *state[2] = {}, *newParameter = nullptr, *newState[2] = {};
+  const void *gradient = nullptr;
+  Index count = 0;
+  int firstBlock = 0;
+};
+struct OptimizerListArgs {
+  UpdateNumbers numbers;
+  ListedParameter parameters[listedParameters];
+  int count = 0, parameterType = typeF32, gradientType = typeF32, stateType[2] = {typeF32, typeF32};
+  Index span = 0;
+};
+static_assert(sizeof(OptimizerListArgs) <= 4096);
+
+/// A dense tensor, of which only memory and type are asked for.
+SLUICE_DEVICE View denseView(void *data, int type) {
+  View view;
+  view.data = data;
+  view.type = type;
+  return view;
+}
+
+template <typename E> SLUICE_DEVICE void optimizerOfList(const OptimizerListArgs &args, Lane lane) {
+  using T = typename E::Real;
+  if (!isGuarded(args.numbers))
+    return;
+  const UpdateStep<T> step(args.numbers);
+  const int block = static_cast<int>(lane.block());
+  int at = 0;
+  while (at + 1 < args.count && args.parameters[at + 1].firstBlock <= block)
+    ++at;
+  const ListedParameter &listed = args.parameters[at];
+  const View parameter = denseView(listed.parameter, args.parameterType), newParameter = denseView(listed.newParameter, args.parameterType);
+  const View gradient = denseView(const_cast<void *>(listed.gradient), args.gradientType);
+  const Index begin = Index(block - listed.firstBlock) * args.span;
+  const Index end = begin + args.span < listed.count ? begin + args.span : listed.count;
+  for (Index i = begin + lane.thread(); i < end; i += lane.threads()) {
+    T p = E::read(parameter, i), state[2] = {};
+    const T g = E::read(gradient, i);
+    for (int s = 0; s < step.states; ++s)
+      state[s] = E::read(denseView(listed.state[s], args.stateType[s]), i);
+    step.update(p, g, state);
+    E::write(newParameter, i, p);
+    for (int s = 0; s < step.states; ++s)
+      E::write(denseView(listed.newState[s], args.stateType[s]), i, state[s]);
   }
 }
 
 } // namespace sluice::cuda
 
-#define SLUICE_OPTIMIZER_KERNELS(X) SLUICE_POLICIES(X, optimizer, OptimizerArgs)
+#define SLUICE_OPTIMIZER_KERNELS(X)                                                                                    \
+  SLUICE_POLICIES(X, optimizer, OptimizerArgs)                                                                         \
+  SLUICE_POLICIES(X, optimizerOfList, OptimizerListArgs)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_OPTIMIZER_H

@@ -88,6 +88,10 @@ TEST(ModelRules, UpdatesTakeOverTheMemoryOfParameterAndStates) {
   using Pairs = SmallVector<std::pair<unsigned, unsigned>>;
   EXPECT_EQ((Pairs{{0, 0}, {2, 1}, {3, 2}}), programs.first<AdamwOp>(*module).getKernelCall().mustAlias);
   EXPECT_EQ((Pairs{{0, 0}}), programs.first<SgdOp>(*module).getKernelCall().mustAlias);
+  // Of each parameter of a list.
+  SgdOp last;
+  module->walk([&](SgdOp op) { last = op; });
+  EXPECT_EQ((Pairs{{0, 0}, {2, 1}}), last.getKernelCall().mustAlias);
 }
 
 // The extents of a dim's factors multiply to the dim's extent; only a repeated dim has no factor.

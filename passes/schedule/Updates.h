@@ -1,0 +1,65 @@
+//===- Updates.h - which ops of an entry point update what ------------------------------===//
+//
+// What makes a new parameter or state in the last section of an entry point, the unit that it belongs to, and how ranks
+// hold it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SCHEDULE_UPDATES_H
+#define SLUICE_PASSES_SCHEDULE_UPDATES_H
+
+#include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
+#include "dialect/spmd/Spmd.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sluice {
+
+/// What is updated: its unit, and the axes along which ranks hold different parts of it.
+struct Update {
+  llvm::StringRef unit;
+  mlir::ArrayAttr axes;
+};
+using Updates = llvm::MapVector<mlir::Operation *, Update>;
+
+/// The axes that a parameter is sharded over, by the type of what one rank holds of it, and split over.
+inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
+  llvm::SmallVector<mlir::Attribute> axes;
+  if (spmd::ValidAttr valid = spmd::validOf(part))
+    axes.append(valid.getAxes().begin(), valid.getAxes().end());
+  if (auto split = parameter ? parameter->getAttrOfType<mlir::DictionaryAttr>("spmd.tensor") : mlir::DictionaryAttr())
+    axes.push_back(split.get("axis") ? split.get("axis") : mlir::StringAttr::get(part.getContext(), "tensor"));
+  return mlir::ArrayAttr::get(part.getContext(), axes);
+}
+
+/// The updates of the entry point's last section, in the order of the entry point's results; empty where it has no section.
+inline Updates updatesOf(mlir::func::FuncOp function) {
+  Updates updates;
+  auto sections = llvm::to_vector(function.getOps<spmd::SectionOp>());
+  if (sections.empty())
+    return updates;
+  auto module = function->getParentOfType<mlir::ModuleOp>();
+  llvm::DenseMap<mlir::StringAttr, llvm::StringRef> unitOfParameter;
+  for (auto unit : module.getOps<spmd::UnitOp>())
+    for (auto parameter : unit.getParameters().getAsRange<mlir::FlatSymbolRefAttr>())
+      unitOfParameter[parameter.getAttr()] = unit.getSymName();
+  mlir::SymbolTable symbols(module);
+  mlir::Block &block = sections.back().getBody().front();
+  for (mlir::OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {
+    auto donated = function.getResultAttrOfType<mlir::IntegerAttr>(result.getOperandNumber(), spmd::donatesName);
+    auto made = mlir::dyn_cast<mlir::OpResult>(result.get());
+    if (!donated || !made || made.getOwner() != sections.back())
+      continue;
+    auto parameter = function.getArgAttrOfType<mlir::FlatSymbolRefAttr>(donated.getInt(), spmd::parameterName);
+    mlir::Operation *maker = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
+    if (parameter && maker && maker->getBlock() == &block)
+      updates[maker] = {unitOfParameter.lookup(parameter.getAttr()),
+                        axesOf(made.getType(), symbols.lookup(parameter.getAttr()))};
+  }
+  return updates;
+}
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_SCHEDULE_UPDATES_H
