@@ -6,6 +6,7 @@
 #include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 #include "runtime/collective/process/Launch.h"
+#include "runtime/train/Allocator.h"
 #include "runtime/train/Fault.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Process.h"
@@ -61,6 +62,8 @@ public:
     const char *term = std::getenv("TERM");
     bar = isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
   }
+
+  void onBegin() override { keepFreedMemory(); }
 
   void onStep(const StepReport &report) override {
     if (trace)
@@ -305,6 +308,7 @@ static int tell(CommandLine &line, Status status) {
 }
 
 int main(int argc, char **argv) {
+  restartWithoutThreadCaches(argv);
   CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.",
                "sluice-train");
   CommandLine line;

@@ -2,7 +2,6 @@
 #include "runtime/train/Process.h"
 
 #include <cstdio>
-#include <malloc.h>
 
 namespace sluice {
 
@@ -17,13 +16,6 @@ std::uint64_t processHighWater() {
       break;
   std::fclose(file);
   return kibibytes * 1024;
-}
-
-void returnFreedMemory() {
-#if defined(__GLIBC__)
-  // Setting it also stops its growth with the sizes that are freed.
-  mallopt(M_MMAP_THRESHOLD, 128 << 10);
-#endif
 }
 
 } // namespace sluice

@@ -108,6 +108,7 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
   const bool overlaps = entries.size() == 1;
   // When the step before was known, where this one followed it.
   std::optional<std::chrono::steady_clock::time_point> known;
+  observer.onBegin();
   for (std::uint64_t step = 0; step < options.steps && outcome.isOk(); ++step) {
     StepReport report;
     report.step = step + 1;

@@ -45,6 +45,8 @@ struct TrainOptions {
 class TrainObserver {
 public:
   virtual ~TrainObserver() = default;
+  /// Parameters are initialized and outputs opened: the first step comes next.
+  virtual void onBegin() {}
   virtual void onStep(const StepReport &report) = 0;
   virtual void onSummary(const RunSummary &summary) {}
   /// The run ends early, after this step, because it was asked to.
