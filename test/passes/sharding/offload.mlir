@@ -42,17 +42,17 @@
 // PARAMETERS: spmd.section "update"
 // PARAMETERS: %[[C:.*]] = spmd.copy_start %arg0 to "device"
 // PARAMETERS-NEXT: %[[P:.*]] = spmd.wait %[[C]]
-// PARAMETERS-NEXT: %[[N:.*]], %{{.*}} = model.sgd %[[P]],
+// PARAMETERS-NEXT: %[[N:.*]]:2 = model.sgd %[[P]],
 // PARAMETERS-NOT: spmd.stream
-// PARAMETERS-NEXT: spmd.copy_start %[[N]] to "host"
+// PARAMETERS-NEXT: spmd.copy_start %[[N]]#0 to "host"
 
 // With the states on the host it updates, out of copies of the parameters and back.
 // STATES: spmd.all_gather_start %arg0
 // STATES: spmd.section "update"
 // STATES: %[[C:.*]] = spmd.copy_start %arg0 to "host"
 // STATES-NEXT: %[[P:.*]] = spmd.wait %[[C]]
-// STATES-NEXT: %[[N:.*]], %{{.*}} = model.sgd %[[P]], {{.*}}spmd.stream = "host"
-// STATES-NEXT: spmd.copy_start %[[N]] to "device"
+// STATES-NEXT: %[[N:.*]]:2 = model.sgd %[[P]], {{.*}}spmd.stream = "host"
+// STATES-NEXT: spmd.copy_start %[[N]]#0 to "device"
 
 // What every micro-batch reduces is added up by the host.
 // EVERY: %[[G:.*]] = spmd.wait {{.*}}
