@@ -128,7 +128,8 @@ void emitParameters(EmitContext &context) {
       const auto whole = cast<DenseI64ArrayAttr>(split.get("shape")).asArrayRef();
       parameter->split = std::make_unique<plan::TensorSplitT>();
       parameter->split->dim = cast<IntegerAttr>(split.get("dim")).getInt();
-      parameter->split->axes = {context.axes.lookup("tensor")};
+      const auto axis = split.getAs<StringAttr>("axis");
+      parameter->split->axes = {context.axes.lookup(axis ? axis.getValue() : "tensor")};
       parameter->split->segments = cast<IntegerAttr>(split.get("segments")).getInt();
       parameter->split->extent = parameter->shape[parameter->split->dim];
       parameter->shape.assign(whole.begin(), whole.end());

@@ -202,9 +202,8 @@ Status Recipe::resolve() {
     return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + ", " + what);
   };
 
-  if (integer("mesh.shard") * integer("mesh.replicate") > 1 << 20)
-    return conflict("mesh.shard", "expected at most 1048576 ranks in all but got " +
-                                      std::to_string(integer("mesh.shard") * integer("mesh.replicate")));
+  if (std::int64_t ranks = integer("mesh.shard") * integer("mesh.replicate") * integer("mesh.expert"); ranks > 1 << 20)
+    return conflict("mesh.shard", "expected at most 1048576 ranks in all but got " + std::to_string(ranks));
   std::string strategy = text("sharding.strategy");
   if (strategy.starts_with("hybrid_")) {
     if (integer("mesh.replicate") == 1)

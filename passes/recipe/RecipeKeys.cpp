@@ -53,12 +53,14 @@ std::vector<RecipeKey> makeKeys() {
   add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"));
   add(onlyOne("mesh.context", "ranks that split the sequence"));
   add(onlyOne("mesh.pipeline", "ranks that split the layers"));
-  add(onlyOne("mesh.expert", "ranks that split experts"));
+  add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"));
 
   add({.name = "sharding.tensor", .kinds = recipeStrings | recipeChoice | recipeTable, .defaultValue = Texts(),
        .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; or "
               "`megatron`, the usual plan of a Hugging Face family",
        .choices = {"replicated", "megatron", "column", "row"}, .tableKinds = recipeChoice, .tableOf = "parameter globs"});
+  add({.name = "sharding.expert", .kinds = recipeStrings, .defaultValue = Texts(),
+       .doc = "globs of parameters whose first dim is experts: it is split over the axis `expert`, and shards are of the parts"});
   add(flag("sharding.sequence", false,
            "between what is split over the axis `tensor`, values lie in parts of the sequence, and norms are computed on them: "
            "reduce_scatter and all_gather in the place of all_reduce"));

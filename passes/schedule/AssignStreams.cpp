@@ -91,8 +91,8 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
           stream = copy.getToken() ? (toHost ? "offload" : "fetch") : fromHost && toHost ? "host" : "compute";
         }
         if (auto collective = dyn_cast<CollectiveOp>(op))
-          // Compute waits for what crosses tensor ranks: it does not queue behind gathers and reductions of units.
-          stream = isOverTensor(collective)                ? "tensor"
+          // Compute waits for what crosses ranks of one micro-batch: it does not queue behind gathers and reductions of units.
+          stream = isOfParts(collective)                   ? "tensor"
                    : collective.getKind() == "all_gather" ? "gather"
                                                            : "reduce";
         used.insert(stream);
@@ -107,9 +107,13 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     addStreams(module, used, workspace);
   }
 
-  static bool isOverTensor(CollectiveOp collective) {
-    return llvm::all_of(collective.getAxes(),
-                        [](Attribute axis) { return cast<StringAttr>(axis).getValue() == "tensor"; });
+  static bool isOfParts(CollectiveOp collective) {
+    // Units are sharded over experts' ranks as well.
+    bool isOfUnit = collective.getUnit() != std::nullopt;
+    return llvm::all_of(collective.getAxes(), [&](Attribute axis) {
+      StringRef name = cast<StringAttr>(axis).getValue();
+      return name == "tensor" || (name == "expert" && !isOfUnit);
+    });
   }
 
   static void addStreams(ModuleOp module, const llvm::StringSet<> &used, const llvm::StringMap<uint64_t> &workspace) {

@@ -14,6 +14,7 @@
 #include "passes/recipe/Recipe.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/UnitKnobs.h"
+#include "passes/sharding/tensor/Layout.h"
 #include "passes/solver/UnitPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -121,7 +122,7 @@ Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp paramete
 /// What crosses ranks together is of one element type.
 Status checkTypes(const RecipeView &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
                   const UnitPlan &plan) {
-  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1)
+  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") * recipe.integer("mesh.expert") == 1)
     return Status::ok();
   std::vector<model::ParameterOp> first(plan.units.size());
   for (auto [index, unit] : llvm::enumerate(plan.unitOf)) {
@@ -171,6 +172,8 @@ void AssignUnits::runOnOperation() {
   Uses uses(module);
   std::vector<UnitParameter> list;
   std::vector<std::string> names;
+  // Experts are sharded over other axes than the rest: in units of their own.
+  std::vector<bool> isExpert;
   for (model::ParameterOp parameter : parameters) {
     Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
     UnitParameter made{parameter.getSymName().str(), used.blocks};
@@ -182,10 +185,14 @@ void AssignUnits::runOnOperation() {
     made.firstUse = used.first;
     names.push_back(made.name);
     list.push_back(std::move(made));
+    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+    isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
   }
   UnitPlan plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
   if (!plan.error.empty())
     return refuse(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+  if (recipe.integer("mesh.expert") > 1)
+    setApart(plan, isExpert, ".experts");
   if (Status status = checkTypes(recipe, parameters, uses, plan); !status.isOk())
     return refuse(status);
   for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
@@ -201,12 +208,21 @@ void AssignUnits::runOnOperation() {
   Result<llvm::SmallVector<std::int64_t>> parts = shardParts(recipe, plan.units);
   if (!parts.isOk())
     return refuse(parts.status());
+  if (parts->size() > 1 && recipe.integer("mesh.expert") > 1)
+    return refuse(inputError(recipe.origin("sharding.reshard_after_forward") +
+                             ": value of 'sharding.reshard_after_forward', expected true, false or \"default\" with "
+                             "'mesh.expert' above 1 but got a number of ranks"));
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
   SmallVector<std::int64_t> sizes = {recipe.integer("mesh.replicate")};
   for (const std::string &name : shardPartNames(parts->size()))
     axes.push_back(builder.getStringAttr(name));
   sizes.append(parts->begin(), parts->end());
+  // Meshes of data and tensor ranks alone are as they were before there were experts.
+  if (std::int64_t experts = recipe.integer("mesh.expert"); experts > 1) {
+    axes.push_back(builder.getStringAttr("expert"));
+    sizes.push_back(experts);
+  }
   axes.push_back(builder.getStringAttr("tensor"));
   sizes.push_back(recipe.integer("mesh.tensor"));
   spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);

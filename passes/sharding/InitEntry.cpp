@@ -36,7 +36,7 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
   return constant(APFloat(init == "ones" ? 1.0 : 0.0));
 }
 
-/// A rank's part of a parameter that is split over the axis tensor, by the elements' places in all of it.
+/// A rank's part of a parameter that is split over an axis of parts, by the elements' places in all of it.
 Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
                   std::int64_t key) {
   auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
@@ -55,11 +55,11 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
   Value value = initialValue(builder, parameter, apart, seed, key);
   Operation *maker = value.getDefiningOp();
   SmallVector<Attribute> places(maker->getNumOperands(), builder.getUnitAttr());
-  places.push_back(spmd::ValidAttr::get(builder.getContext(), dim, total, {builder.getStringAttr(tensor::axisName)}));
+  places.push_back(spmd::ValidAttr::get(builder.getContext(), dim, total, {builder.getStringAttr(tensor::axisOf(split))}));
   if (maker->getNumOperands() > 0)
     maker->setAttr(spmd::placesName, builder.getArrayAttr(places));
   SmallVector<Operation *> made = {maker};
-  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), tensor::axisName); shape[dim] * ranks != total) {
+  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), tensor::axisOf(split)); shape[dim] * ranks != total) {
     // Zeros where a rank's part is smaller than others'.
     SmallVector<std::int64_t> none(shape.size(), 0), dense(shape.size(), 1);
     auto pad = model::PadOp::create(builder, parameter.getLoc(), apart, value, none, none, dense, APFloat(0.0));

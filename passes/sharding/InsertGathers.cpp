@@ -213,7 +213,7 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
   spmd::UnitOp unit = placement.units()[event.unit];
   Location loc = builder.getFusedLoc(locations);
   auto start = spmd::AllGatherStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), operands,
-                                              fromPiece ? *unit.getPiece() : placement.shardAxes(),
+                                              fromPiece ? *unit.getPiece() : placement.shardAxes(unit),
                                               unit.getSymNameAttr());
   auto wait = spmd::WaitOp::create(builder, loc, types, start.getToken());
   tag(start, event, event.once ? "first" : "");

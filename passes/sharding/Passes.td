@@ -4,6 +4,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PartitionExpert : Pass<"spmd-partition-expert", "::mlir::ModuleOp"> {
+  let summary = "the model as one rank of the axis expert computes it";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    Parameters that `sharding.expert` names are split on dim 0, inputs by rows, and both flow through each entry by the ops'
+    sharding rules, as splits over `tensor` do. Rows give way: they are gathered where an op has experts in parts, and sums
+    over experts are reduced to parts of the rows. Gradients of all other parameters are terms of a sum over `expert`, which
+    their unit's reduction completes. An entry whose rows the ranks do not divide computes them all on each rank. Does
+    nothing where `mesh.expert` is 1.
+    ```mlir
+    model.parameter @w : tensor<4x8x8xf32> zeros
+    ==>
+    model.parameter @w : tensor<2x8x8xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64, segments = 1 : i64, shape = array<i64: 4, 8, 8>}}
+    ```
+  }];
+}
+
 def PartitionTensor : Pass<"spmd-partition-tensor", "::mlir::ModuleOp"> {
   let summary = "the model as one rank of the axis tensor computes it";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];

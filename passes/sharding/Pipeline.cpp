@@ -3,7 +3,8 @@
 #include "passes/sharding/Passes.h"
 
 void sluice::buildPartition(mlir::OpPassManager &manager) {
-  // One rank's part of each op first: all that follows sees a smaller model.
+  // One rank's part of each op first: all that follows sees a smaller model. Rows and experts, then what is within one.
+  manager.addPass(createPartitionExpert());
   manager.addPass(createPartitionTensor());
   // Placement next: all that follows reads units and dims off the IR.
   manager.addPass(createAssignUnits());

@@ -2,6 +2,8 @@
 
 #include "passes/sharding/Placement.h"
 
+#include "passes/sharding/tensor/Layout.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -28,7 +30,7 @@ std::optional<std::int64_t> Placement::dim(StringRef parameter) const {
 bool Placement::isFlat(StringRef parameter) const {
   std::optional<std::int64_t> split = dim(parameter);
   return split && *split > 0 && *split == find(parameter).getType().getRank() &&
-         spmd::groupSize(meshOp, shardAxes()) > 1;
+         spmd::groupSize(meshOp, shardAxes(parameter)) > 1;
 }
 
 RankedTensorType Placement::cutType(StringRef parameter, RankedTensorType whole) const {
@@ -41,14 +43,32 @@ RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) c
   if (!split || (find(parameter).getType().getShape() != whole.getShape() &&
                  cutType(parameter, find(parameter).getType()).getShape() != whole.getShape()))
     return whole;
-  std::int64_t ranks = spmd::groupSize(meshOp, shardAxes());
-  return ranks == 1 ? whole : spmd::shardType(cutType(parameter, whole), cutDim(parameter), shardAxes(), ranks);
+  ArrayAttr axes = shardAxes(parameter);
+  std::int64_t ranks = spmd::groupSize(meshOp, axes);
+  return ranks == 1 ? whole : spmd::shardType(cutType(parameter, whole), cutDim(parameter), axes, ranks);
 }
 
-ArrayAttr Placement::axes(bool replicate, bool shard) const {
+ArrayAttr Placement::shardAxes(StringRef parameter) const {
+  auto split = find(parameter)->getAttrOfType<DictionaryAttr>(tensor::splitName);
+  return axes(false, true, !split || tensor::axisOf(split) != tensor::expertAxis);
+}
+
+ArrayAttr Placement::shardAxes(spmd::UnitOp unit) const {
+  for (Attribute parameter : unit.getParameters())
+    return shardAxes(cast<FlatSymbolRefAttr>(parameter).getValue());
+  return axes(false, true);
+}
+
+ArrayAttr Placement::axes(bool replicate, bool shard, bool expert) const {
+  // Along with experts, an axis of one rank says nothing.
+  bool isJoint = expert && spmd::axisSize(meshOp, tensor::expertAxis).value_or(1) > 1;
   SmallVector<Attribute> found;
   for (Attribute axis : mesh().getAxes()) {
     StringRef name = cast<StringAttr>(axis).getValue();
+    if (isJoint && *spmd::axisSize(meshOp, name) == 1)
+      continue;
+    if (isJoint && name == tensor::expertAxis)
+      found.push_back(axis);
     if (replicate && name == "replicate")
       found.push_back(axis);
     // The axis may be in parts, where units keep pieces over some of its ranks.

@@ -33,13 +33,19 @@ public:
   /// The type that one rank holds of a tensor laid out as the parameter.
   mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
   spmd::MeshOp mesh() const { return meshOp; }
-  /// `["shard"]` (or its parts), `["replicate"]`, and both.
-  mlir::ArrayAttr shardAxes() const { return axes(false, true); }
+  /// What a parameter is sharded over: `["shard"]` (or its parts), and `expert` as well, but for experts, whose parts are
+  /// different ones along that.
+  mlir::ArrayAttr shardAxes(llvm::StringRef parameter) const;
+  /// What the unit's parameters are sharded over: experts are in units of their own.
+  mlir::ArrayAttr shardAxes(spmd::UnitOp unit) const;
+  /// Ranks of data along the shard axes, whatever is sharded over others as well.
+  std::int64_t shardRanks() const { return spmd::groupSize(meshOp, axes(false, true)); }
+  /// `["replicate"]`, and those of all data.
   mlir::ArrayAttr replicateAxes() const { return axes(true, false); }
   mlir::ArrayAttr dataAxes() const { return axes(true, true); }
 
 private:
-  mlir::ArrayAttr axes(bool replicate, bool shard) const;
+  mlir::ArrayAttr axes(bool replicate, bool shard, bool expert = false) const;
 
   spmd::MeshOp meshOp;
   llvm::SmallVector<model::ParameterOp> list;

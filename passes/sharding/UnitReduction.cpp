@@ -91,8 +91,8 @@ Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, 
     return made;
   } else if (scatters > 1) {
     // The mean where the factor is its own, else one that the ranks' terms are scaled by.
-    bool isMean = factor == static_cast<double>(scatters);
-    made.scatter = isMean ? "mean" : "premul_sum";
+    bool isMean = factor == static_cast<double>(scatters), isSum = factor == 1;
+    made.scatter = isMean ? "mean" : isSum ? "sum" : "premul_sum";
     made.scatterScale = isMean ? 1 : 1 / factor;
     made.all = "sum";
     return made;
@@ -113,7 +113,7 @@ Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, 
 class UnitReducer {
 public:
   UnitReducer(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum)
-      : unit(unit), section(section), placement(placement), forceSum(forceSum) {}
+      : unit(unit), section(section), placement(placement), shardAxes(placement.shardAxes(unit)), forceSum(forceSum) {}
 
   void run(ArrayRef<UnitGradient> gradients, OpBuilder &builder);
 
@@ -123,14 +123,28 @@ private:
                         StringRef when, llvm::function_ref<Operation *(Location)> make);
   void reduceShards(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
   void reduceWhole(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
-  /// Adds up over the tensor axis what its ranks have made terms of: behind the reduction, where it is smallest, all of the
+  /// Adds up over axes of parts what their ranks have made terms of: behind the reduction, where it is smallest, all of the
   /// unit's together.
   void addTerms(const Course &course, ArrayRef<UnitGradient> gradients, SmallVector<Value> &values, OpBuilder &builder);
+  void addTermsOver(ArrayAttr axes, const Course &course, ArrayRef<UnitGradient> gradients, ArrayRef<unsigned> indices,
+                    SmallVector<Value> &values, OpBuilder &builder);
+  bool isSharded(const UnitGradient &gradient) const {
+    return placement.dim(model::GradientOp(gradient.op).getParameter()).has_value();
+  }
+  /// True where ranks along an axis that the unit is sharded over have terms of the gradient.
+  bool isTerm(const UnitGradient &gradient) const {
+    auto axes = model::GradientOp(gradient.op)->getAttrOfType<ArrayAttr>(tensor::termName);
+    return axes && llvm::any_of(axes, [&](Attribute axis) { return llvm::is_contained(shardAxes, axis); });
+  }
   std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
-  Arithmetic arithmeticOf(ArrayRef<UnitGradient> gradients, std::int64_t scatters, std::int64_t reduces) {
+  /// `terms` of the ranks that are scattered over have terms of one sum: the mean is over the others.
+  Arithmetic arithmeticOf(ArrayRef<UnitGradient> gradients, std::int64_t scatters, std::int64_t reduces,
+                          std::int64_t terms = 1) {
     std::optional<double> divide;
     if (auto number = unit.getDivideAttr())
       divide = number.getValueAsDouble();
+    else if (terms > 1)
+      divide = static_cast<double>(scatters * reduces / terms);
     return ::arithmeticOf(divide, forceSum, gradients.front().shard.getElementType(), scatters, reduces);
   }
 
@@ -142,6 +156,8 @@ private:
   spmd::UnitOp unit;
   spmd::SectionOp section;
   const Placement &placement;
+  /// What the unit's shards are over.
+  ArrayAttr shardAxes;
   bool forceSum;
 };
 
@@ -231,14 +247,20 @@ void UnitReducer::reduceShards(const Course &course, ArrayRef<UnitGradient> grad
     types.push_back(gradient.shard);
     shards.push_back(TypeAttr::get(gradient.shard));
   }
-  std::int64_t scatters = ranksOf(placement.shardAxes()), reduces = ranksOf(placement.replicateAxes());
-  Arithmetic arithmetic = arithmeticOf(gradients, scatters, reduces);
+  std::int64_t scatters = ranksOf(shardAxes), reduces = ranksOf(placement.replicateAxes());
+  std::int64_t alike = scatters / placement.shardRanks();
+  Arithmetic arithmetic;
+  if (alike == 1 || isTerm(gradients.front()))
+    arithmetic = arithmeticOf(gradients, scatters, reduces, alike);
+  // Ranks that all have the same of a gradient count once: only means say that.
+  else if (auto divide = unit.getDivideAttr())
+    arithmetic.after = static_cast<double>(placement.shardRanks() * reduces) / divide.getValueAsDouble();
   // What is reduced over replicas later is added up in between.
   bool between = course.within != course.across;
   values = scaled(builder, values, arithmetic.before, course.within);
   ValueRange scattered =
       collective(builder, gradients, types, /*chained=*/!between, course.within, [&](Location loc) -> Operation * {
-        return spmd::ReduceScatterStartOp::create(builder, loc, token, values, placement.shardAxes(),
+        return spmd::ReduceScatterStartOp::create(builder, loc, token, values, shardAxes,
                                                   arithmetic.scatter, APFloat(arithmetic.scatterScale),
                                                   builder.getArrayAttr(shards), unit.getSymNameAttr());
       });
@@ -280,35 +302,45 @@ void UnitReducer::reduceWhole(const Course &course, ArrayRef<UnitGradient> gradi
 
 void UnitReducer::addTerms(const Course &course, ArrayRef<UnitGradient> gradients, SmallVector<Value> &values,
                            OpBuilder &builder) {
+  // One reduction for all that are terms over the same axes. Some have been reduced over with the shards.
+  llvm::MapVector<Attribute, SmallVector<unsigned>> ofAxes;
+  for (auto [index, gradient] : llvm::enumerate(gradients)) {
+    SmallVector<Attribute> left;
+    if (auto axes = gradient.op->getAttrOfType<ArrayAttr>(tensor::termName))
+      for (Attribute axis : axes)
+        if (!isSharded(gradient) || !llvm::is_contained(shardAxes, axis))
+          left.push_back(axis);
+    if (!left.empty())
+      ofAxes[builder.getArrayAttr(left)].push_back(index);
+  }
+  for (auto &[axes, indices] : ofAxes)
+    addTermsOver(cast<ArrayAttr>(axes), course, gradients, indices, values, builder);
+}
+
+void UnitReducer::addTermsOver(ArrayAttr axes, const Course &course, ArrayRef<UnitGradient> gradients,
+                               ArrayRef<unsigned> indices, SmallVector<Value> &values, OpBuilder &builder) {
   SmallVector<UnitGradient> parts;
   SmallVector<Value> terms;
-  for (auto [gradient, value] : llvm::zip(gradients, values))
-    if (gradient.op->hasAttr(tensor::termName)) {
-      parts.push_back(gradient);
-      terms.push_back(value);
-    }
-  if (parts.empty())
-    return;
+  for (unsigned index : indices) {
+    parts.push_back(gradients[index]);
+    terms.push_back(values[index]);
+  }
   // These are not the gradients yet.
   terms.front().getDefiningOp()->removeAttr(spmd::idsName);
   SmallVector<Type> types(ValueRange(terms).getTypes());
   ValueRange sums = collective(builder, parts, types, false, course.across, [&](Location loc) -> Operation * {
     return spmd::AllReduceStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), terms,
-                                          builder.getStrArrayAttr({tensor::axisName}), "sum", APFloat(1.0),
-                                          unit.getSymNameAttr());
+                                          axes, "sum", APFloat(1.0), unit.getSymNameAttr());
   });
-  for (auto [gradient, value] : llvm::zip(gradients, values))
-    if (gradient.op->hasAttr(tensor::termName)) {
-      value = sums.front();
-      sums = sums.drop_front();
-    }
+  for (auto [index, sum] : llvm::zip(indices, sums))
+    values[index] = sum;
 }
 
 void UnitReducer::run(ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
   Course course = courseOf(unit, section.getRepeat());
   // With one rank in the shard axis there is nothing to reduce but over replicas.
-  bool scatters = ranksOf(placement.shardAxes()) > 1;
-  SmallVector<UnitGradient> sharded, whole;
+  bool scatters = ranksOf(shardAxes) > 1;
+  SmallVector<UnitGradient> terms, sharded, whole;
   for (UnitGradient gradient : gradients) {
     bool isSharded = placement.dim(gradient.op.getParameter()).has_value();
     // Only the last repetition reduces over replicas what no shard has reduced: it is added up here.
@@ -317,15 +349,16 @@ void UnitReducer::run(ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
       gradient.local = addedUp(gradient.local, section, course.starts);
     if (isSharded && placement.isFlat(gradient.op.getParameter()))
       gradient.local = flat(gradient.local);
-    (isSharded ? sharded : whole).push_back(gradient);
+    (!isSharded ? whole : isTerm(gradient) ? terms : sharded).push_back(gradient);
   }
   Course late = course;
   if (course.within != course.across) {
     late.within = course.across;
     late.addsShards = false;
   }
-  if (!sharded.empty())
-    reduceShards(scatters ? course : late, sharded, builder);
+  for (const auto &gradients : {terms, sharded})
+    if (!gradients.empty())
+      reduceShards(scatters ? course : late, gradients, builder);
   if (!whole.empty())
     reduceWhole(late, whole, builder);
 }

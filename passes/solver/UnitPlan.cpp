@@ -246,4 +246,26 @@ UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vect
   return Planner(parameters, blocks, firstOps, request).run();
 }
 
+void setApart(UnitPlan &plan, const std::vector<bool> &isApart, const std::string &suffix) {
+  for (std::size_t unit = plan.units.size(); unit-- > 0;) {
+    // The root is a unit of what no block holds, even if that is nothing.
+    bool others = unit == 0;
+    std::vector<std::size_t> apart;
+    for (std::size_t p = 0; p < plan.unitOf.size(); ++p)
+      if (plan.unitOf[p] == unit && isApart[p])
+        apart.push_back(p);
+      else if (plan.unitOf[p] == unit)
+        others = true;
+    if (apart.empty() || !others)
+      continue;
+    for (std::size_t &other : plan.unitOf)
+      other += other > unit;
+    for (std::size_t p : apart)
+      plan.unitOf[p] = unit + 1;
+    const auto behind = static_cast<std::ptrdiff_t>(unit + 1);
+    plan.units.insert(plan.units.begin() + behind, plan.units[unit] + suffix);
+    plan.blocks.insert(plan.blocks.begin() + behind, std::vector<std::string>());
+  }
+}
+
 } // namespace sluice

@@ -52,6 +52,10 @@ struct UnitPlan {
 UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vector<std::string> &blocks,
                    const std::vector<std::size_t> &firstOps, const UnitRequest &request);
 
+/// Takes those parameters out of units that have others as well: into one behind, of the unit's name and `suffix`, which has
+/// no blocks.
+void setApart(UnitPlan &plan, const std::vector<bool> &isApart, const std::string &suffix);
+
 } // namespace sluice
 
 #endif // SLUICE_PASSES_SOLVER_UNITPLAN_H

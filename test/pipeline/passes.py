@@ -23,6 +23,7 @@ FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
 TOKENS = ("mesh.shard=2", "loss.mean=tokens")
 # On another model: one with running statistics.
 STATISTICS = ("zoo conv", "mesh.shard=2", "statistics.sync=last")
+EXPERT = ("zoo moe", "mesh.expert=2", 'sharding.expert=["*.experts.*"]')
 
 
 class Workshop:
@@ -155,6 +156,7 @@ TABLE = {
         "model-verify-output": (BASE, checks),
     },
     "partition": {
+        "spmd-partition-expert": (EXPERT, shows(lambda whole, plan: whole.text.count(" part dim ") > plan.text.count(" part dim "))),
         "spmd-partition-tensor": (TENSOR, shows(lambda whole, plan: whole.text.count(" part dim ") > plan.text.count(" part dim "))),
         "spmd-assign-units": (BASE, refused),
         "spmd-partition": (BASE, refused),

@@ -70,7 +70,7 @@ def lines_of_files():
 def what_this_version_does_not_do():
     for setting in ("sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
                     "schedule.backward_prefetch=auto", 'memory.offload=["activations"]',
-                    "mesh.context=2", "mesh.pipeline=2", "mesh.expert=2"):
+                    "mesh.context=2", "mesh.pipeline=2"):
         key = setting.split("=")[0]
         refuse(tiny(), FOUR + [setting], f"--set {setting}: value of '{key}' that this version does not support, expected ")
 

@@ -23,6 +23,7 @@ std::vector<Model> linearModels();
 std::vector<Model> transformerModels();
 std::vector<Model> encoderDecoderModels();
 std::vector<Model> convolutionalModels();
+std::vector<Model> expertModels();
 
 } // namespace sluice::zoo
 

@@ -13,7 +13,7 @@ using namespace sluice::zoo;
 static const std::vector<Model> &models() {
   static const std::vector<Model> table = [] {
     std::vector<Model> all;
-    for (auto family : {linearModels, transformerModels, encoderDecoderModels, convolutionalModels})
+    for (auto family : {linearModels, transformerModels, encoderDecoderModels, convolutionalModels, expertModels})
       for (Model &model : family())
         all.push_back(std::move(model));
     return all;

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - what crosses the ranks of the tensor axis ------------------------===//
+//===- Collectives.cpp - what crosses the ranks of an axis --------------------------------===//
 
 #include "passes/sharding/tensor/Collectives.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-ArrayAttr axes(OpBuilder &builder) { return builder.getStrArrayAttr({axisName}); }
+ArrayAttr axes(OpBuilder &builder, const Axis &axis) { return builder.getStrArrayAttr({axis.name}); }
 
 /// Notes what it makes.
 template <typename Op, typename... Args>
@@ -33,10 +33,10 @@ Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Ar
   return op;
 }
 
-Value allReduced(OpBuilder &builder, Value value, StringRef op, SmallVectorImpl<Operation *> &made) {
+Value allReduced(OpBuilder &builder, Value value, StringRef op, const Axis &axis, SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
   auto start = make<spmd::AllReduceStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), value,
-                                            axes(builder), op, APFloat(1.0), StringAttr());
+                                            axes(builder, axis), op, APFloat(1.0), StringAttr());
   return make<spmd::WaitOp>(builder, loc, made, value.getType(), start.getToken()).getValues()[0];
 }
 
@@ -54,40 +54,41 @@ struct Apart {
 
 } // namespace
 
-Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, SmallVectorImpl<Operation *> &made) {
+Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, const Axis &axis,
+                SmallVectorImpl<Operation *> &made) {
   if (reduction != PartialReduction::logsumexp)
-    return allReduced(builder, partial, reduction == PartialReduction::max ? "max" : "sum", made);
+    return allReduced(builder, partial, reduction == PartialReduction::max ? "max" : "sum", axis, made);
   // log(sum(exp(p))) over ranks, from the largest: nothing overflows.
   Location loc = partial.getLoc();
   Type type = partial.getType();
   // The maximum is taken in place of a copy: the partial values are read again.
-  Value largest = allReduced(builder, partial, "max", made);
+  Value largest = allReduced(builder, partial, "max", axis, made);
   Value shifted = make<model::SubtractOp>(builder, loc, made, type, partial, largest).getResult();
   Value terms = make<model::ExpOp>(builder, loc, made, type, shifted).getResult();
-  Value sum = allReduced(builder, terms, "sum", made);
+  Value sum = allReduced(builder, terms, "sum", axis, made);
   Value log = make<model::LogOp>(builder, loc, made, type, sum).getResult();
   return make<model::AddOp>(builder, loc, made, type, log, largest).getResult();
 }
 
-Value scattered(OpBuilder &builder, Value partial, const Layout &layout, std::int64_t ranks,
+Value scattered(OpBuilder &builder, Value partial, const Layout &layout, const Axis &axis,
                 SmallVectorImpl<Operation *> &made) {
   Location loc = partial.getLoc();
-  RankedTensorType shard = spmd::shardType(typeOf(partial), layout.dim, axes(builder), ranks);
+  RankedTensorType shard = spmd::shardType(typeOf(partial), layout.dim, axes(builder, axis), axis.ranks);
   auto start = make<spmd::ReduceScatterStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()),
-                                                ValueRange(partial), axes(builder), "sum", APFloat(1.0),
+                                                ValueRange(partial), axes(builder, axis), "sum", APFloat(1.0),
                                                 builder.getTypeArrayAttr({shard}), StringAttr());
   return make<spmd::WaitOp>(builder, loc, made, shard, start.getToken()).getValues()[0];
 }
 
-spmd::ValidAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t total) {
-  return spmd::ValidAttr::get(context, layout.dim, total, {StringAttr::get(context, axisName)});
+spmd::ValidAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t total, const Axis &axis) {
+  return spmd::ValidAttr::get(context, layout.dim, total, {StringAttr::get(context, axis.name)});
 }
 
-Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, std::int64_t ranks,
+Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, const Axis &axis,
              SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
   RankedTensorType part = localType(whole, layout);
-  Apart apart(whole.getShape(), layout, ranks);
+  Apart apart(whole.getShape(), layout, axis.ranks);
   std::int64_t dim = layout.dim;
   // Segments in a dim of their own: then the padding is behind one dim.
   RankedTensorType type = part;
@@ -102,27 +103,28 @@ Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layo
   Layout placed = layout;
   placed.dim = dim;
   pad->setAttr(spmd::placesName,
-               builder.getArrayAttr({placeOf(builder.getContext(), placed, apart.extent), builder.getUnitAttr()}));
+               builder.getArrayAttr({placeOf(builder.getContext(), placed, apart.extent, axis), builder.getUnitAttr()}));
   if (layout.segments > 1)
     return make<model::ReshapeOp>(builder, loc, made, part, pad.getResult()).getResult();
   return pad.getResult();
 }
 
-Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::int64_t ranks,
+Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, const Axis &axis,
                     SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
   RankedTensorType whole = typeOf(value);
   Type element = whole.getElementType();
-  Apart apart(whole.getShape(), layout, ranks);
+  Apart apart(whole.getShape(), layout, axis.ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, element); };
+  const std::int64_t ranks = axis.ranks;
   if (isPadded(whole, layout, ranks))
-    value = padded(builder, value, whole, layout, ranks, made);
+    value = padded(builder, value, whole, layout, axis, made);
   // Ranks one after another in a dim of their own, which then goes to its place.
   RankedTensorType all = tensor({ranks, apart.outer, apart.segments, apart.chunk, apart.inner});
-  RankedTensorType one = spmd::shardType(all, 0, axes(builder), ranks);
+  RankedTensorType one = spmd::shardType(all, 0, axes(builder, axis), ranks);
   Value mine = make<model::ReshapeOp>(builder, loc, made, one, value).getResult();
   auto start = make<spmd::AllGatherStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), mine,
-                                            axes(builder), StringAttr());
+                                            axes(builder, axis), StringAttr());
   Value everyones = make<spmd::WaitOp>(builder, loc, made, all, start.getToken()).getValues()[0];
   Value placed = make<model::TransposeOp>(builder, loc, made,
                                           tensor({apart.outer, apart.segments, ranks, apart.chunk, apart.inner}),
@@ -141,17 +143,17 @@ Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, std::
   return make<model::ReshapeOp>(builder, loc, made, tensor(whole.getShape()), placed).getResult();
 }
 
-Value cutOut(OpBuilder &builder, Value value, const Layout &layout, std::int64_t ranks,
+Value cutOut(OpBuilder &builder, Value value, const Layout &layout, const Axis &axis,
              SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
   RankedTensorType whole = typeOf(value);
-  Apart apart(whole.getShape(), layout, ranks);
+  Apart apart(whole.getShape(), layout, axis.ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
   // In pieces of which every chunk is so many, where chunks are not those of rows.
-  std::int64_t piece = apart.chunk == spmd::chunkOf(apart.extent, ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
+  std::int64_t piece = apart.chunk == spmd::chunkOf(apart.extent, axis.ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
   RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent / piece, piece * apart.inner});
   Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
-  RankedTensorType part = spmd::shardType(segmented, 2, axes(builder), ranks);
+  RankedTensorType part = spmd::shardType(segmented, 2, axes(builder, axis), axis.ranks);
   Value mine = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();
   return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout), mine).getResult();
 }
@@ -164,32 +166,59 @@ static spmd::AllReduceStartOp soleReduction(Value value) {
   return start && start.getOperands().size() == 1 ? start : spmd::AllReduceStartOp();
 }
 
+/// `op` over values that ranks have reduced before becomes a reduction of `op` over what those were of.
+static void reduceBehind(Operation &op, spmd::AllReduceStartOp like, ArrayRef<Operation *> gone) {
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(&op);
+  Value terms = op.getResult(0);
+  auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
+                                              like.getAxes(), like.getOp(), APFloat(1.0), StringAttr());
+  auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
+  copyTags(&op, start);
+  copyTags(&op, wait);
+  if (Attribute ids = op.removeAttr(spmd::idsName))
+    wait->setAttr(spmd::idsName, ids);
+  terms.replaceAllUsesExcept(wait.getValues()[0], start);
+  for (Operation *old : gone)
+    old->erase();
+}
+
 void joinReductions(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<model::AddOp, model::MaximumOp>(op))
       continue;
-    OpBuilder builder(&op);
     spmd::AllReduceStartOp over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
-    if (!over || !other || over.getAxes() != axes(builder))
+    if (!over || !other || over.getOp() != other.getOp() ||
+        !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isOfParts))
       continue;
-    spmd::AllReduceStartOp first = soleReduction(over.getOperands()[0]);
-    if (!first || first.getAxes() != other.getAxes() || first.getOp() != other.getOp() || first.getOp() != over.getOp())
+    Operation *overWait = op.getOperand(0).getDefiningOp(), *otherWait = op.getOperand(1).getDefiningOp();
+    Value terms = over.getOperands()[0], others = other.getOperands()[0];
+    spmd::AllReduceStartOp first = soleReduction(terms);
+    if (first && first.getOp() != over.getOp())
+      first = nullptr;
+    SmallVector<Operation *> gone = {otherWait, other};
+    if (first && first.getAxes() == other.getAxes()) {
+      // Behind the axis of parts, over what both are reduced over.
+      gone.append({terms.getDefiningOp(), first});
+      over->setOperand(0, first.getOperands()[0]);
+      op.setOperand(1, others);
+      reduceBehind(op, first, gone);
       continue;
-    SmallVector<Operation *> gone = {over.getOperands()[0].getDefiningOp(), first, op.getOperand(1).getDefiningOp(), other};
-    over->setOperand(0, first.getOperands()[0]);
-    op.setOperand(1, other.getOperands()[0]);
-    builder.setInsertionPointAfter(&op);
-    Value terms = op.getResult(0);
-    auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
-                                                first.getAxes(), first.getOp(), APFloat(1.0), StringAttr());
-    auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
-    copyTags(&op, start);
-    copyTags(&op, wait);
-    if (Attribute ids = op.removeAttr(spmd::idsName))
-      wait->setAttr(spmd::idsName, ids);
-    terms.replaceAllUsesExcept(wait.getValues()[0], start);
-    for (Operation *old : gone)
-      old->erase();
+    }
+    // Both over the same ranks: at once, or over one axis after another.
+    SmallVector<Attribute> axes;
+    if (first)
+      axes.append(first.getAxes().begin(), first.getAxes().end());
+    axes.append(over.getAxes().begin(), over.getAxes().end());
+    if (ArrayRef<Attribute>(axes) != other.getAxes().getValue())
+      continue;
+    op.setOperand(0, first ? first.getOperands()[0] : terms);
+    op.setOperand(1, others);
+    gone = {overWait, over};
+    if (first)
+      gone.append({terms.getDefiningOp(), first});
+    gone.append({otherWait, other});
+    reduceBehind(op, other, gone);
   }
 }
 

@@ -1,10 +1,15 @@
-//===- Layout.cpp - how a value lies over the ranks of the tensor axis --------------------===//
+//===- Layout.cpp - how a value lies over the ranks of an axis ----------------------------===//
 
 #include "passes/sharding/tensor/Layout.h"
 
 using namespace mlir;
 
 namespace sluice::tensor {
+
+StringRef axisOf(DictionaryAttr split) {
+  auto axis = split.getAs<StringAttr>(splitAxisName);
+  return axis ? axis.getValue() : StringRef(tensorAxis);
+}
 
 std::optional<FactorSplit> factorOf(const ShardingRule &rule, const TensorFactors &tensor, const Layout &layout) {
   std::int64_t outer = 1, inner = 1;

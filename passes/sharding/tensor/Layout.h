@@ -1,4 +1,4 @@
-//===- Layout.h - how a value lies over the ranks of the tensor axis ----------------------===//
+//===- Layout.h - how a value lies over the ranks of an axis ------------------------------===//
 //
 // A split dim is so many equal segments (one, but in fused weights), each cut in chunks: a rank holds its chunk of every
 // segment. Where chunks do not fill a segment, the last ranks' are padded or empty: all ranks have one type. Of a dim of
@@ -11,17 +11,32 @@
 
 #include "dialect/rules/ShardingRule.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <optional>
 
 namespace sluice::tensor {
 
-/// The axis of the mesh, and the attribute of a model.parameter of which ranks hold parts.
-inline constexpr llvm::StringLiteral axisName = "tensor";
+/// Axes of the mesh along which ranks work on the same rows of data.
+inline constexpr llvm::StringLiteral tensorAxis = "tensor";
+inline constexpr llvm::StringLiteral expertAxis = "expert";
+/// The attribute of a model.parameter of which ranks hold parts, and in it the axis (absent: tensor).
 inline constexpr llvm::StringLiteral splitName = "spmd.tensor";
-/// An attribute of a model.gradient that is one rank's term of a sum over the axis; the unit's reduction completes it.
+inline constexpr llvm::StringLiteral splitAxisName = "axis";
+/// An attribute of a model.gradient that is one rank's term of a sum: over these axes. The unit's reduction completes it.
 inline constexpr llvm::StringLiteral termName = "spmd.term";
+
+inline bool isOfParts(llvm::StringRef axis) { return axis == tensorAxis || axis == expertAxis; }
+
+/// The axis of the mesh that is propagated over.
+struct Axis {
+  llvm::StringRef name;
+  std::int64_t ranks = 1;
+};
+
+/// The axis of a parameter's split, as its attribute says.
+llvm::StringRef axisOf(mlir::DictionaryAttr split);
 
 struct Layout {
   enum class Kind : std::uint8_t { whole, split, partial };
@@ -32,8 +47,8 @@ struct Layout {
   PartialReduction reduction = PartialReduction::none;
   /// The parameter that the split began with.
   llvm::StringRef parameter;
-  /// A split of the sequence between layers: it gives way to one that a parameter asks for.
-  bool ofSequence = false;
+  /// A split of rows or of the sequence between layers: it gives way to one that a parameter asks for.
+  bool ofTokens = false;
   /// Made by each rank out of what all have, as a part of a constant: nothing in it tells ranks apart.
   bool isMade = false;
 

@@ -143,6 +143,18 @@ Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp 
   return std::optional<Layout>(layout);
 }
 
+SmallVector<model::ParameterOp> parametersOf(ModuleOp module) {
+  return llvm::to_vector(llvm::make_filter_range(
+      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
+}
+
+std::vector<std::string> namesOf(ArrayRef<model::ParameterOp> parameters) {
+  std::vector<std::string> names;
+  for (model::ParameterOp parameter : parameters)
+    names.push_back(parameter.getSymName().str());
+  return names;
+}
+
 } // namespace
 
 bool asksForSplits(const RecipeView &recipe) {
@@ -163,11 +175,8 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
     return inputError(recipe.origin("sharding.tensor") +
                       ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
                       (word ? word.getValue().str() : std::string("a list")));
-  std::vector<std::string> names;
-  auto parameters = llvm::to_vector(llvm::make_filter_range(
-      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
-  for (model::ParameterOp parameter : parameters)
-    names.push_back(parameter.getSymName().str());
+  auto parameters = parametersOf(module);
+  std::vector<std::string> names = namesOf(parameters);
   if (Status status = recipe.checkNames("sharding.tensor", "parameter", names); !status.isOk())
     return status;
   for (model::ParameterOp parameter : parameters) {
@@ -181,6 +190,13 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
     }
     if (split.empty() || split == "replicated")
       continue;
+    if (auto before = parameter->getAttrOfType<DictionaryAttr>(splitName); before && axisOf(before) != tensorAxis) {
+      if (!isTable)
+        continue;
+      return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
+                        parameter.getSymName().str() + "', expected replicated for one that 'sharding.expert' splits but "
+                        "got " + split);
+    }
     SLUICE_ASSIGN_OR_RETURN(std::optional<Layout> layout, planParameter(module, parameter, split, recipe, ranks));
     if (layout)
       splits[parameter.getSymName()] = *layout;
@@ -188,6 +204,36 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
   if (splits.empty())
     return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor', expected a plan that splits a "
                       "parameter of the model but got one that splits none; a table by parameter glob fits any model");
+  return splits;
+}
+
+Result<ParameterSplits> planExperts(ModuleOp module, const RecipeView &recipe, std::int64_t ranks) {
+  ParameterSplits splits;
+  auto parameters = parametersOf(module);
+  if (Status status = recipe.checkGlobs("sharding.expert", "parameter", namesOf(parameters)); !status.isOk())
+    return status;
+  std::vector<std::string> globs = recipe.strings("sharding.expert");
+  for (model::ParameterOp parameter : parameters) {
+    auto matches = [&](const std::string &glob) { return matchesGlob(glob, parameter.getSymName()); };
+    if (llvm::none_of(globs, matches))
+      continue;
+    ArrayRef<std::int64_t> shape = parameter.getType().getShape();
+    auto wrong = [&](const std::string &rest) {
+      return inputError(recipe.origin("sharding.expert") + ": value of 'sharding.expert' for parameter '" +
+                        parameter.getSymName().str() + "', " + rest);
+    };
+    if (shape.size() < 2)
+      return wrong("expected one with a dim of experts before others but got " + std::to_string(shape.size()) +
+                   (shape.size() == 1 ? " dim" : " dims"));
+    if (shape[0] % ranks != 0)
+      return wrong("expected a number of experts that 'mesh.expert' (" + std::to_string(ranks) + ") divides but got " +
+                   std::to_string(shape[0]));
+    Layout layout;
+    layout.kind = Layout::Kind::split;
+    layout.chunk = shape[0] / ranks;
+    layout.parameter = parameter.getSymName();
+    splits[parameter.getSymName()] = layout;
+  }
   return splits;
 }
 

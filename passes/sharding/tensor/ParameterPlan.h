@@ -15,6 +15,9 @@ bool asksForSplits(const RecipeView &recipe);
 /// the parameter; segments by ops that take a dim apart (a fused Q|K|V).
 Result<ParameterSplits> planParameters(mlir::ModuleOp module, const RecipeView &recipe, std::int64_t ranks);
 
+/// The splits that `sharding.expert` asks for: of experts, which are dim 0.
+Result<ParameterSplits> planExperts(mlir::ModuleOp module, const RecipeView &recipe, std::int64_t ranks);
+
 /// What Megatron's plan says of a parameter of a Hugging Face family: "column", "row", or empty for one that is whole.
 llvm::StringRef megatronSplit(llvm::StringRef parameter);
 

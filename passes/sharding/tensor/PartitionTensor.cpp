@@ -9,9 +9,8 @@
 
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
-#include "dialect/spmd/Names.h"
-#include "passes/sharding/Inline.h"
 #include "passes/sharding/tensor/ParameterPlan.h"
+#include "passes/sharding/tensor/SplitModule.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_PARTITIONTENSOR
@@ -25,26 +24,9 @@ namespace {
 
 struct PartitionTensor : sluice::impl::PartitionTensorBase<PartitionTensor> {
   void runOnOperation() override;
-  void splitParameters(const tensor::ParameterSplits &splits);
 };
 
 } // namespace
-
-void PartitionTensor::splitParameters(const tensor::ParameterSplits &splits) {
-  Builder builder(&getContext());
-  for (auto parameter : getOperation().getOps<model::ParameterOp>()) {
-    auto found = splits.find(parameter.getSymName());
-    if (found == splits.end())
-      continue;
-    const tensor::Layout &layout = found->second;
-    RankedTensorType whole = cast<RankedTensorType>(parameter.getType());
-    parameter->setAttr(tensor::splitName,
-                       builder.getDictionaryAttr({builder.getNamedAttr("dim", builder.getI64IntegerAttr(layout.dim)),
-                                                  builder.getNamedAttr("segments", builder.getI64IntegerAttr(layout.segments)),
-                                                  builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(whole.getShape()))}));
-    parameter.setTypeAttr(TypeAttr::get(tensor::localType(whole, layout)));
-  }
-}
 
 void PartitionTensor::runOnOperation() {
   ModuleOp module = getOperation();
@@ -53,9 +35,7 @@ void PartitionTensor::runOnOperation() {
   bool isAsked = tensor::asksForSplits(recipe);
   auto unknown = UnknownLoc::get(&getContext());
   // Partitioned before.
-  if (spmd::meshOf(module) || llvm::any_of(module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) {
-        return parameter->hasAttr(tensor::splitName);
-      }))
+  if (spmd::meshOf(module) || tensor::isSplitAlong(module, tensor::tensorAxis))
     return;
   if (ranks == 1) {
     if (recipe.boolean("sharding.sequence"))
@@ -75,23 +55,23 @@ void PartitionTensor::runOnOperation() {
     emitError(unknown) << splits.status().message();
     return signalPassFailure();
   }
-  tensor::Wishes wishes{*splits, ranks, recipe.origin("sharding.tensor"), recipe.boolean("sharding.sequence"), 0};
+  tensor::Wishes wishes;
+  wishes.splits = *splits;
+  wishes.axis = {tensor::tensorAxis, ranks};
+  wishes.key = "sharding.tensor";
+  wishes.origin = recipe.origin("sharding.tensor");
+  wishes.bySequence = recipe.boolean("sharding.sequence");
   if (auto sequence = module->getAttrOfType<IntegerAttr>("model.sequence"))
     wishes.sequence = sequence.getInt();
   tensor::Reasons reasons;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(spmd::entryName) || function.isExternal())
-      continue;
-    inlineRecompute(function.front());
-    if (failed(tensor::propagate(function, wishes, reasons)))
+  for (func::FuncOp entry : tensor::entriesOf(module))
+    if (failed(tensor::splitEntry(entry, wishes, reasons)))
       return signalPassFailure();
-  }
   if (wishes.bySequence && llvm::none_of(reasons.list, [](const auto &reason) {
         return StringRef(reason.first).starts_with("reduce_scatter");
       }))
     emitRemark(unknown) << recipe.origin("sharding.sequence")
                         << ": 'sharding.sequence' has no effect where no split completes values of a sequence";
-  for (const auto &[text, reason] : reasons.list)
-    emitRemark(reason.where) << text << " (" << reason.times << (reason.times == 1 ? " time)" : " times)");
-  splitParameters(*splits);
+  tensor::remark(reasons);
+  tensor::splitParameters(module, *splits, tensor::tensorAxis);
 }

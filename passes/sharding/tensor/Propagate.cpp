@@ -8,6 +8,7 @@
 #include "passes/sharding/tensor/Propagate.h"
 
 #include "dialect/model/Model.h"
+#include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/sharding/tensor/Collectives.h"
@@ -32,11 +33,17 @@ namespace {
 class Propagation {
 public:
   Propagation(func::FuncOp function, const Wishes &wishes, Reasons &reasons)
-      : block(function.getBody().front()), wishes(wishes), splits(wishes.splits), ranks(wishes.ranks),
-        values(block, wishes, reasons) {}
+      : function(function), block(function.getBody().front()), wishes(wishes), splits(wishes.splits), axis(wishes.axis), ranks(axis.ranks),
+        values(function, wishes, reasons) {}
 
   LogicalResult run() {
+    if (wishes.byRows)
+      values.cutInputs(function);
     for (Operation *op = &block.front(); op;) {
+      if (values.isClosed(op)) {
+        op = op->getNextNode();
+        continue;
+      }
       FailureOr<Operation *> next = visit(op);
       if (failed(next))
         return failure();
@@ -59,10 +66,13 @@ private:
   bool makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   bool takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   void clearDense(Operation *op, const ShardingRule &rule, const FactorSplit &split);
+  LogicalResult refusePlaces(Operation *op);
 
+  func::FuncOp function;
   Block &block;
   const Wishes &wishes;
   const ParameterSplits &splits;
+  Axis axis;
   std::int64_t ranks;
   Relayout values;
 };
@@ -113,7 +123,11 @@ LogicalResult Propagation::visitUnruled(Operation *op) {
     }
     // Terms are added up with the unit's gradients, where those cross ranks.
     if (const Layout local = values.of(use.get()); local.isPartial() && local.reduction == PartialReduction::sum) {
-      op->setAttr(termName, UnitAttr::get(op->getContext()));
+      SmallVector<Attribute> axes;
+      if (auto before = op->getAttrOfType<ArrayAttr>(termName))
+        axes.append(before.begin(), before.end());
+      axes.push_back(StringAttr::get(op->getContext(), axis.name));
+      op->setAttr(termName, ArrayAttr::get(op->getContext(), axes));
       return success();
     }
     values.makeWhole(use, op, "the gradient of a whole parameter is whole for");
@@ -159,10 +173,11 @@ FailureOr<std::optional<FactorSplit>> Propagation::splitOf(OpOperand &use, const
   if (!found || rule.factors[found->factor].whole || (rule.factors[found->factor].positioned && layout.segments != 1))
     return std::optional<FactorSplit>();
   Cut cut = cutOf(rule, *found, ranks);
-  if (isCut(cut) || (cut == Cut::merged && !layout.ofSequence && takesDense(op, rule, *found)))
+  if (isCut(cut) || (cut == Cut::merged && !layout.ofTokens && takesDense(op, rule, *found)))
     return found;
   text = "a dim that the ranks do not divide is part of another for";
-  if (cut == Cut::merged || spmd::phaseOf(op) == "backward")
+  // What gives way is made whole.
+  if (cut == Cut::merged || layout.ofTokens || spmd::phaseOf(op) == "backward")
     return std::optional<FactorSplit>();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     if (auto further = layoutOf(rule, rule.results[index], {found->factor, 1});
@@ -172,12 +187,13 @@ FailureOr<std::optional<FactorSplit>> Propagation::splitOf(OpOperand &use, const
     }
   std::int64_t piece = inside(rule, rule.operands[use.getOperandNumber()][layout.dim], found->factor);
   InFlightDiagnostic error = op->emitError()
-                             << wishes.origin << ": value of 'sharding.tensor' for parameter '" << layout.parameter
+                             << wishes.origin << ": value of '" << wishes.key << "' for parameter '" << layout.parameter
                              << "', expected parts in whole pieces of " << piece << " for '" << op->getName()
                              << "' but got parts of " << layout.chunk;
   error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
-  error.attachNote(op->getLoc()) << "a 'mesh.tensor' that divides all that the dim is taken apart into works, and so does a "
-                                    "table that leaves the parameter whole";
+  error.attachNote(op->getLoc()) << "a 'mesh." << axis.name
+                               << "' that divides all that the dim is taken apart into works, and so does a table that "
+                                  "leaves the parameter whole";
   return failure();
 }
 
@@ -196,6 +212,16 @@ bool Propagation::takesDense(Operation *op, const ShardingRule &rule, const Fact
       return false;
   }
   return terms == 2 && rule.reduction == PartialReduction::sum && llvm::none_of(rule.results, has);
+}
+
+/// The parts of another axis lie along another dim, and the kernel is to be told of both.
+LogicalResult Propagation::refusePlaces(Operation *op) {
+  InFlightDiagnostic error = op->emitError()
+                             << wishes.origin << ": value of '" << wishes.key << "', expected '" << op->getName()
+                             << "', which asks where its part lies, to have parts along one axis but got a second, '"
+                             << axis.name << "'";
+  error.attachNote(op->getLoc()) << "its sharding rule is " << cast<ShardingRuleOpInterface>(op).getShardingRule().str();
+  return failure();
 }
 
 /// Makes the padding of an op's dense operands what the op needs: there, of windows, which leave it unwritten, and zeros,
@@ -241,12 +267,12 @@ bool Propagation::makesSplitGradient(Operation *op, const ShardingRule &rule, co
 LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
   std::optional<FactorSplit> split;
   StringRef parameter;
-  bool isOfSequence = false;
+  bool isOfTokens = false;
   // Splits of parameters first: the sequence gives way.
-  for (bool ofSequence : {false, true})
+  for (bool ofTokens : {false, true})
     for (OpOperand &use : op->getOpOperands()) {
       const Layout layout = values.of(use.get());
-      if (!layout.isSplit() || layout.ofSequence != ofSequence)
+      if (!layout.isSplit() || layout.ofTokens != ofTokens)
         continue;
       StringRef text;
       FailureOr<std::optional<FactorSplit>> found = splitOf(use, rule, text);
@@ -255,24 +281,24 @@ LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
       if (!*found || (split && !(*split == **found))) {
         values.makeWhole(use, op,
                   !*found      ? text
-                  : ofSequence ? "parts of the sequence are made whole for"
+                  : ofTokens ? (wishes.byRows ? "rows in parts are made whole for" : "parts of the sequence are made whole for")
                                : "one dim at most is split for");
         continue;
       }
-      if (ofSequence && !split && makesSplitGradient(op, rule, **found)) {
+      if (ofTokens && !split && makesSplitGradient(op, rule, **found)) {
         values.makeWhole(use, op, "the gradient of a split parameter is made in parts by");
         continue;
       }
       split = *found;
       parameter = layout.parameter;
-      isOfSequence = ofSequence;
+      isOfTokens = ofTokens;
     }
   if (!split)
     return success();
   for (OpOperand &use : op->getOpOperands())
     if (std::optional<Layout> wanted = layoutOf(rule, rule.operands[use.getOperandNumber()], *split)) {
       wanted->parameter = parameter;
-      wanted->ofSequence = isOfSequence;
+      wanted->ofTokens = isOfTokens;
       values.makeSplit(use, *wanted);
     }
   if (cutOf(rule, *split, ranks) == Cut::merged)
@@ -280,10 +306,12 @@ LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
   bool isMade = true;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     isMade &= !hasFactor(rule.operands[index], split->factor) || values.of(operand).isMade;
-  setPlaces(op, rule, *split, isMade, ranks);
+  if (!canPlace(op, rule, *split, isMade, axis))
+    return refusePlaces(op);
+  setPlaces(op, rule, *split, isMade, axis);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     if (std::optional<Layout> layout = layoutOf(rule, rule.results[index], *split)) {
-      layout->ofSequence = isOfSequence;
+      layout->ofTokens = isOfTokens;
       layout->isMade = isMade;
       values.set(result, *layout, parameter);
       continue;
@@ -344,7 +372,9 @@ FailureOr<Operation *> Propagation::visitAdditive(Operation *op, const ShardingR
 FailureOr<Operation *> Propagation::visit(Operation *op) {
   values.open(op);
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled) {
+  // What another axis has put around its collectives is of its shards.
+  auto isShard = [](Type type) { return spmd::validOf(type) != nullptr; };
+  if (!ruled || llvm::any_of(op->getOperandTypes(), isShard) || llvm::any_of(op->getResultTypes(), isShard)) {
     if (failed(visitUnruled(op)))
       return failure();
     values.close(op);
@@ -374,7 +404,7 @@ FailureOr<Operation *> Propagation::visit(Operation *op) {
       continue;
     Cut cut = cutOf(rule, *split, ranks);
     isStuck |= rule.factors[split->factor].whole || cut == Cut::unaligned;
-    isTaken |= !rule.factors[split->factor].whole && isCut(cut) && !layout.ofSequence;
+    isTaken |= !rule.factors[split->factor].whole && isCut(cut) && !layout.ofTokens;
   }
   if (isStuck && !isTaken)
     if (Operation *first = replaceBySplitForm(op))

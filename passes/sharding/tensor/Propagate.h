@@ -32,13 +32,16 @@ struct Reasons {
 /// What the recipe asks for.
 struct Wishes {
   ParameterSplits splits;
-  std::int64_t ranks = 1;
-  /// The line that asks for the splits.
+  Axis axis;
+  /// The key that asks for the splits, and its line.
+  llvm::StringRef key;
   std::string origin;
   /// Values of the sequence that are completed lie in parts of it from there on.
   bool bySequence = false;
   /// Extent of the sequence; 0 where the model does not say.
   std::int64_t sequence = 0;
+  /// Each rank takes a part of the rows of every input, and computes on them between what the splits ask for.
+  bool byRows = false;
 };
 
 /// Rewrites the function to what one rank computes.

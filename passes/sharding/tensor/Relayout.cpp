@@ -7,10 +7,43 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/sharding/tensor/Collectives.h"
+#include "passes/sharding/tensor/Rows.h"
 
 using namespace mlir;
 
 namespace sluice::tensor {
+
+Relayout::Relayout(func::FuncOp function, const Wishes &wishes, Reasons &reasons)
+    : block(function.getBody().front()), wishes(wishes), axis(wishes.axis), reasons(reasons) {
+  if (wishes.byRows)
+    rows = findRows(function);
+}
+
+void Relayout::cutInputs(func::FuncOp function) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  for (BlockArgument input : inputsOfRows(function)) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (input.use_empty())
+      continue;
+    Layout part = partOfTokens(type, 0);
+    SmallVector<Operation *> made;
+    Value mine = cutOut(builder, input, part, axis, made);
+    settle(made, nullptr);
+    // Of the whole's type like every value on the way, until the end.
+    auto shaped = model::ReshapeOp::create(builder, input.getLoc(), type, mine);
+    close(shaped);
+    roots.insert(shaped);
+    set(shaped, part, "");
+    input.replaceUsesWithIf(shaped, [&](OpOperand &use) { return !visited.contains(use.getOwner()); });
+    noteCut(shaped, input);
+  }
+}
+
+/// Who wants all of it has it.
+void Relayout::noteCut(Value part, Value all) {
+  for (unsigned again : {0U, 1U})
+    gathered[{part, again}] = all;
+}
 
 void Relayout::set(Value value, Layout layout, StringRef parameter) {
   layout.parameter = parameter;
@@ -22,7 +55,8 @@ void Relayout::set(Value value, Layout layout, StringRef parameter) {
 
 void Relayout::settle(ArrayRef<Operation *> made, Operation *like) {
   for (Operation *op : made) {
-    copyTags(like, op);
+    if (like)
+      copyTags(like, op);
     visited.insert(op);
     settled.insert(op);
   }
@@ -38,15 +72,28 @@ std::string ruleText(Operation *op) {
   return text;
 }
 
-/// Of rows, their places in the sequence and features; no gradient of a parameter.
-bool Relayout::hasSequence(Value partial) const {
+/// The rows; or, of rows, their places in the sequence and features, the places. No gradient of a parameter.
+std::optional<std::int64_t> Relayout::dimOfTokens(Value partial) const {
   auto type = cast<RankedTensorType>(partial.getType());
-  return wishes.bySequence && type.getRank() == 3 && type.getDimSize(1) > 1 &&
-         (!wishes.sequence || type.getDimSize(1) == wishes.sequence) &&
-         of(partial).reduction == PartialReduction::sum &&
-         llvm::none_of(partial.getUsers(), [](Operation *user) {
-           return isa<model::GradientOp>(user) || spmd::phaseOf(user) == "update";
-         });
+  if (of(partial).reduction != PartialReduction::sum || llvm::any_of(partial.getUsers(), [](Operation *user) {
+        return isa<model::GradientOp>(user) || spmd::phaseOf(user) == "update";
+      }))
+    return std::nullopt;
+  if (auto found = rows.find(partial); found != rows.end())
+    return found->second;
+  if (wishes.bySequence && type.getRank() == 3 && type.getDimSize(1) > 1 &&
+      (!wishes.sequence || type.getDimSize(1) == wishes.sequence))
+    return 1;
+  return std::nullopt;
+}
+
+Layout Relayout::partOfTokens(RankedTensorType whole, std::int64_t dim) const {
+  Layout part;
+  part.kind = Layout::Kind::split;
+  part.dim = dim;
+  part.chunk = spmd::chunkOf(whole.getDimSize(dim), axis.ranks);
+  part.ofTokens = true;
+  return part;
 }
 
 Value Relayout::complete(Value partial) {
@@ -57,21 +104,19 @@ Value Relayout::complete(Value partial) {
   // What the completion is made of.
   SmallVector<Operation *> made;
   Layout part;
-  if (hasSequence(partial)) {
-    part.kind = Layout::Kind::split;
-    part.dim = 1;
-    part.chunk = spmd::chunkOf(cast<RankedTensorType>(partial.getType()).getDimSize(1), ranks);
-    part.ofSequence = true;
-  }
-  Value value = part.isSplit() ? scattered(builder, partial, part, ranks, made)
-                               : completed(builder, partial, reduction, made);
+  if (std::optional<std::int64_t> dim = dimOfTokens(partial))
+    part = partOfTokens(cast<RankedTensorType>(partial.getType()), *dim);
+  Value value = part.isSplit() ? scattered(builder, partial, part, axis, made)
+                               : completed(builder, partial, reduction, axis, made);
   settle(made, maker);
+  const std::string named = " '" + axis.name.str() + "': ";
   for (Operation *op : made) {
     if (isa<spmd::AllReduceStartOp>(op))
-      reasons.add(maker->getLoc(), "all_reduce over 'tensor': a split dim is reduced by " + ruleText(maker));
+      reasons.add(maker->getLoc(), "all_reduce over" + named + "a split dim is reduced by " + ruleText(maker));
     if (isa<spmd::ReduceScatterStartOp>(op))
-      reasons.add(maker->getLoc(), "reduce_scatter over 'tensor': a split dim is reduced by " + ruleText(maker) +
-                                       ", and what follows takes parts of the sequence");
+      reasons.add(maker->getLoc(), "reduce_scatter over" + named + "a split dim is reduced by " + ruleText(maker) +
+                                       ", and what follows takes parts of the " +
+                                       (rows.contains(partial) ? "rows" : "sequence"));
   }
   if (part.isSplit()) {
     // Of the whole's type like every value on the way, until the end.
@@ -79,12 +124,47 @@ Value Relayout::complete(Value partial) {
     copyTags(maker, shaped);
     visited.insert(shaped);
     value = shaped.getResult();
+    roots.insert(value);
     set(value, part, of(partial).parameter);
   }
   if (Attribute ids = maker->getAttr(spmd::idsName); ids && maker->getNumResults() == 1)
     value.getDefiningOp()->setAttr(spmd::idsName, ids);
   partial.replaceUsesWithIf(value, [&](OpOperand &use) { return !visited.contains(use.getOwner()); });
   return value;
+}
+
+static std::int64_t elementsOf(Value value) { return cast<ShapedType>(value.getType()).getNumElements(); }
+
+/// True for an op that makes each element out of those in the same place, or repeats them.
+static bool isPlain(Operation *op) {
+  auto ruled = dyn_cast_or_null<ShardingRuleOpInterface>(op);
+  if (!ruled || op->getNumResults() != 1 || op->getNumOperands() == 0)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  for (const TensorFactors &operand : rule.operands)
+    for (const auto &dim : operand)
+      for (unsigned factor : dim)
+        if (rule.factors[factor].whole || rule.factors[factor].positioned || !hasFactor(rule.results[0], factor))
+          return false;
+  return true;
+}
+
+/// The fewest elements to gather for all rows of the value: its own, or those that it is made of.
+std::int64_t Relayout::leastElements(Value value, unsigned ops) const {
+  if (!of(value).isSplit() || (gathered.contains({value, 0}) && gathered.contains({value, 1})))
+    return 0;
+  Operation *maker = value.getDefiningOp();
+  if (ops == 0 || !of(value).ofTokens || roots.contains(value) || settled.contains(maker) || !isPlain(maker) ||
+      llvm::any_of(maker->getOperands(), [&](Value operand) { return of(operand).isSplit() && !of(operand).ofTokens; }))
+    return elementsOf(value);
+  std::int64_t total = 0;
+  for (Value operand : maker->getOperands())
+    total += leastElements(operand, ops - 1);
+  return std::min(total, elementsOf(value));
+}
+
+bool Relayout::isLessThanMade(Value value) const {
+  return leastElements(value, /*ops=*/8) < elementsOf(value);
 }
 
 void Relayout::makeWhole(OpOperand &use, Operation *why, StringRef text) {
@@ -97,7 +177,7 @@ void Relayout::makeWhole(OpOperand &use, Operation *why, StringRef text) {
   }
   if (!layout.isSplit())
     return;
-  bool isAgain = layout.ofSequence && spmd::phaseOf(why) == "backward";
+  bool isAgain = layout.ofTokens && spmd::phaseOf(why) == "backward";
   std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
   Value known = gathered.lookup(key);
   if (!known) {
@@ -105,20 +185,28 @@ void Relayout::makeWhole(OpOperand &use, Operation *why, StringRef text) {
     if (!isAgain)
       builder.setInsertionPointAfterValue(value);
     SmallVector<Operation *> made;
-    // Of a window, what it is a window of: others may want that as well.
-    if (Operation *view = layout.ofSequence ? value.getDefiningOp() : nullptr;
-        view && isa<ViewOpInterface>(view) && view->getNumResults() == 1 && of(view->getOperand(0)).ofSequence) {
-      made.push_back(builder.clone(*view));
+    bool isMadeAgain = false;
+    // Of a window, what it is a window of: others may want that as well. Of what is made of less, that.
+    Operation *maker = layout.ofTokens ? value.getDefiningOp() : nullptr;
+    isMadeAgain = maker && isLessThanMade(value);
+    if (maker && (isMadeAgain || (isa<ViewOpInterface>(maker) && maker->getNumResults() == 1 &&
+                                  of(maker->getOperand(0)).ofTokens))) {
+      made.push_back(builder.clone(*maker));
       made.back()->removeAttr(spmd::placesName);
-      copyTags(isAgain ? why : view, made.back());
-      makeWhole(made.back()->getOpOperand(0), made.back(), text);
+      copyTags(isAgain ? why : maker, made.back());
+      for (OpOperand &operand : made.back()->getOpOperands())
+        if (of(operand.get()).ofTokens)
+          makeWhole(operand, made.back(), text);
       known = made.back()->getResult(0);
     } else {
-      known = gatheredWhole(builder, value, layout, ranks, made);
-      reasons.add(why->getLoc(), ("all_gather over 'tensor': " + text + " " + ruleText(why)).str());
+      known = gatheredWhole(builder, value, layout, axis, made);
+      reasons.add(why->getLoc(), ("all_gather over '" + axis.name + "': " + text + " " + ruleText(why)).str());
     }
     gathered[key] = known;
     settle(made, value.getDefiningOp() && !isAgain ? value.getDefiningOp() : why);
+    // A part of it is better made by itself.
+    if (isMadeAgain)
+      settled.erase(made.front());
   }
   use.set(known);
 }
@@ -134,8 +222,9 @@ Value Relayout::remake(Value value, const Layout &layout) {
     return nullptr;
   ShardingRule rule = ruled.getShardingRule();
   std::optional<FactorSplit> split = factorOf(rule, rule.results[0], layout);
-  if (!split || rule.factors[split->factor].whole || !isCut(cutOf(rule, *split, ranks)) ||
-      (rule.factors[split->factor].positioned && layout.segments != 1))
+  if (!split || rule.factors[split->factor].whole || !isCut(cutOf(rule, *split, axis.ranks)) ||
+      (rule.factors[split->factor].positioned && layout.segments != 1) ||
+      !canPlace(maker, rule, *split, /*isMade=*/true, axis))
     return nullptr;
   SmallVector<Value> operands(maker->getOperands());
   Layout part = layout;
@@ -159,21 +248,21 @@ Value Relayout::remake(Value value, const Layout &layout) {
   Operation *made = builder.clone(*maker);
   made->setOperands(operands);
   visited.insert(made);
-  setPlaces(made, rule, *split, part.isMade, ranks);
+  setPlaces(made, rule, *split, part.isMade, axis);
   set(made->getResult(0), part, layout.parameter);
-  replaced.push_back(maker);
+  replaced.insert(maker);
   return made->getResult(0);
 }
 
 void Relayout::clearPadding(OpOperand &use, RankedTensorType whole, const Layout &layout, bool whereRead) {
-  if (!isPadded(whole, layout, ranks))
+  if (!isPadded(whole, layout, axis.ranks))
     return;
   OpBuilder builder(use.getOwner());
   Operation *maker = whereRead ? nullptr : use.get().getDefiningOp();
   if (!whereRead)
     builder.setInsertionPointAfterValue(use.get());
   SmallVector<Operation *> made;
-  Value cleared = padded(builder, use.get(), whole, layout, ranks, made);
+  Value cleared = padded(builder, use.get(), whole, layout, axis, made);
   settle(made, maker ? maker : use.getOwner());
   set(cleared, layout, layout.parameter);
   use.set(cleared);
@@ -195,38 +284,62 @@ void Relayout::makeSplit(OpOperand &use, const Layout &layout) {
 Value Relayout::cut(Operation *user, Value value, const Layout &layout) {
   OpBuilder builder(user);
   SmallVector<Operation *> ops;
-  Value part = cutOut(builder, value, layout, ranks, ops);
+  Value part = cutOut(builder, value, layout, axis, ops);
   settle(ops, user);
   set(part, layout, layout.parameter);
+  noteCut(part, value);
   return part;
 }
 
-void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade, std::int64_t ranks) {
-  Cut cut = cutOf(rule, split, ranks);
+/// The places that the op's kernel needs to be told; none where it needs none.
+static SmallVector<Attribute> placesFor(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade,
+                                        const Axis &axis) {
+  SmallVector<Attribute> places;
+  Cut cut = cutOf(rule, split, axis.ranks);
   if (cut == Cut::merged)
-    return;
+    return places;
   bool isPartial = cut == Cut::padded && spmd::phaseOf(op) != "update";
   if (!rule.factors[split.factor].positioned && !isPartial && !(isMade && split.segments == 1))
-    return;
+    return places;
   Builder builder(op->getContext());
-  SmallVector<Attribute> places;
   auto add = [&](const TensorFactors &tensor) {
     std::optional<Layout> layout = layoutOf(rule, tensor, split);
     std::int64_t total = 1;
     if (layout)
       for (unsigned factor : tensor[layout->dim])
         total *= rule.factors[factor].size;
-    places.push_back(layout ? Attribute(placeOf(op->getContext(), *layout, total)) : Attribute(builder.getUnitAttr()));
+    places.push_back(layout ? Attribute(placeOf(op->getContext(), *layout, total, axis)) : Attribute(builder.getUnitAttr()));
   };
   for (const TensorFactors &tensor : rule.operands)
     add(tensor);
   for (const TensorFactors &tensor : rule.results)
     add(tensor);
-  op->setAttr(spmd::placesName, builder.getArrayAttr(places));
+  return places;
+}
+
+bool canPlace(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade, const Axis &axis) {
+  auto told = op->getAttrOfType<ArrayAttr>(spmd::placesName);
+  if (!told)
+    return true;
+  for (auto [before, now] : llvm::zip(told, placesFor(op, rule, split, isMade, axis)))
+    if (isa<spmd::ValidAttr>(before) && isa<spmd::ValidAttr>(now))
+      return false;
+  return true;
+}
+
+void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade, const Axis &axis) {
+  SmallVector<Attribute> places = placesFor(op, rule, split, isMade, axis);
+  if (places.empty())
+    return;
+  if (auto told = op->getAttrOfType<ArrayAttr>(spmd::placesName))
+    for (auto [index, before] : llvm::enumerate(told))
+      if (isa<spmd::ValidAttr>(before))
+        places[index] = before;
+  op->setAttr(spmd::placesName, ArrayAttr::get(op->getContext(), places));
 }
 
 void Relayout::finish() {
-  for (Operation *op : llvm::reverse(replaced))
+  for (Operation *op : llvm::reverse(replaced.getArrayRef()))
     if (op->use_empty())
       op->erase();
   for (Operation &op : block) {

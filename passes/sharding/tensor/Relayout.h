@@ -10,6 +10,8 @@
 
 #include "passes/sharding/tensor/Propagate.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace sluice::tensor {
 
 /// An op and its sharding rule, for remarks.
@@ -18,12 +20,15 @@ std::string ruleText(mlir::Operation *op);
 /// Tells the kernel where its part of a factor lies, and how much of it there is: `spmd.places`, the valid extent of each
 /// operand and result. In the update the padding of parts is zeros, and stays so. Of what ranks make alike, it says that it
 /// is parts all the same.
-void setPlaces(mlir::Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade, std::int64_t ranks);
+void setPlaces(mlir::Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade,
+               const Axis &axis);
+
+/// False where places cannot be told, since another axis has said where the parts lie.
+bool canPlace(mlir::Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isMade, const Axis &axis);
 
 class Relayout {
 public:
-  Relayout(mlir::Block &block, const Wishes &wishes, Reasons &reasons)
-      : block(block), wishes(wishes), ranks(wishes.ranks), reasons(reasons) {}
+  Relayout(mlir::func::FuncOp function, const Wishes &wishes, Reasons &reasons);
 
   const Layout &of(mlir::Value value) const {
     auto found = layouts.find(value);
@@ -34,6 +39,7 @@ public:
   /// An op that is through: its operands have been taken as they lay.
   void close(mlir::Operation *op) { visited.insert(op); }
   void open(mlir::Operation *op) { visited.erase(op); }
+  bool isClosed(mlir::Operation *op) const { return visited.contains(op); }
 
   /// Completes a partial value right behind its maker, for all readers that are still to come.
   mlir::Value complete(mlir::Value partial);
@@ -43,12 +49,19 @@ public:
   /// Zeros in the padding of a split operand: behind what makes it, or ahead of what reads it, where that is a parameter
   /// that may be released in between.
   void clearPadding(mlir::OpOperand &use, mlir::RankedTensorType whole, const Layout &layout, bool whereRead);
+  /// Each rank takes its part of the rows of every input; all of them are there for what needs them.
+  void cutInputs(mlir::func::FuncOp function);
   /// Types become those of one rank, and what was made again leaves.
   void finish();
 
 private:
-  /// True where the value's readers can do with a part of the sequence.
-  bool hasSequence(mlir::Value partial) const;
+  /// The dim of the value that can lie in parts from here on, as its readers can do with a part of it.
+  std::optional<std::int64_t> dimOfTokens(mlir::Value partial) const;
+  void noteCut(mlir::Value part, mlir::Value all);
+  /// What has to be gathered for a value of rows; and whether that is less than the value itself, which is then made again.
+  std::int64_t leastElements(mlir::Value value, unsigned ops) const;
+  bool isLessThanMade(mlir::Value value) const;
+  Layout partOfTokens(mlir::RankedTensorType whole, std::int64_t dim) const;
   /// The value again, made in parts by the ops that make it, where they can; null where they cannot.
   mlir::Value remake(mlir::Value value, const Layout &layout);
   /// The rank's part of a value that it has whole, for an op.
@@ -58,16 +71,20 @@ private:
 
   mlir::Block &block;
   const Wishes &wishes;
-  std::int64_t ranks;
+  Axis axis;
   Reasons &reasons;
   const Layout whole;
+  /// Where values have the rows of inputs, if each rank takes its part of them.
+  llvm::DenseMap<mlir::Value, std::int64_t> rows;
   llvm::DenseMap<mlir::Value, Layout> layouts;
   /// What has been gathered; parts of the sequence a second time for the backward, so as not to be kept.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathered;
   llvm::DenseSet<mlir::Operation *> visited;
+  /// Values that parts of rows or of the sequence begin with.
+  llvm::DenseSet<mlir::Value> roots;
   /// Made here, with types that are final.
   llvm::DenseSet<mlir::Operation *> settled;
-  llvm::SmallVector<mlir::Operation *> replaced;
+  llvm::SetVector<mlir::Operation *> replaced;
 };
 
 } // namespace sluice::tensor

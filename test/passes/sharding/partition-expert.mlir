@@ -1,0 +1,99 @@
+// RUN: sluice-opt %s -spmd-partition-expert -split-input-file -verify-diagnostics | FileCheck %s
+
+// Tests that experts are split by number and inputs by rows; that rows are gathered where a product has experts in parts,
+// and what experts have made is reduced to parts of the rows; that what is returned is whole; that the gradient of what is
+// not split is a term of a sum, and that of an expert is not.
+
+// CHECK: model.parameter @experts : tensor<2x8x6xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64, segments = 1 : i64, shape = array<i64: 4, 8, 6>}}
+// CHECK-NEXT: model.parameter @dense : tensor<8x8xf32> zeros{{$}}
+module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
+  model.parameter @experts : tensor<4x8x6xf32> zeros
+  model.parameter @dense : tensor<8x8xf32> zeros
+  // CHECK: func.func @f(%[[X:.*]]: tensor<10x8xf32>{{.*}} attributes {{.*}}spmd.rows = "expert"
+  func.func @f(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<10x6xf32> attributes {model.entry = "forward"} {
+    // CHECK: spmd.piece {{.*}} : tensor<1x1x10x8xf32> -> tensor<1x1x5x8xf32, #spmd.valid<dim = 2, total = 10, axes = ["expert"]>>
+    // CHECK: %[[MINE:.*]] = model.reshape {{.*}} : (tensor<5x8xf32>) -> tensor<5x8xf32>
+    %experts = model.read @experts : tensor<4x8x6xf32>
+    %dense = model.read @dense : tensor<8x8xf32>
+    // CHECK: %[[H:.*]] = model.matmul %[[MINE]], {{.*}} -> tensor<5x8xf32>
+    %h = model.matmul %x, %dense : (tensor<10x8xf32>, tensor<8x8xf32>) -> tensor<10x8xf32>
+    // CHECK: spmd.all_gather_start {{.*}} over ["expert"]
+    // CHECK: %[[ALL:.*]] = model.reshape {{.*}} -> tensor<10x8xf32>
+    // CHECK: model.matmul %[[ALL]], {{.*}} : (tensor<10x8xf32>, tensor<2x8x6xf32>) -> tensor<2x10x6xf32>
+    // expected-remark @below {{all_gather over 'expert': rows in parts are made whole for model.matmul}}
+    %y = model.matmul %h, %experts : (tensor<10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
+    // CHECK: %[[SUM:.*]] = model.reduce_sum {{.*}} -> tensor<10x6xf32>
+    // CHECK: spmd.reduce_scatter_start %[[SUM]] over ["expert"] "sum" : tensor<10x6xf32> to [tensor<5x6xf32,
+    // expected-remark @below {{reduce_scatter over 'expert': a split dim is reduced by model.reduce_sum}}
+    %s = model.reduce_sum %y {dims = array<i64: 0>} : (tensor<4x10x6xf32>) -> tensor<10x6xf32>
+    // CHECK: model.relu {{.*}} -> tensor<5x6xf32>
+    %r = model.relu %s : (tensor<10x6xf32>) -> tensor<10x6xf32>
+    // CHECK: spmd.all_gather_start
+    // expected-remark @below {{all_gather over 'expert': operands are whole for func.return}}
+    return %r : tensor<10x6xf32>
+  }
+}
+
+// -----
+
+// What is repeated is not gathered, but what it is made of.
+
+module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
+  model.parameter @experts : tensor<4x8x6xf32> zeros
+  model.parameter @dense : tensor<8x8xf32> zeros
+  // CHECK-LABEL: func.func @repeated
+  func.func @repeated(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<4x10x6xf32> attributes {model.entry = "forward"} {
+    %dense = model.read @dense : tensor<8x8xf32>
+    %0 = model.matmul %x, %dense : (tensor<10x8xf32>, tensor<8x8xf32>) -> tensor<10x8xf32>
+    // expected-remark @below {{rows in parts are made whole for model.broadcast}}
+    %1 = model.broadcast %0 : (tensor<10x8xf32>) -> tensor<4x10x8xf32>
+    %experts = model.read @experts : tensor<4x8x6xf32>
+    // CHECK: spmd.all_gather_start {{.*}} : tensor<1x1x1x5x8xf32,
+    // CHECK: model.broadcast {{.*}} : (tensor<10x8xf32>) -> tensor<2x10x8xf32>
+    // CHECK: model.matmul {{.*}} -> tensor<2x10x6xf32>
+    %2 = model.matmul %1, %experts : (tensor<4x10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
+    // expected-remark @below {{operands are whole for func.return}}
+    return %2 : tensor<4x10x6xf32>
+  }
+}
+
+// -----
+
+// Gradients: of the experts out of all rows, of others terms of a sum.
+
+module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
+  model.parameter @experts : tensor<4x8x6xf32> zeros
+  model.parameter @bias : tensor<8xf32> zeros
+  // CHECK-LABEL: func.func @gradients
+  func.func @gradients(%x: tensor<10x8xf32> {model.input = "x"}) attributes {model.entry = "train"} {
+    %experts = model.read @experts : tensor<4x8x6xf32>
+    %0 = model.matmul %x, %experts : (tensor<10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
+    %1 = model.matmul %x, %0 {transpose_lhs, model.phase = "backward"} : (tensor<10x8xf32>, tensor<4x10x6xf32>) -> tensor<4x8x6xf32>
+    // CHECK: model.gradient @experts, {{.*}} {model.phase = "backward"} : tensor<2x8x6xf32>
+    %2 = model.gradient @experts, %1 {model.phase = "backward"} : tensor<4x8x6xf32>
+    %3 = model.reduce_sum %x {dims = array<i64: 0>, model.phase = "backward"} : (tensor<10x8xf32>) -> tensor<8xf32>
+    // CHECK: model.gradient @bias, {{.*}} {model.phase = "backward", spmd.term = ["expert"]}
+    %4 = model.gradient @bias, %3 {model.phase = "backward"} : tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+// An entry whose rows the ranks do not divide computes them all on each.
+
+module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
+  model.parameter @experts : tensor<4x8x6xf32> zeros
+  // CHECK-LABEL: func.func @undivided
+  // CHECK-NOT: spmd.rows
+  // CHECK: model.matmul {{.*}} : (tensor<3x8xf32>, tensor<2x8x6xf32>) -> tensor<2x3x6xf32>
+  // CHECK: spmd.all_reduce_start
+  // expected-remark @below {{entry point 'undivided' has 3 rows, which the 2 ranks of 'expert' do not divide: each of them computes them all}}
+  func.func @undivided(%x: tensor<3x8xf32> {model.input = "x"}) -> tensor<3x6xf32> attributes {model.entry = "forward"} {
+    %experts = model.read @experts : tensor<4x8x6xf32>
+    %0 = model.matmul %x, %experts : (tensor<3x8xf32>, tensor<4x8x6xf32>) -> tensor<4x3x6xf32>
+    // expected-remark @below {{all_reduce over 'expert'}}
+    %1 = model.reduce_sum %0 {dims = array<i64: 0>} : (tensor<4x3x6xf32>) -> tensor<3x6xf32>
+    return %1 : tensor<3x6xf32>
+  }
+}

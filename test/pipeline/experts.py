@@ -1,0 +1,135 @@
+"""Experts on an axis of their own: numbers are those of one rank, and what crosses the axis is what a layer needs."""
+
+from sharding_tools import *
+
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+EXPERT = ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']
+TENSOR = ["mesh.tensor=2", 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}']
+
+
+def moe(*settings):
+    return zoo("moe", "batch=4", *settings)
+
+
+def parity(model, ranks, settings, what):
+    """`ranks`: those that have rows of their own; each of the others works on rows of one of them."""
+    alone = train(Plan(model, [f"gradient.microbatches={ranks}"] + ADAM), steps=4)
+    start = train(Plan(model, []), steps=0).weights
+    plan = Plan(model, settings + ADAM)
+    expect(train(plan, steps=0).weights == start, f"{what}: expected the initial weights of one rank")
+    near_runs(train(plan, steps=4), alone, 1e-4, what, weights=2e-3)
+    return plan
+
+
+@test
+def tensor_replicas_and_experts():
+    # Tensor 1 and 2, replicas 1 and 2, experts over 2.
+    for tensor, replicas, gating in itertools.product((1, 2), (1, 2), ("dense", "best")):
+        settings = EXPERT + (TENSOR if tensor == 2 else []) + [f"mesh.replicate={replicas}"]
+        parity(moe(f"gating={gating}"), replicas, settings, f"tensor {tensor}, replicas {replicas}, {gating}")
+
+
+@test
+def experts_in_shards():
+    for dim, recipe in itertools.product((6, 8), ([], ["sharding.reshard_after_forward=false"], ["recompute.policy=block"],
+                                                  ["sharding.dim=largest"], ["sharding.dim=flat"], ["sharding.strategy=no_shard"])):
+        parity(moe(f"dim={dim}"), 2, EXPERT + ["mesh.shard=2"] + recipe, f"dim {dim}, {recipe}")
+    parity(moe("experts=8"), 1, ["mesh.expert=4"] + EXPERT[1:], "four ranks of experts")
+    parity(moe(), 2, EXPERT + TENSOR + ["mesh.shard=2"], "shards, experts and tensor")
+
+
+@test
+def what_is_sharded_over_what():
+    plan = Plan(moe(), EXPERT + ["mesh.shard=2"])
+    expect_equal([(a["axis"], a["size"]) for a in plan.shown["mesh"]],
+                 [("replicate", 1), ("shard", 2), ("expert", 2), ("tensor", 1)], "mesh")
+    expect_equal(plan.units(), ["root", "layers.0", "layers.0.experts", "layers.1", "layers.1.experts"], "units")
+    expect_equal(plan.parameters()["layers.0.experts.w1"]["local"], [1, 8, 16], "an expert's shard")
+    expect_equal(plan.parameters()["layers.0.dense.in_proj.weight"]["local"], [4, 8], "another parameter's shard")
+    for kind in ("all_gather", "reduce_scatter"):
+        found = {(c["unit"].endswith(".experts"), c["axis"]) for c in plan.collectives(kind) if c["unit"]}
+        expect_equal(found, {(True, "shard"), (False, "shard*expert")}, f"{kind} of units")
+    # Experts: the mean over shards of what is a sum over all rows. Others: a sum over experts, and that mean.
+    found = {(c["unit"], c["op"]) for c in plan.collectives("reduce_scatter", unit="layers.0") +
+             plan.collectives("reduce_scatter", unit="layers.0.experts")}
+    expect_equal(found, {("layers.0", "premul_sum"), ("layers.0.experts", "mean")}, "what gradients are reduced by")
+    replicated = Plan(moe(), EXPERT + ["mesh.replicate=2", "sharding.strategy=no_shard"])
+    found = {(c["unit"], c["axis"], c["op"]) for c in replicated.collectives("all_reduce") if c["unit"] and "layers.0" in c["unit"]}
+    expect_equal(found, {("layers.0", "replicate", "mean"), ("layers.0", "expert", "sum"), ("layers.0.experts", "replicate", "mean")},
+                 "what whole gradients are reduced by")
+
+
+@test
+def what_crosses_the_axis():
+    # Rows and gates to the experts and rows back; the same turned round, of which the forward keeps nothing.
+    plan = Plan(moe("layers=1"), EXPERT)
+    found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives(axis="expert") if c["unit"] is None)
+    expect_equal(found[("forward", "all_gather")], 2, "gathers forward")
+    expect_equal(found[("forward", "reduce_scatter")], 1, "reductions forward")
+    expect_equal(found[("backward", "reduce_scatter")], 1, "reductions backward")
+    expect_equal(found[("update", "all_reduce")], 1, "reductions of the norm")
+    # A rank's rows, or its gates, and never a row for each expert.
+    rows = 4 * 8 * 4
+    largest = max(c["bytes_out"] for c in plan.collectives("all_gather", axis="expert") if c["unit"] is None)
+    expect(largest <= rows, f"bytes of a gather, expected at most those of all rows ({rows}) but got {largest}")
+
+
+@test
+def norms():
+    for p in (1, 2, 3, "inf"):
+        clip = ["gradient.clip_norm=0.05", f"gradient.clip_type={p}", "optimizer.name=sgd", "optimizer.lr=0.1"]
+        plan = Plan(moe(), EXPERT + TENSOR + ["mesh.shard=2"] + clip)
+        found = sorted(c["axis"] for c in plan.collectives("all_reduce", phase="update") if c["unit"] is None and c["op"] != "mean")
+        expect_equal(found, ["shard*expert", "tensor"], f"p = {p}: reductions of the norm")
+        near_runs(train(plan), train(Plan(moe(), ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
+
+
+@test
+def micro_batches_and_precisions():
+    for recipe in (["gradient.sync=every"], ["gradient.sync=last", "gradient.force_sum=true"], ["gradient.divide=8"],
+                   ['memory.offload=["parameters", "optimizer"]']):
+        divide = recipe if "gradient.divide=8" in recipe else []
+        alone = train(Plan(moe(), ["gradient.microbatches=4"] + divide + ADAM)) if not divide else None
+        plan = Plan(moe(), EXPERT + ["mesh.shard=2", "gradient.microbatches=2"] + recipe + ADAM)
+        if alone:
+            near_runs(train(plan), alone, 1e-4, f"{recipe}", weights=2e-3)
+        else:
+            sums = train(Plan(moe(), ["mesh.shard=2", "gradient.microbatches=2"] + recipe + ADAM))
+            near_runs(train(plan), sums, 1e-4, f"{recipe}", weights=2e-3)
+
+
+@test
+def rows_alone():
+    # A model without experts is data-parallel over the axis: attention, dropout, a loss that is a mean.
+    for settings in (("dropout=0.1",), ("dropout=0", "loss=cross-entropy")):
+        model = zoo("transformer", "batch=4", *settings)
+        near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
+    near_runs(train(Plan(tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
+              train(Plan(tiny(4), [])), 1e-4, "GPT-2 in parts of rows, of the sequence and of features", weights=2e-3)
+    remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' splits rows alone where 'sharding.expert' names no parameter")
+
+
+@test
+def refusals():
+    globs = EXPERT[1]
+    key = f"--set {globs}: value of 'sharding.expert' for parameter "
+    refuse(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a number of experts that 'mesh.expert' (2) divides but got 3")
+    refuse(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected one with a dim of experts before others but got 1 dim")
+    refuse(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
+           "name in 'sharding.expert', expected one that matches a parameter but got 'nothing'")
+    refuse(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
+           "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for one that 'sharding.expert' "
+           "splits but got column")
+    refuse(zoo("moe", "batch=3"), EXPERT,
+           "--set mesh.expert=2: value of 'mesh.expert', expected a divisor of the rows of entry point 'train_step' (3) but got 2")
+    refuse(moe(), EXPERT + ["mesh.shard=4", "sharding.reshard_after_forward=2"],
+           "value of 'sharding.reshard_after_forward', expected true, false or \"default\" with 'mesh.expert' above 1 but got a "
+           "number of ranks")
+    dropped = zoo("transformer", "batch=4", "dropout=0.1")
+    refuse(dropped, ["mesh.expert=2", "mesh.tensor=2", 'sharding.tensor={"*.w1.*"="column", "*.w2.*"="row", "*.wq.weight"="column", '
+                     '"*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row"}'],
+           "which asks where its part lies, to have parts along one axis but got a second, 'tensor'")
+    remark(moe(), [globs], f"--set {globs}: 'sharding.expert' has no effect where 'mesh.expert' is 1")
+
+
+main()
