@@ -116,10 +116,11 @@ struct MergeUpdates : sluice::impl::MergeUpdatesBase<MergeUpdates> {
         end();
       run.insert(&op);
       const Update &of = update->second;
-      auto group = llvm::find_if(groups, [&](const Group &known) {
+      // From the last: updates of a unit stand together.
+      auto group = llvm::find_if(llvm::reverse(groups), [&](const Group &known) {
         return known.of.unit == of.unit && known.of.axes == of.axes && canMerge(known.updates.front(), &op);
       });
-      if (group == groups.end())
+      if (group == groups.rend())
         groups.push_back({of, {&op}});
       else
         group->updates.push_back(&op);
