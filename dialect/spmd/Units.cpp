@@ -4,8 +4,6 @@
 
 #include "dialect/spmd/Names.h"
 
-#include <algorithm>
-
 namespace sluice::spmd {
 
 UnitBlocks::UnitBlocks(mlir::ModuleOp module) {
@@ -14,22 +12,22 @@ UnitBlocks::UnitBlocks(mlir::ModuleOp module) {
     names.push_back(unit.getSymName().str());
     if (auto listed = unit.getBlocks())
       for (auto block : listed->getAsRange<mlir::StringAttr>())
-        blocks.push_back({block.getValue().str(), index});
+        unitsOf[block.getValue()].push_back(index);
     else if (unit.getSymName() != rootUnit)
-      blocks.push_back({unit.getSymName().str(), index});
+      unitsOf[unit.getSymName()].push_back(index);
   }
-  // Inner blocks have longer paths than those around them.
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Block &a, const Block &b) { return a.path.size() > b.path.size(); });
 }
 
 llvm::SmallVector<unsigned> UnitBlocks::around(llvm::StringRef path) const {
   llvm::SmallVector<unsigned> units;
-  for (const Block &block : blocks)
-    if (path.starts_with(block.path) && (path.size() == block.path.size() || path[block.path.size()] == '/') &&
-        !llvm::is_contained(units, block.unit))
-      units.push_back(block.unit);
-  return units;
+  for (std::size_t size = path.size();; size = path.rfind('/', size)) {
+    if (size == llvm::StringRef::npos)
+      return units;
+    if (auto found = unitsOf.find(path.take_front(size)); found != unitsOf.end())
+      for (unsigned unit : found->second)
+        if (!llvm::is_contained(units, unit))
+          units.push_back(unit);
+  }
 }
 
 llvm::StringRef UnitBlocks::innermost(llvm::StringRef path) const {

@@ -5,6 +5,7 @@
 #include "dialect/spmd/Spmd.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 #include <vector>
@@ -22,11 +23,8 @@ public:
   llvm::StringRef innermost(llvm::StringRef path) const;
 
 private:
-  struct Block {
-    std::string path;
-    unsigned unit;
-  };
-  std::vector<Block> blocks;
+  /// By the path of a block.
+  llvm::StringMap<llvm::SmallVector<unsigned, 1>> unitsOf;
   std::vector<std::string> names;
 };
 

@@ -168,10 +168,11 @@ void emitVariables(EmitContext &context) {
 /// Tells parameters which buffers hold them, and how they are cut.
 void bindParameters(EmitContext &context) {
   std::vector<bool> held(context.plan.parameters.size());
+  SymbolTable symbols(context.module);
   forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
     if (!op.getParameter())
       return;
-    if (auto declared = context.module.lookupSymbol<model::ParameterOp>(*op.getParameter());
+    if (auto declared = symbols.lookup<model::ParameterOp>(*op.getParameter());
         declared && declared.isState())
       return;
     auto it = context.parameters.find(*op.getParameter());

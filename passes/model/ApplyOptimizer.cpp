@@ -28,9 +28,10 @@ public:
     llvm::SmallVector<Value> gradients;
     builder.setInsertionPoint(terminator);
     auto module = function->getParentOfType<ModuleOp>();
+    SymbolTable symbols(module);
     for (auto gradient : llvm::to_vector(body.getOps<model::GradientOp>())) {
       // The optimizer adds in the parameter's precision.
-      auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(module, gradient.getParameterAttr());
+      auto parameter = symbols.lookup<model::ParameterOp>(gradient.getParameter());
       Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
       if (element.isF64())
         scalar = scalar.clone(element);

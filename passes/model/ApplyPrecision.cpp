@@ -29,6 +29,7 @@ Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
 struct Converter {
   /// What changes, and what to.
   Type from, to;
+  SymbolTable &symbols;
   std::int64_t changed = 0;
 
   void setType(Value value, Type type) {
@@ -76,8 +77,7 @@ struct Converter {
       elementBefore[result] = elementOf(result);
 
     if (auto read = dyn_cast<model::ReadOp>(op)) {
-      auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op.getParentOfType<ModuleOp>(),
-                                                                                read.getParameterAttr());
+      auto parameter = symbols.lookup<model::ParameterOp>(read.getParameter());
       // A state has the type of the statistics that are added to it.
       if (parameter && parameter.isState()) {
         setType(read.getValue(), parameter.getType());
@@ -156,6 +156,7 @@ void castResults(func::FuncOp function, Type output) {
 struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass> {
   void runOnOperation() override {
     RecipeView recipe(getOperation());
+    SymbolTable symbols(getOperation());
     auto named = [&](llvm::StringRef key) { return elementNamed(&getContext(), recipe.string(key)); };
     Type single = Float32Type::get(&getContext()), compute = named("precision.compute");
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
@@ -167,7 +168,7 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
       // What has phases has its types.
       if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
         continue;
-      Converter converter{single, compute};
+      Converter converter{single, compute, symbols};
       if (compute != single && failed(converter.convert(function)))
         return signalPassFailure();
       changed += converter.changed;

@@ -96,12 +96,12 @@ private:
   }
 
   void findParameters() {
-    auto module = function->getParentOfType<ModuleOp>();
+    SymbolTable symbols(function->getParentOfType<ModuleOp>());
     for (Operation *op : forward) {
       auto read = dyn_cast<model::ReadOp>(op);
       if (!read || read.getState())
         continue;
-      auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(module, read.getParameterAttr());
+      auto parameter = symbols.lookup<model::ParameterOp>(read.getParameter());
       if (!parameter || parameter.getFrozen() || parameter.isState())
         continue;
       parameters[parameter.getSymNameAttr()].isDouble =

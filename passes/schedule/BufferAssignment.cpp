@@ -92,6 +92,7 @@ LogicalResult BufferAssignment::run() {
 }
 
 LogicalResult BufferAssignment::placeArguments() {
+  SymbolTable symbols(entry->getParentOfType<ModuleOp>());
   for (BlockArgument argument : entry.getArguments()) {
     const unsigned index = argument.getArgNumber();
     RankedTensorType type = typeOf(argument);
@@ -102,7 +103,7 @@ LogicalResult BufferAssignment::placeArguments() {
       return entry.emitOpError() << "argument " << index << ", expected a parameter, state or input but got neither";
     int buffer;
     if (parameter) {
-      auto declared = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(entry, parameter);
+      auto declared = symbols.lookup<model::ParameterOp>(parameter.getAttr());
       const llvm::StringRef kept = declared && declared.isState() ? "state" : state ? "optimizer" : "parameter";
       buffer = buffers.persistent(parameter.getValue(), state ? state.getValue() : "", type, planValid(type), kept,
                                   argument.getLoc());
@@ -149,6 +150,7 @@ void BufferAssignment::findDonations() {
     // Made in place from the start only where nothing reads the old value; updates in place are found by mustAlias.
     BlockArgument old = entry.getArgument(donates.getInt());
     Value value = behindSections(operand.get());
+    returned[places[old].buffer].push_back(value);
     // What is copied there can be copied right there: whatever reads the old value stands before.
     if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getToken().getDefiningOp<spmd::CopyStartOp>())
       if (spmd::isInHost(value) == spmd::isInHost(old) &&
@@ -255,18 +257,17 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
 
 /// True where a persistent buffer is given back as this value, or as what an all_reduce makes of it.
 bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
-  for (OpOperand &returned : entry.getBody().front().getTerminator()->getOpOperands()) {
-    auto donates = entry.getResultAttrOfType<IntegerAttr>(returned.getOperandNumber(), spmd::donatesName);
-    if (!donates || placeOf(entry.getArgument(donates.getInt())).buffer != buffer)
-      continue;
-    for (Value made = behindSections(returned.get()); made;) {
+  auto found = returned.find(buffer);
+  if (found == returned.end())
+    return false;
+  for (Value made : found->second)
+    while (made) {
       if (made == value)
         return true;
       auto wait = made.getDefiningOp<spmd::WaitOp>();
       auto start = wait ? wait.getToken().getDefiningOp<spmd::AllReduceStartOp>() : nullptr;
       made = start ? start.getOperands()[cast<OpResult>(made).getResultNumber()] : Value();
     }
-  }
   return false;
 }
 

@@ -95,6 +95,8 @@ private:
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> valuesIn;
   /// Rows that the buffer of a reduced gradient must have, padding included.
   llvm::DenseMap<mlir::Value, int64_t> paddedRows;
+  /// By persistent buffer, the values that are given back as what it holds.
+  llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> returned;
   /// Values that are made right in the persistent memory that they take over.
   llvm::DenseMap<mlir::Value, int> targets;
 };

@@ -15,6 +15,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <map>
+
 namespace sluice {
 #define GEN_PASS_DEF_HOISTGATHERS
 #include "passes/schedule/Passes.h.inc"
@@ -56,10 +58,12 @@ spmd::CopyStartOp copyOf(spmd::WaitOp wait) {
 /// Entries in program order.
 std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
   std::vector<Entry> entries;
+  // By unit, direction and pass.
+  std::map<std::tuple<std::string, bool, std::int64_t>, std::size_t> places;
   auto entry = [&](StringRef unit, Operation *op) -> Entry & {
-    for (Entry &known : entries)
-      if (known.unit == unit && known.backward == isBackward(op) && known.pass == passOf(op))
-        return known;
+    auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), passOf(op)}, entries.size());
+    if (!isNew)
+      return entries[known->second];
     entries.emplace_back();
     entries.back().unit = unit.str();
     entries.back().backward = isBackward(op);
@@ -230,15 +234,18 @@ void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> na
     scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
   std::vector<std::size_t> issue = gatherIssue(scopes, distance);
 
+  std::vector<SmallVector<std::size_t>> issuedAt(entries.size());
+  for (std::size_t j = 0; j < entries.size(); ++j)
+    if (issue[j] < j && entries[j].wait)
+      issuedAt[issue[j]].push_back(j);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Operation *place = entries[i].wait ? entries[i].wait.getOperation() : entries[i].first->getPrevNode();
     Mover mover(block, place);
-    for (std::size_t j = i + 1; j < entries.size(); ++j)
-      if (issue[j] == i && entries[j].wait) {
-        move(entries[j].wait.getToken().getDefiningOp(), mover);
-        for (spmd::CopyStartOp copy : entries[j].copies)
-          move(copy, mover);
-      }
+    for (std::size_t j : issuedAt[i]) {
+      move(entries[j].wait.getToken().getDefiningOp(), mover);
+      for (spmd::CopyStartOp copy : entries[j].copies)
+        move(copy, mover);
+    }
   }
   if (atReleases)
     hoistToReleases(block, entries);

@@ -68,14 +68,21 @@ std::vector<Reduction> findCopies(Block &block) {
 SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
   SmallVector<Operation *> tail;
   llvm::SmallPtrSet<Operation *, 8> found = {wait};
-  for (Operation *op = wait->getNextNode(); op && op != block.getTerminator(); op = op->getNextNode())
-    if (llvm::any_of(op->getOperands(), [&](Value operand) {
-          return operand.getDefiningOp() && found.contains(operand.getDefiningOp());
-        })) {
-      found.insert(op);
-      tail.push_back(op);
-    }
+  SmallVector<Operation *> pending = {wait};
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val()->getUsers())
+      if (user->getBlock() == &block && user != block.getTerminator() && found.insert(user).second) {
+        tail.push_back(user);
+        pending.push_back(user);
+      }
+  llvm::sort(tail, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return tail;
+}
+
+/// Moves an op in its block, which goes on knowing the order of its ops: Operation::moveBefore makes it count them anew.
+void moveBefore(Operation *op, Operation *place) {
+  op->remove();
+  place->getBlock()->getOperations().insert(Block::iterator(place), op);
 }
 
 /// True where all that such an op reads is made by the tail, the wait or outside the section.
@@ -101,9 +108,9 @@ void sink(Block &block, const std::vector<Reduction> &reductions, std::size_t bu
       }
       if (place->isBeforeInBlock(wait))
         continue;
-      wait->moveBefore(place);
+      moveBefore(wait, place);
       for (Operation *op : tail)
-        op->moveBefore(place);
+        moveBefore(op, place);
     }
 }
 

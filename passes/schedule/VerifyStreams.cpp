@@ -73,7 +73,14 @@ private:
     // What is ordered before a write needs no further look: whoever is behind the write is behind it too.
     if (access.writes)
       llvm::erase_if(past, [&](const Past &before) { return !windowsDisjoint(before.view, access.view); });
-    past.push_back({op, access.view, access.writes, stream, time});
+    // Who is behind this read is behind one of the same window before it on its stream.
+    auto same = llvm::find_if(past, [&](const Past &before) {
+      return !before.writes && !access.writes && before.stream == stream && before.view == access.view;
+    });
+    if (same != past.end())
+      *same = {op, access.view, false, stream, time};
+    else
+      past.push_back({op, access.view, access.writes, stream, time});
     return success();
   }
 

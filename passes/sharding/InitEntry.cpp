@@ -99,16 +99,23 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   auto function = func::FuncOp::create(builder, module.getLoc(), "init", builder.getFunctionType(inputs, types));
   function->setAttr(spmd::entryName, builder.getStringAttr("init"));
   Block *entry = function.addEntryBlock();
+  SmallVector<DictionaryAttr> arguments, results;
   for (auto [index, piece] : llvm::enumerate(persistent)) {
     model::ParameterOp parameter = piece.parameter;
-    function.setArgAttr(index, spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    NamedAttrList list;
+    list.set(spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
     if (!piece.state.empty())
-      function.setArgAttr(index, spmd::stateName, builder.getStringAttr(piece.state));
+      list.set(spmd::stateName, builder.getStringAttr(piece.state));
     if (piece.inHost)
-      function.setArgAttr(index, spmd::spaceName, builder.getStringAttr("host"));
-    function.setResultAttr(index, spmd::donatesName, builder.getI64IntegerAttr(index));
+      list.set(spmd::spaceName, builder.getStringAttr("host"));
+    arguments.push_back(list.getDictionary(builder.getContext()));
+    results.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(index))));
   }
-  function.setArgAttr(persistent.size(), spmd::inputName, builder.getStringAttr("seed"));
+  arguments.push_back(
+      builder.getDictionaryAttr(builder.getNamedAttr(spmd::inputName, builder.getStringAttr("seed"))));
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
 
   builder.setInsertionPointToEnd(entry);
   auto section = spmd::SectionOp::create(builder, module.getLoc(), types, "init", 1);

@@ -39,7 +39,11 @@ class Gatherer {
 public:
   Gatherer(spmd::SectionOp section, const Placement &placement, const llvm::StringMap<Value> &shards)
       : section(section), placement(placement), shards(shards), body(section.getBody().front()),
-        found(findScopes(section, placement)), wanted(found.units.size()), valuesIn(found.scopes.size()) {}
+        found(findScopes(section, placement)), scopesOf(found.units.size()), wanted(found.units.size()),
+        valuesIn(found.scopes.size()), readsOf(found.units.size()) {
+    for (auto [index, scope] : llvm::enumerate(found.scopes))
+      scopesOf[scope.unit].push_back(index);
+  }
 
   LogicalResult run(const RecipeView &recipe) {
     for (auto [unit, behaviour] : llvm::enumerate(found.units))
@@ -108,11 +112,15 @@ private:
   const llvm::StringMap<Value> &shards;
   Block &body;
   SectionScopes found;
+  /// By unit, its scopes.
+  std::vector<SmallVector<std::size_t>> scopesOf;
   llvm::DenseMap<Operation *, std::int64_t> positions;
   /// By unit, in the order of the units' parameters.
   std::vector<SmallVector<Wanted>> wanted;
   /// By scope, what its readers get.
   std::vector<SmallVector<Value>> valuesIn;
+  /// By unit, all reads of its parameters.
+  std::vector<SmallVector<model::ReadOp>> readsOf;
   /// By shard in host memory, its copy on the device for the event at hand.
   llvm::DenseMap<Value, Value> fetched;
 };
@@ -128,6 +136,7 @@ void Gatherer::collect() {
     auto read = dyn_cast<model::ReadOp>(op);
     if (!read || read->use_empty())
       continue;
+    readsOf[placement.unitOf(read.getParameter())].push_back(read);
     auto &list = wanted[placement.unitOf(read.getParameter())];
     if (llvm::none_of(list, [&](Wanted &other) { return isSame(other.read, read); }))
       list.push_back({read, placement.dim(read.getParameter()).has_value(), order[read.getParameter()], {}, {}, {}});
@@ -236,8 +245,8 @@ void Gatherer::enter(const UnitEvent &event, OpBuilder &builder) {
   // What is held needs no second copy or cast either.
   const auto valueBefore = [&](std::size_t index) {
     Value before;
-    for (std::size_t scope = 0; event.held && scope < found.scopes.size(); ++scope)
-      if (found.scopes[scope].unit == event.unit && scope != event.scope && valuesIn[scope].size() > index)
+    for (std::size_t scope : scopesOf[event.unit])
+      if (event.held && scope != event.scope && valuesIn[scope].size() > index)
         before = valuesIn[scope][index];
     return before;
   };
@@ -254,8 +263,8 @@ void Gatherer::enter(const UnitEvent &event, OpBuilder &builder) {
     Value before = valueBefore(index);
     values.push_back(before ? before : localValue(want, event, builder));
   }
-  bool inForward = llvm::any_of(found.scopes, [&](const UnitScope &scope) {
-    return scope.unit == event.unit && !scope.backward;
+  bool inForward = llvm::any_of(scopesOf[event.unit], [&](std::size_t scope) {
+    return !found.scopes[scope].backward;
   });
   if (event.backward && inForward && !event.held && !found.units[event.unit].skipsBackward)
     copyViews(event, builder);
@@ -295,20 +304,26 @@ void Gatherer::copyViews(const UnitEvent &event, OpBuilder &builder) {
   const UnitScope &scope = found.scopes[event.scope];
   IRMapping mapping;
   SmallVector<Operation *> views;
-  for (Operation *op : found.ops) {
-    if (auto read = dyn_cast<model::ReadOp>(op)) {
-      for (auto [want, value] : llvm::zip(wanted[event.unit], valuesIn[event.scope]))
-        if (isSame(want.read, read))
-          mapping.map(read.getValue(), value);
-      continue;
-    }
-    if (isBackward(op) || !isa<ViewOpInterface>(op) || !mapping.contains(op->getOperand(0)))
-      continue;
-    // Mapped to itself until it is known that the backward needs it.
-    for (Value result : op->getResults())
-      mapping.map(result, result);
-    views.push_back(op);
+  SmallVector<Value> memory;
+  for (model::ReadOp read : readsOf[event.unit]) {
+    for (auto [want, value] : llvm::zip(wanted[event.unit], valuesIn[event.scope]))
+      if (isSame(want.read, read))
+        mapping.map(read.getValue(), value);
+    memory.push_back(read.getValue());
   }
+  while (!memory.empty())
+    for (OpOperand &use : memory.pop_back_val().getUses()) {
+      Operation *view = use.getOwner();
+      if (use.getOperandNumber() != 0 || !positions.contains(view) || isBackward(view) || !isa<ViewOpInterface>(view))
+        continue;
+      // Mapped to itself until it is known that the backward needs it.
+      for (Value result : view->getResults()) {
+        mapping.map(result, result);
+        memory.push_back(result);
+      }
+      views.push_back(view);
+    }
+  llvm::sort(views, [&](Operation *a, Operation *b) { return positions.lookup(a) < positions.lookup(b); });
   llvm::SmallPtrSet<Operation *, 8> needed;
   for (Operation *view : llvm::reverse(views))
     if (llvm::any_of(view->getUsers(), [&](Operation *user) { return isIn(user, scope) || needed.contains(user); }))
@@ -334,9 +349,10 @@ void Gatherer::replaceReads() {
       ++index;
     for (OpOperand &use : llvm::make_early_inc_range(read.getValue().getUses())) {
       Value value;
-      for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
-        if (scope.unit == unit && isIn(use.getOwner(), scope) && (!value || scope.pass == passOf(use.getOwner())))
-          value = values[index];
+      for (std::size_t scope : scopesOf[unit])
+        if (isIn(use.getOwner(), found.scopes[scope]) &&
+            (!value || found.scopes[scope].pass == passOf(use.getOwner())))
+          value = valuesIn[scope][index];
       use.set(value);
     }
   }

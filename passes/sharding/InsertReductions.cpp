@@ -19,12 +19,12 @@ using namespace sluice;
 
 namespace {
 
-/// The last release of a unit in the backward.
-spmd::ReleaseOp backwardRelease(Block &body, StringRef unit) {
-  spmd::ReleaseOp last;
+/// By unit, its last release in the backward.
+llvm::StringMap<spmd::ReleaseOp> backwardReleases(Block &body) {
+  llvm::StringMap<spmd::ReleaseOp> last;
   for (auto release : body.getOps<spmd::ReleaseOp>())
-    if (spmd::unitOf(release) == unit && isBackward(release))
-      last = release;
+    if (isBackward(release))
+      last[spmd::unitOf(release)] = release;
   return last;
 }
 
@@ -45,15 +45,19 @@ void reduceSection(spmd::SectionOp section, const Placement &placement, bool for
     llvm::stable_sort(gradients, [&](const UnitGradient &a, const UnitGradient &b) {
       return order[model::GradientOp(a.op).getParameter()] < order[model::GradientOp(b.op).getParameter()];
     });
+  const llvm::StringMap<spmd::ReleaseOp> releases = backwardReleases(body);
+  SmallVector<Operation *> done;
   for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
     if (event.kind != UnitEvent::Kind::reduce)
       continue;
     spmd::UnitOp unit = placement.units()[event.unit];
     OpBuilder builder(found.at(event.position, body));
-    if (auto release = backwardRelease(body, unit.getSymName()))
+    if (auto release = releases.lookup(unit.getSymName()))
       builder.setInsertionPointAfter(release);
-    reduceUnit(unit, section, placement, forceSum, ofUnit[event.unit], builder);
+    reduceUnit(unit, section, placement, forceSum, ofUnit[event.unit], builder, done);
   }
+  for (Operation *op : done)
+    op->erase();
 }
 
 /// The mean over micro-batches and ranks of a scalar that the section before has made.

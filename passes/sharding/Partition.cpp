@@ -64,8 +64,10 @@ public:
         train(function->getAttrOfType<StringAttr>(spmd::entryName).getValue() == "train"), block(function.front()) {
     // States are read by entries that update.
     for (const Persistent &piece : all)
-      if (train || piece.state.empty())
+      if (train || piece.state.empty()) {
+        places[{model::ParameterOp(piece.parameter).getSymName(), piece.state}] = persistent.size();
         persistent.push_back(piece);
+      }
   }
 
   LogicalResult run() {
@@ -101,6 +103,8 @@ private:
   bool train;
   Block &block;
   SmallVector<Persistent> persistent;
+  /// By parameter and state, which of them.
+  llvm::DenseMap<std::pair<StringRef, StringRef>, unsigned> places;
 };
 
 } // namespace
@@ -171,10 +175,8 @@ void Entry::addArguments() {
 }
 
 std::optional<unsigned> Entry::argumentOf(StringRef parameter, StringRef state) const {
-  for (auto [index, piece] : llvm::enumerate(persistent))
-    if (model::ParameterOp(piece.parameter).getSymName() == parameter && piece.state == state)
-      return index;
-  return std::nullopt;
+  auto place = places.find({parameter, state});
+  return place == places.end() ? std::nullopt : std::optional<unsigned>(place->second);
 }
 
 /// What is no parameter is never gathered: a read of it is the argument, in every phase.

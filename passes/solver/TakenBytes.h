@@ -1,9 +1,9 @@
 //===- TakenBytes.h - which bytes are taken at which instants ------------------------===//
 //
-// A tree over the instants. Each node holds what is taken throughout its instants and what is taken at any of them, as runs
-// of bytes that neither meet nor touch: to take bytes for a stretch of instants, or to look for a gap over one, costs the
-// depth of the tree and the runs on the way, not everything that lives beside it. In a step of training most that lives long
-// stands side by side, so the runs are few where the stretches are many.
+// A tree over the instants. Each node holds what is taken throughout its instants and what is taken at any of them, as
+// runs of bytes that neither meet nor touch: to take bytes for a stretch of instants, or to look for a gap over one, costs
+// the depth of the tree and the runs on the way, not everything that lives beside it. In a step of training most that
+// lives long stands side by side, so the runs are few where the stretches are many.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_TAKENBYTES_H
@@ -50,7 +50,8 @@ private:
   };
 
   static void insert(Runs &runs, ByteRun run);
-  void take(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to, ByteRun run);
+  void take(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to,
+            ByteRun run);
   void look(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to);
   /// The lowest place from `at` on behind which `bytes` are free.
   std::uint64_t freeFrom(std::uint64_t at, std::uint64_t bytes);
