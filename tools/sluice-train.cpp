@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
+#include "runtime/base/Text.h"
 #include "runtime/collective/process/Launch.h"
 #include "runtime/train/Allocator.h"
 #include "runtime/train/Fault.h"
@@ -79,7 +80,7 @@ public:
     elapsed += report.milliseconds / 1000;
     if (report.evaluationLoss)
       std::printf("\r\033[Kstep %llu/%llu  eval_loss %.5f\n", static_cast<unsigned long long>(report.step),
-                  static_cast<unsigned long long>(report.steps), *report.evaluationLoss);
+                  static_cast<unsigned long long>(report.steps), withoutNanSign(*report.evaluationLoss));
     std::printf("\r\033[K%s", progressBar(report, elapsed, columns()).c_str());
     if (report.step == report.steps || !report.guard)
       std::printf("\n");

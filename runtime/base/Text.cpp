@@ -6,6 +6,7 @@
 #include "runtime/base/Text.h"
 
 #include <charconv>
+#include <cmath>
 
 namespace sluice {
 
@@ -39,6 +40,8 @@ std::string formatNumber(double value) {
   char text[64];
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
+
+double withoutNanSign(double value) { return std::isnan(value) ? std::fabs(value) : value; }
 
 std::string padRight(std::string_view text, std::size_t width) {
   std::string result(text);

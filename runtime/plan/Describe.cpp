@@ -97,7 +97,9 @@ Json describeCollective(const plan::PlanT &plan, const plan::EntryT &entry, cons
   call["axis"] = axesName(plan, collective.axes);
   call["unit"] = issued.instruction->unit >= 0 ? Json(plan.units[issued.instruction->unit]->name) : Json();
   call["dtype"] = plan::EnumNameDType(collective.dtype);
-  call["op"] = plan::EnumNameReduceOp(collective.op);
+  // Only what reduces has one.
+  if (collective.op != plan::ReduceOp::none)
+    call["op"] = plan::EnumNameReduceOp(collective.op);
   call["group"] = groupSize(plan, collective.axes);
   call["bytes_in"] = in;
   call["bytes_out"] = out;

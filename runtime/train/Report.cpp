@@ -58,9 +58,10 @@ std::string jsonLine(const RunSummary &summary) {
 std::string consoleLine(const StepReport &report) {
   std::string line =
       fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step, report.steps,
-                  report.loss, report.gradientNorm, report.learningRate, report.tokensPerSecond());
+                  withoutNanSign(report.loss), withoutNanSign(report.gradientNorm), report.learningRate,
+                  report.tokensPerSecond());
   if (report.evaluationLoss)
-    line += fmt::format("  eval_loss {:.5f}", *report.evaluationLoss);
+    line += fmt::format("  eval_loss {:.5f}", withoutNanSign(*report.evaluationLoss));
   return line;
 }
 
@@ -79,8 +80,8 @@ std::string progressBar(const StepReport &report, double elapsed, int columns) {
                                  : 0;
   std::string head = fmt::format("{:3.0f}%|", std::floor(part * 100));
   std::string tail = fmt::format("| {}/{} [{}<{}, loss {:.4f}, grad_norm {:.3g}, lr {:.2e}, {:.0f} tok/s]", report.step,
-                                 report.steps, clockText(elapsed), clockText(remaining), report.loss,
-                                 report.gradientNorm, report.learningRate, report.tokensPerSecond());
+                                 report.steps, clockText(elapsed), clockText(remaining), withoutNanSign(report.loss),
+                                 withoutNanSign(report.gradientNorm), report.learningRate, report.tokensPerSecond());
   int width = std::min(columns - 1 - static_cast<int>(head.size() + tail.size()), 40);
   if (width < 4) {
     std::string line = head + tail;

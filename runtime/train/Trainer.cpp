@@ -1,5 +1,6 @@
 //===- Trainer.cpp - the loop over steps --------------------------------------------===//
 #include "runtime/train/Trainer.h"
+#include "runtime/base/Text.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/Feeder.h"
 #include "runtime/train/File.h"
@@ -72,7 +73,7 @@ static std::string weightsNote(std::uint64_t step) { return fmt::format("the wei
 static Status notFinite(const StepReport &report) {
   return failedError(fmt::format("step {}, expected a finite loss and gradient norm but got loss {:.9g} and gradient "
                                  "norm {:.9g}",
-                                 report.step, report.loss, report.gradientNorm))
+                                 report.step, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm)))
       .withNote(weightsNote(report.step - 1));
 }
 

@@ -39,6 +39,19 @@ TEST(Report, WhatOnlySomeStepsHave) {
   EXPECT_TRUE(consoleLine(given).ends_with("  eval_loss 3.50000"));
 }
 
+// The sign bit of what is no number says nothing: a NaN that x86 makes out of infinities has it set.
+TEST(Report, WhatIsNotFiniteHasOneName) {
+  StepReport given = report();
+  given.loss = -NAN;
+  given.gradientNorm = INFINITY;
+  given.evaluationLoss = -NAN;
+  EXPECT_EQ(consoleLine(given), "step 10/200  loss nan  grad_norm inf  lr 0.001  tok/s 12346  eval_loss nan");
+  EXPECT_NE(progressBar(given, 1, 200).find("loss nan, grad_norm inf,"), std::string::npos);
+  given.loss = -INFINITY;
+  given.gradientNorm = -NAN;
+  EXPECT_NE(consoleLine(given).find("loss -inf  grad_norm nan"), std::string::npos);
+}
+
 TEST(Report, FloatsAreRecovered) {
   for (float value : {0.1f, 4.09812307f, 1e-30f, 123456789.0f}) {
     StepReport given = report();

@@ -102,11 +102,11 @@ TEST_F(TrainerTest, NotFiniteEndsTheRunAndSavesWhatWasBefore) {
   given.save = folder.path("out");
   auto run = fake.onRun;
   fake.onRun = [&](FakeRanks &self, std::string_view entry) {
-    nextLoss = fed.size() == 2 ? NAN : 1.0f;
+    nextLoss = fed.size() == 2 ? -NAN : 1.0f;
     return run(self, entry);
   };
   Status status = train(fake, given, observer);
-  expectError(status, StatusCode::failed, "step 3, expected a finite loss and gradient norm but got loss nan");
+  expectError(status, StatusCode::failed, "step 3, expected a finite loss and gradient norm but got loss nan ");
   ASSERT_EQ(status.notes().size(), 1u);
   EXPECT_EQ(status.notes()[0], "the weights are those after step 2");
   EXPECT_EQ(fake.runs.size(), 3u);
