@@ -62,6 +62,7 @@ for ranks in 1 2 4; do
   compile "$work/tiny.mlir" "gpt2-tiny-$ranks" --set target.device=cuda --set "mesh.shard=$ranks"
   compile "$work/tiny.mlir" "gpt2-tiny-$ranks-cpu" --set target.isa=avx2 --set "mesh.shard=$ranks"
 done
+compile "$work/tiny.mlir" gpt2-tiny-2-unregistered --set target.device=cuda --set mesh.shard=2 --set collective.register=false
 compile "$work/tiny.mlir" gpt2-tiny-bf16 --set target.device=cuda --set precision.compute=bf16
 "$tools/bin/sluice-import" zoo conv --set stem=4 --set hidden=8 --set height=24 --set width=20 -o "$work/conv.mlir"
 compile "$work/conv.mlir" conv --set target.device=cuda --set 'optimizer.name="sgd"'
@@ -85,7 +86,7 @@ for size in 64 128; do
   compile "$work/heads-$size.mlir" "heads-$size-cpu" --set target.isa=avx2
 done
 cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
-cp "$root"/tools/bundle/* "$stage/"
+cp "$root"/tools/bundle/* "$root/test/cuda/nccl_log.py" "$stage/"
 
 # The device code is in several of the programs: a window that sees them all keeps it once.
 tar -C "$work" -cf - sluice-bundle | zstd -12 --long=27 -T2 -q -f -o "$out"

@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <unistd.h>
 
 namespace sluice::test {
 namespace {
@@ -35,6 +38,8 @@ struct FakeComm {
   int splits = 0;
   std::map<int, double> scales;
   int nextOp = 5;
+  /// Groups that were launched.
+  unsigned long launches = 0;
   Code error = 0;
 };
 
@@ -57,6 +62,26 @@ struct Group {
   std::vector<SegmentPointers> segments;
 };
 thread_local Group group;
+
+/// A line as NCCL 2.28 writes it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL,REG, to the end of the file that
+/// NCCL_DEBUG_FILE names; ranks that are threads of one process are told apart by the thread's number.
+[[gnu::format(printf, 1, 2)]] void log(const char *format, ...) {
+  static std::mutex writing;
+  const char *path = std::getenv("NCCL_DEBUG_FILE");
+  if (!path)
+    return;
+  std::lock_guard lock(writing);
+  std::FILE *file = std::fopen(path, "a");
+  if (!file)
+    return;
+  std::fprintf(file, "fake:%d:%d [0] NCCL INFO ", getpid(), gettid());
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(file, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', file);
+  std::fclose(file);
+}
 
 DType dtypeOf(int type) {
   switch (type) {
@@ -86,6 +111,7 @@ Code flush() {
   Stream stream = call.stream;
   group.comm = nullptr;
   group.segments = {};
+  ++comm->launches;
   double scale = 1;
   Reduction op = call.op == nccl::sum ? Reduction::sum : call.op == nccl::max ? Reduction::max : call.op == nccl::average ? Reduction::mean : Reduction::premulSum;
   if (op == Reduction::premulSum)
@@ -120,6 +146,9 @@ Code collect(const char *name, const void *source, void *destination, std::size_
     group.call.op = op;
     group.call.communicator = comm;
   }
+  log("%s: opCount %lx sendbuff %p recvbuff %p count %zu datatype %d op %d root 0 comm %p [nranks=%zu] stream %p",
+      name + 4, comm->launches, source, destination, count, type, op, static_cast<void *>(comm), comm->members.size(),
+      static_cast<void *>(stream));
   group.call.counts.push_back(count);
   group.call.addresses.push_back(source);
   group.call.addresses.push_back(destination);
@@ -198,6 +227,7 @@ void fillFakeNccl(Nccl &n) {
   n.asyncError = [](nccl::Comm comm, Code *error) -> Code { return *error = static_cast<FakeComm *>(comm)->error, 0; };
   n.registerBuffer = [](nccl::Comm comm, void *buffer, std::size_t bytes, void **handle) -> Code {
     auto *made = new Registration{comm, buffer, bytes};
+    log("register comm %p buffer %p size %zi", static_cast<void *>(comm), buffer, static_cast<ssize_t>(bytes));
     std::lock_guard lock(mutex);
     registrations.insert(made);
     return *handle = made, 0;

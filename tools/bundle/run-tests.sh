@@ -61,6 +61,13 @@ world() {
   for process in "${processes[@]}"; do wait "$process" || code=$?; done
   return "$code"
 }
+# checkLog NAME PLAN: ten steps of one process per rank, and NCCL's own log of them beside the plan.
+checkLog() {
+  rm -f "$logs/$1".nccl.*
+  sluice-plan describe "$2" --json > "$logs/$1.json" &&
+    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL,REG NCCL_DEBUG_FILE="$logs/$1.nccl.%h.%p" world 2 train "$2" --cuda-graph off &&
+    python3 "$here/nccl_log.py" "$logs/$1.json" "$logs/$1".nccl.* --runs train_step:10
+}
 
 cd "$here/plans" || exit 1
 for ranks in 1 2 4; do
@@ -123,6 +130,15 @@ else
       try "nccl-$ranks-close" close "nccl-$ranks" "cpu-$ranks" 0.001
     else
       skip "nccl-$ranks" "GPUs of this machine, expected $ranks but got $gpus"
+    fi
+  done
+  for plan in gpt2-tiny-2 gpt2-tiny-2-unregistered; do
+    if ((gpus < 2)); then
+      skip "nccl-log-$plan" "GPUs of this machine, expected 2 but got $gpus"
+    elif ! command -v python3 > /dev/null; then
+      skip "nccl-log-$plan" "no python3 on this machine"
+    else
+      try "nccl-log-$plan" checkLog "nccl-log-$plan" "$plan.plan"
     fi
   done
   if command -v compute-sanitizer > /dev/null; then

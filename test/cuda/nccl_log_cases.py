@@ -1,0 +1,101 @@
+"""nccl_log_cases.py CHECK: logs of the recording stub, as they are and spoiled, given to nccl_log.py.
+
+Each line says what was done to a log and what the check said.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+CHECK = sys.argv[1]
+PLANS = {
+    "mean": ["mesh.shard=2"],
+    "sum": ["mesh.shard=2", "gradient.force_sum=true"],
+    "factor": ["mesh.shard=2", "gradient.divide=3"],
+    "hybrid": ["mesh.shard=2", "mesh.replicate=2", "gradient.microbatches=2"],
+    "unregistered": ["mesh.shard=2", "collective.register=false"],
+}
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, check=False, **more)
+
+
+def check(name, log):
+    with open("log.txt", "w", encoding="utf-8") as file:
+        file.writelines(log)
+    with open(f"{name}.json", encoding="utf-8") as file:
+        entries = json.load(file)["collectives"]
+    # The stub's program runs every entry point issued, recorded, and replayed, which writes nothing.
+    runs = ",".join(f"{entry}:2" for entry in dict.fromkeys(c["entry"] for c in entries))
+    done = run(sys.executable, CHECK, f"{name}.json", "log.txt", "--runs", runs)
+    return (done.stdout + done.stderr).strip().splitlines()[-1]
+
+
+def logs():
+    made = {}
+    for name, keys in PLANS.items():
+        settings = [word for key in ["target.device=cuda", *keys] for word in ("--set", key)]
+        done = run("sluice-compile", "m.mlir", *settings, "-o", f"{name}.plan")
+        if done.returncode:
+            sys.exit(done.stderr)
+        with open(f"{name}.json", "w", encoding="utf-8") as file:
+            file.write(run("sluice-plan", "describe", f"{name}.plan", "--json").stdout)
+        done = run("cuda-plans", "--record", f"{name}.plan",
+                   env=os.environ | {"NCCL_DEBUG_FILE": f"{name}.txt"})
+        if done.returncode:
+            sys.exit(done.stdout + done.stderr)
+        with open(f"{name}.txt", encoding="utf-8") as file:
+            made[name] = file.readlines()
+        print(f"{name}: {check(name, made[name])}")
+    return made
+
+
+def changed(log, pattern, replacement, only="", nth=0):
+    """The log with the nth line that holds `only` changed."""
+    found = [i for i, line in enumerate(log) if only in line][nth]
+    result = list(log)
+    result[found] = re.sub(pattern, replacement, result[found])
+    return result
+
+
+def main():
+    made = logs()
+    mean = made["mean"]
+    scatter = "ReduceScatter: "
+    rank = re.match(r"\S+ ", next(line for line in mean if scatter in line))[0]
+    own = [i for i, line in enumerate(mean) if line.startswith(rank) and scatter in line]
+    first = mean[own[0]]
+    launch = re.search(r"opCount \S+", first)[0]
+    of_group = [i for i in own if launch in mean[i]]
+    after = next(i for i in own if launch not in mean[i])
+    cases = {
+        "a count off by one": changed(mean, r"count (\d+)", lambda m: f"count {int(m[1]) + 1}", scatter),
+        "another operation": changed(mean, r" op 4 ", " op 0 ", scatter),
+        "another type": changed(mean, r"datatype 7", "datatype 9", scatter),
+        "another kind": changed(mean, r"ReduceScatter", "AllReduce", scatter),
+        "a group of more ranks": changed(mean, r"nranks=2", "nranks=3", scatter),
+        "a split group": [re.sub(r"opCount \S+", "opCount fff", line) if i == of_group[-1] else line
+                          for i, line in enumerate(mean)],
+        "two groups in one launch": [re.sub(r"opCount \S+", launch, line)
+                                     if i in own and re.search(r"opCount \S+", mean[after])[0] in line else line
+                                     for i, line in enumerate(mean)],
+        "a call is missing": [line for i, line in enumerate(mean) if i != own[0]],
+        "a call too many": mean + [mean[own[-1]]],
+        "a rank is missing": [line for line in mean if not line.startswith(rank)],
+        "no registration": [line for line in mean if "register comm" not in line],
+        "another size": changed(mean, r"size \d+", "size 64", "register comm"),
+    }
+    for what, log in cases.items():
+        print(f"{what}: {check('mean', log)}")
+    comm = re.search(r"comm (\S+)", next(line for line in made["unregistered"] if scatter in line))[1]
+    extra = [re.match(r".*INFO ", made["unregistered"][0])[0] + f"register comm {comm} buffer 0x10 size 64\n"]
+    print(f"registered though not asked: {check('unregistered', extra + made['unregistered'])}")
+    spoiled = [re.sub(r" op [5-9] ", " op 0 ", line) for line in made["factor"]]
+    print(f"no factor: {check('factor', spoiled)}")
+
+
+if __name__ == "__main__":
+    main()
