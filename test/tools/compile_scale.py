@@ -1,4 +1,5 @@
-"""compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory.
+"""compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory; and
+GPT-2 of 50 and of 200 blocks, whose time and memory may grow as the blocks do and not as their square.
 
 The time is the processor's, of both programs together: on an idle machine that of the clock, and the same on a busy one.
 Memory is the larger of their high-water marks. A table of what was measured is printed.
@@ -33,6 +34,24 @@ def run(*words):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
+def grows_as_blocks():
+    """Four times the blocks take four times as much, and never six times: their square would be sixteen."""
+    costs = []
+    for blocks in (50, 200):
+        config = {"model_type": "gpt2", "n_layer": blocks, "n_embd": 64, "n_head": 4, "vocab_size": 256, "n_positions": 64}
+        with open("deep.json", "w") as file:
+            json.dump(config, file)
+        run("sluice-import", "hf", "deep.json", "--batch", "2", "--sequence", "16", "-o", "deep.mlir")
+        costs.append(run("sluice-compile", "deep.mlir", "--set", "mesh.shard=4", "-o", "deep.plan"))
+        print(f"{blocks} blocks: compile {costs[-1][0]:.2f} s {costs[-1][1] / 2**20:.0f} MiB")
+    good = True
+    for what, few, many in zip(("seconds", "bytes"), *costs):
+        if many > 6 * few:
+            print(f"200 blocks: expected at most 6 times the {what} of 50 but got {many / few:.1f} times")
+            good = False
+    return good
+
+
 def main():
     failed = False
     for name, (sizes, ranks, seconds, gibibytes) in MODELS.items():
@@ -47,6 +66,7 @@ def main():
         if time > seconds or memory > gibibytes * 2**30:
             print(f"{name}: expected at most {seconds} s and {gibibytes} GiB but got {time:.2f} s and {memory / 2**30:.2f} GiB")
             failed = True
+    failed |= not grows_as_blocks()
     if not failed:
         print("within bounds")
     sys.exit(failed)
