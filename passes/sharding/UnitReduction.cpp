@@ -112,8 +112,10 @@ Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, 
 /// The reductions of one unit in one section.
 class UnitReducer {
 public:
-  UnitReducer(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum)
-      : unit(unit), section(section), placement(placement), shardAxes(placement.shardAxes(unit)), forceSum(forceSum) {}
+  UnitReducer(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum,
+              SmallVectorImpl<Operation *> &done)
+      : unit(unit), section(section), placement(placement), shardAxes(placement.shardAxes(unit)), forceSum(forceSum),
+        done(done) {}
 
   void run(ArrayRef<UnitGradient> gradients, OpBuilder &builder);
 
@@ -159,6 +161,7 @@ private:
   /// What the unit's shards are over.
   ArrayAttr shardAxes;
   bool forceSum;
+  SmallVectorImpl<Operation *> &done;
 };
 
 } // namespace
@@ -228,11 +231,11 @@ void UnitReducer::finish(ArrayRef<UnitGradient> gradients, ValueRange values) {
       if (isa<UnrealizedConversionCastOp>(user) && user->getResult(0).getType() == value.getType() &&
           value.getType() != op.getMean().getType()) {
         user->getResult(0).replaceAllUsesWith(value);
-        user->erase();
+        done.push_back(user);
       }
     if (!op.getMean().use_empty())
       op.getMean().replaceAllUsesWith(value);
-    op.erase();
+    done.push_back(op);
   }
 }
 
@@ -379,6 +382,6 @@ Value sluice::addedUp(Value local, spmd::SectionOp section, StringRef starts) {
 }
 
 void sluice::reduceUnit(spmd::UnitOp unit, spmd::SectionOp section, const Placement &placement, bool forceSum,
-                        ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
-  UnitReducer(unit, section, placement, forceSum).run(gradients, builder);
+                        ArrayRef<UnitGradient> gradients, OpBuilder &builder, SmallVectorImpl<Operation *> &done) {
+  UnitReducer(unit, section, placement, forceSum, done).run(gradients, builder);
 }

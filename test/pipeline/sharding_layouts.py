@@ -121,6 +121,16 @@ def weights_go_in_and_out():
 
 
 @test
+def shards_of_one_size():
+    # One element on each rank, of one bias and of another that nothing uses and that has one in all: the padding differs.
+    for settings in (["mesh.shard=6"], ["mesh.shard=3", 'sharding.replicated=["*.weight"]']):
+        for model in (zoo("unused-linear", "dim=5"), zoo("mlp-stack", "dim=5")):
+            plan = Plan(model, settings + ["optimizer.name=sgd"])
+            alone = Plan(model, [f"gradient.microbatches={settings[0][-1]}", "optimizer.name=sgd"])
+            near_runs(train(plan), train(alone), 1e-4, f"{model.stem}, {settings}", weights=1e-4)
+
+
+@test
 def refusals():
     refuse(tiny(), ["mesh.shard=4", "sharding.dim=1"], "--set sharding.dim=1: value of 'sharding.dim' for parameter '",
            "expected a dim below 1 but got 1")

@@ -116,9 +116,9 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
     return -1;
   const plan::SegmentT &segment = *collective.segments[index];
   const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
-  const std::uint64_t shard = *elementCount((gathers ? segment.source : segment.destination)->shape);
   const std::vector<std::uint32_t> &members = plan.units[instruction.unit]->parameters;
-  auto fits = [&](std::uint32_t p) {
+  auto fitsAt = [&](std::uint32_t p, const plan::SegmentT &at) {
+    const std::uint64_t shard = *elementCount((gathers ? at.source : at.destination)->shape);
     const plan::ParameterT &parameter = *plan.parameters[p];
     if (parameter.dim < 0)
       return false;
@@ -134,12 +134,24 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
     extent = extent / group + (extent % group != 0);
     return elementCount(piece).value_or(0) == shard;
   };
+  auto fits = [&](std::uint32_t p) { return fitsAt(p, segment); };
   // The usual plan lists the unit's parameters in order, so equal sizes do not confuse.
   if (index < members.size() && collective.segments.size() == members.size() && fits(members[index]))
     return int(members[index]);
   for (std::uint32_t p : members)
     if (plan.parameters[p]->buffer == (gathers ? segment.source : segment.destination)->buffer && fits(p))
       return int(p);
+  // Some of them, in order: those without a gradient are left out.
+  std::size_t next = 0;
+  for (std::size_t s = 0; s <= index; ++s) {
+    while (next < members.size() && !fitsAt(members[next], *collective.segments[s]))
+      ++next;
+    if (next == members.size())
+      break;
+    if (s == index)
+      return int(members[next]);
+    ++next;
+  }
   for (std::uint32_t p : members)
     if (fits(p))
       return int(p);
