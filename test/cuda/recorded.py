@@ -17,7 +17,7 @@ from sharding_tools import *
 CUDA = ["target.device=cuda", "target.arch=sm_90"]
 MEGATRON = "sharding.tensor=megatron"
 # Axes that no plan has yet, and what is a CPU's alone.
-NOT_HERE = {"mesh.context", "mesh.pipeline", "mesh.expert", "target.isa"}
+NOT_HERE = {"mesh.context", "mesh.pipeline", "target.isa"}
 
 plans, given = [], set()
 
@@ -112,6 +112,7 @@ def every_key():
     add("tokens", family("gpt2-tiny"), two, "loss.mean=tokens", "gradient.microbatches=2")
     add("chunked", family("gpt2-tiny"), two, "loss.chunk_rows=8")
     add("tensor", family("gpt2-tiny"), "mesh.tensor=2", two, MEGATRON, "sharding.sequence=true", "gradient.clip_norm=1.0")
+    add("experts", zoo("moe", "batch=4"), "mesh.expert=2", two, 'sharding.expert=["*.experts.*"]', "gradient.clip_norm=1.0")
     add("tensor-llama", family("llama-tiny"), "mesh.tensor=2", MEGATRON, "target.threads=2")
 
 

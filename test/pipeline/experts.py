@@ -1,5 +1,7 @@
 """Experts on an axis of their own: numbers are those of one rank, and what crosses the axis is what a layer needs."""
 
+import random
+
 from sharding_tools import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
@@ -107,6 +109,34 @@ def rows_alone():
     near_runs(train(Plan(tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
               train(Plan(tiny(4), [])), 1e-4, "GPT-2 in parts of rows, of the sequence and of features", weights=2e-3)
     remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' splits rows alone where 'sharding.expert' names no parameter")
+
+
+MODELS = [("moe",), ("moe", "dim=5", "gating=best"), ("moe", "experts=12", "layers=1", "loss=mean"),
+          ("moe", "experts=12", "dim=6", "loss=first-row-square"), ("norm-mlps", "dim=5"), ("two-forwards",), ("unused-linear", "dim=5"),
+          ("multi-forward",), ("shared-linear", "dim=5"), ("nested-recompute",)]
+KNOBS = [[], ["recompute.policy=block"], ["gradient.microbatches=2"], ["gradient.clip_norm=0.1"], ["sharding.dim=flat"],
+         ["sharding.dim=largest"], ["sharding.strategy=no_shard"], ["sharding.units=root"], ["sharding.units=bytes:500"],
+         ["gradient.microbatches=3", "gradient.sync=every"], ["gradient.force_sum=true"], ["gradient.divide=3"],
+         ["sharding.reshard_after_forward=false"], ['memory.offload=["parameters", "optimizer"]'], ['sharding.replicated=["*.weight"]'],
+         ["sharding.strategy=shard_grad_op"], ["gradient.microbatches=3", "gradient.sync=[false, true, true]"]]
+
+
+@test
+def random_models():
+    # SLUICE_EXPERT_CASES=N runs N cases.
+    for seed in range(int(os.environ.get("SLUICE_EXPERT_CASES", 12))):
+        draw = random.Random(seed)
+        kind, ranks = draw.choice(MODELS + MODELS[:4]), draw.choice((2, 2, 3, 4))
+        if kind[0] == "moe" and "experts=12" not in kind and ranks == 3:
+            ranks = 2
+        model = zoo(*kind, f"batch={ranks * draw.choice((1, 2))}")
+        data = draw.choice([[], ["mesh.shard=2"], ["mesh.shard=3"], ["mesh.replicate=2"], ["mesh.replicate=2", "mesh.shard=2"]])
+        knobs = draw.choice(KNOBS) + ["optimizer.name=sgd", "optimizer.lr=0.01"]
+        axis = [f"mesh.expert={ranks}"]
+        if kind[0] == "moe":
+            axis += EXPERT[1:] + (TENSOR if draw.random() < 0.3 and len(data) < 2 else [])
+        near_runs(train(Plan(model, data + axis + knobs), steps=2), train(Plan(model, data + knobs), steps=2), 3e-4,
+                  f"seed {seed}, {model.stem}, {data + axis + knobs}", weights=3e-4)
 
 
 @test
