@@ -2,7 +2,8 @@
 //
 // Decides for every value of an entry function where it lies: in a buffer of its own, in a window of another value's
 // (views), or in the place of a value that it takes over (updates in place, donation, all_reduce). Where a place may not
-// be shared, a copy is asked for. It asks the op interfaces and knows no op kinds of the model dialect.
+// be shared, a copy is asked for. It asks the op interfaces and knows no op kinds of the model dialect. What collectives
+// and copies move stands in PlacesOfMoves.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_BUFFERASSIGNMENT_H
