@@ -5,6 +5,8 @@
 #include "test/unit/executor/ShardedPlan.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <set>
 #include <thread>
 
 namespace sluice::test {
@@ -109,6 +111,32 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
   }
 }
 
+/// Every graph is launched behind what the streams of all ranks were given, and they go on behind it; "" or what does not.
+/// `streams` are those of all ranks together.
+std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t streams) {
+  using Kind = FakeCall::Kind;
+  for (auto graph = calls.begin(); graph != calls.end(); ++graph) {
+    if (graph->kind != Kind::graph)
+      continue;
+    std::set<cuda::Event> before, after;
+    for (auto call = graph; call-- != calls.begin() && call->kind != Kind::graph;)
+      if (call->kind == Kind::wait && call->stream == graph->stream && !call->captured)
+        before.insert(call->event);
+    const auto told = std::find_if(graph, calls.end(), [&](const FakeCall &call) {
+      return call.kind == Kind::record && call.stream == graph->stream;
+    });
+    std::set<cuda::Stream> waiting;
+    for (auto call = told; call != calls.end() && (call == told || call->kind != Kind::graph); ++call)
+      if (call->kind == Kind::wait && call->event == told->event)
+        waiting.insert(call->stream);
+    if (before.size() + 1 < streams)
+      return "a graph is launched behind " + std::to_string(before.size()) + " other streams";
+    if (waiting.size() + 1 != streams)
+      return "behind a graph go on " + std::to_string(waiting.size()) + " other streams";
+  }
+  return "";
+}
+
 // Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the bits of
 // steps that are issued; and that their memory and streams are free again behind it.
 TEST(CudaExecutor, VirtualRanksAreOneGraph) {
@@ -133,7 +161,8 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
     EXPECT_EQ(fake.complaint(), "");
     EXPECT_EQ(fake.liveObjects(), 0);
     int replays = 0, captured = 0, issued = 0;
-    for (const FakeCall &call : FakeCuda::takeCalls()) {
+    const std::vector<FakeCall> calls = FakeCuda::takeCalls();
+    for (const FakeCall &call : calls) {
       replays += call.kind == FakeCall::Kind::graph;
       if (call.name == "sluice_memberReduce")
         ++(call.captured ? captured : issued);
@@ -142,6 +171,7 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
     EXPECT_EQ(replays, graphs == GraphMode::on ? 3 : 0);
     EXPECT_EQ(captured, graphs == GraphMode::on ? static_cast<int>(ranks) : 0);
     EXPECT_EQ(issued, static_cast<int>(ranks) * (graphs == GraphMode::on ? 1 : 4));
+    EXPECT_EQ(replayOutOfOrder(calls, ranks * plan.streams.size()), "");
   }
   EXPECT_EQ(shards[0], shards[1]);
 }
