@@ -16,6 +16,8 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Schedule.h"
 
+#include <nlohmann/json.hpp>
+
 namespace sluice {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 

@@ -9,6 +9,7 @@
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Profile.h"
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <map>
 

@@ -9,7 +9,7 @@
 
 #include "runtime/plan/Plan.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fstream>

@@ -10,7 +10,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <string>

@@ -9,6 +9,7 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 
 namespace sluice {

@@ -8,7 +8,7 @@
 
 #include "runtime/plan/Plan.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <span>

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Payload.h"
+#include "runtime/plan/plan_format.h"
 
 namespace sluice {
 namespace {

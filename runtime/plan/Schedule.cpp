@@ -7,6 +7,7 @@
 
 #include "runtime/base/Text.h"
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <string_view>
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Serialize.h"
+#include "runtime/plan/plan_format.h"
 
 #include "runtime/kernel/catalogue.def"
 

@@ -83,7 +83,7 @@ thread_local Group group;
   std::fclose(file);
 }
 
-DType dtypeOf(int type) {
+DType elementTypeOf(int type) {
   switch (type) {
   case nccl::typeU8:
     return DType::u8;
@@ -119,7 +119,7 @@ Code flush() {
   FakeCall noted = call;
   noted.scale = scale;
   return fakeEnqueue(stream, noted, [comm, call, segments, op, scale] {
-    const DType dtype = dtypeOf(call.type);
+    const DType dtype = elementTypeOf(call.type);
     const CallLabel label{0, call.name};
     Status status = call.name == "ncclAllGather"       ? comm->way->allGather(*segments, dtype, label, nullptr)
                     : call.name == "ncclReduceScatter" ? comm->way->reduceScatter(*segments, dtype, op, scale, label, nullptr)

@@ -14,12 +14,12 @@
 namespace sluice::numeric {
 namespace {
 
-TrainingRun runOf(const std::string &family, const std::string &label, int parts, const std::string &recipe) {
+TrainingRun chunkedRun(const std::string &family, const std::string &label, int parts, const std::string &recipe) {
   return familyRun(family, "chunk-" + family + "-" + label, 4 / parts, 4,
                    "optimizer.name = \"sgd\"\noptimizer.lr = 0.1\n" + recipe);
 }
 
-void expectNear(const Training &a, const Training &b, double tolerance) {
+void expectNearRun(const Training &a, const Training &b, double tolerance) {
   ASSERT_EQ(a.loss.size(), 4u);
   expectNearRuns(a, b, tolerance, tolerance);
 }
@@ -42,10 +42,10 @@ TEST_P(ChunkedLoss, GivesTheNumbersOfTheTwoApart) {
                         {"bf16", 1, "precision.compute = \"bf16\"\n", 2e-2}};
   for (const Case &c : cases) {
     SCOPED_TRACE(c.label);
-    Training apart = train(runOf(family, std::string(c.label) + "-apart", c.parts, c.recipe), true);
+    Training apart = train(chunkedRun(family, std::string(c.label) + "-apart", c.parts, c.recipe), true);
     // Chunks of 7 rows: the last one is short.
-    Training chunked = train(runOf(family, c.label, c.parts, std::string(c.recipe) + "loss.chunk_rows = 7\n"), true);
-    expectNear(chunked, apart, c.tolerance);
+    Training chunked = train(chunkedRun(family, c.label, c.parts, std::string(c.recipe) + "loss.chunk_rows = 7\n"), true);
+    expectNearRun(chunked, apart, c.tolerance);
     ASSERT_EQ(chunked.weights.size(), apart.weights.size());
     for (const auto &[name, tensor] : apart.weights)
       EXPECT_LE(compare(chunked.weights.at(name), tensor).largest, c.tolerance) << name;

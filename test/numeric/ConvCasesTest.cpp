@@ -15,7 +15,7 @@
 namespace sluice::numeric {
 namespace {
 
-std::vector<std::string> cases() {
+std::vector<std::string> convolutionCases() {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto &item : std::filesystem::directory_iterator(referenceFolder() + "/conv-tiny/cases", error))
@@ -123,7 +123,7 @@ TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
   EXPECT_EQ(compared, 4u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ConvCases, testing::ValuesIn(cases()), [](const auto &info) {
+INSTANTIATE_TEST_SUITE_P(Cases, ConvCases, testing::ValuesIn(convolutionCases()), [](const auto &info) {
   std::string name = info.param;
   for (char &c : name)
     if (c == '-')

@@ -9,7 +9,7 @@
 namespace sluice::numeric {
 namespace {
 
-TrainingRun runOf(const std::string &family, const std::string &label, int parts, const std::string &recipe) {
+TrainingRun halfRun(const std::string &family, const std::string &label, int parts, const std::string &recipe) {
   return familyRun(family, "half-" + family + "-" + label, 4 / parts, 4, "optimizer.lr = 1e-3\n" + recipe);
 }
 
@@ -20,11 +20,11 @@ class Half : public testing::TestWithParam<std::string> {};
 
 // f16 has 11 bits: a loss near 5 is off by a few thousandths at most.
 TEST_P(Half, StaysNearSinglePrecision) {
-  Training single = train(runOf(GetParam(), "f32", 1, ""), false);
+  Training single = train(halfRun(GetParam(), "f32", 1, ""), false);
   ASSERT_EQ(single.loss.size(), 4u);
   auto expectNear = [&](const std::string &label, int parts, const std::string &recipe) {
     SCOPED_TRACE(label);
-    Training half = train(runOf(GetParam(), label, parts, recipe), false);
+    Training half = train(halfRun(GetParam(), label, parts, recipe), false);
     ASSERT_EQ(half.loss.size(), 4u);
     for (std::size_t i = 0; i < 4; ++i) {
       EXPECT_NEAR(half.loss[i], single.loss[i], 4e-3) << "step " << i + 1;

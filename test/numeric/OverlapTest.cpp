@@ -20,9 +20,9 @@ namespace {
 const int layers = 4;
 
 /// Holds one collective back until another instruction has been reached on another stream, for at most ten seconds.
-class Gate : public StepInjector {
+class Detention : public StepInjector {
 public:
-  Gate(std::uint32_t held, std::uint32_t until) : held(held), until(until) {}
+  Detention(std::uint32_t held, std::uint32_t until) : held(held), until(until) {}
   void beforeInStep(std::uint32_t instruction) override {
     std::unique_lock lock(mutex);
     if (instruction == until) {
@@ -77,7 +77,7 @@ TEST(Overlap, GathersRunBesideComputeOfTheUnitBefore) {
   Places places(file->plan);
   for (int layer = 0; layer + 1 < layers; ++layer) {
     std::string next = "h." + std::to_string(layer + 1);
-    Gate gate(findCollective(places, plan::CollectiveKind::all_gather, plan::Phase::forward, next),
+    Detention gate(findCollective(places, plan::CollectiveKind::all_gather, plan::Phase::forward, next),
               lastLaunch(places, plan::Phase::forward, "h." + std::to_string(layer)));
     Outcome outcome = runSteps(file->plan, &gate);
     ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
@@ -91,7 +91,7 @@ TEST(Overlap, ReductionsRunBesideTheBackwardOfTheUnitBefore) {
   Places places(file->plan);
   for (int layer = layers - 1; layer > 0; --layer) {
     std::string unit = "h." + std::to_string(layer);
-    Gate gate(findCollective(places, plan::CollectiveKind::reduce_scatter, plan::Phase::backward, unit),
+    Detention gate(findCollective(places, plan::CollectiveKind::reduce_scatter, plan::Phase::backward, unit),
               lastLaunch(places, plan::Phase::backward, "h." + std::to_string(layer - 1)));
     Outcome outcome = runSteps(file->plan, &gate);
     ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();

@@ -8,42 +8,42 @@
 namespace sluice::numeric {
 namespace {
 
-TrainingRun tiny(const std::string &label, int parts, const std::string &recipe) {
+TrainingRun preciseRun(const std::string &label, int parts, const std::string &recipe) {
   return tinyRun("precision-" + label, 4 / parts, 5, recipe);
 }
 
-void expectNear(const Training &a, const Training &b, double tolerance) {
+void expectNearAndNorm(const Training &a, const Training &b, double tolerance) {
   expectNearRuns(a, b, tolerance, 4 * tolerance);
 }
 
 constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parameter = \"f64\"\n";
 
 TEST(Precision, DoubleHasTheDigitsOfDouble) {
-  Training whole = train(tiny("f64", 1, allDouble), true);
-  Training sharded = train(tiny("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
-  expectNear(sharded, whole, 1e-12);
+  Training whole = train(preciseRun("f64", 1, allDouble), true);
+  Training sharded = train(preciseRun("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
+  expectNearAndNorm(sharded, whole, 1e-12);
   for (const auto &[name, tensor] : whole.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;
   // And it is the same model.
-  expectNear(train(tiny("f32", 1, ""), false), whole, 1e-4);
+  expectNearAndNorm(train(preciseRun("f32", 1, ""), false), whole, 1e-4);
 }
 
 /// A scale changes nothing where no digits are lost.
 TEST(Precision, ScaleGoesInAndOut) {
-  Training plain = train(tiny("plain", 1, "gradient.clip_norm = 0.5\n"), true);
-  Training scaled = train(tiny("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);
-  expectNear(scaled, plain, 1e-6);
+  Training plain = train(preciseRun("plain", 1, "gradient.clip_norm = 0.5\n"), true);
+  Training scaled = train(preciseRun("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);
+  expectNearAndNorm(scaled, plain, 1e-6);
   for (const auto &[name, tensor] : plain.weights)
     EXPECT_LE(compare(scaled.weights.at(name), tensor).largest, 1e-5) << name;
 }
 
 TEST(Precision, NarrowReductions) {
-  Training wide = train(tiny("wide", 4, "mesh.shard = 2\nmesh.replicate = 2\n"), false);
+  Training wide = train(preciseRun("wide", 4, "mesh.shard = 2\nmesh.replicate = 2\n"), false);
   for (const char *reduce : {"bf16", "f16", "f64"}) {
     SCOPED_TRACE(reduce);
     std::string recipe = std::string("mesh.shard = 2\nmesh.replicate = 2\nprecision.reduce = \"") + reduce + "\"\n";
-    Training reduced = train(tiny(std::string("reduce-") + reduce, 4, recipe), false);
-    expectNear(reduced, wide, 2e-2);
+    Training reduced = train(preciseRun(std::string("reduce-") + reduce, 4, recipe), false);
+    expectNearAndNorm(reduced, wide, 2e-2);
     CommandResult described = runCommand("sluice-plan describe --json " + reduced.planPath);
     ASSERT_EQ(described.code, 0) << described.err;
     nlohmann::json plan = nlohmann::json::parse(described.out);

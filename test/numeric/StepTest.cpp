@@ -15,7 +15,7 @@ namespace sluice::numeric {
 namespace {
 
 /// Eight rows a step, shared by `parts` ranks times micro-batches.
-TrainingRun tiny(const std::string &label, int parts, const std::string &recipe) {
+TrainingRun stepRun(const std::string &label, int parts, const std::string &recipe) {
   return tinyRun("step-" + label, 8 / parts, 3, recipe);
 }
 
@@ -63,7 +63,7 @@ protected:
   /// Eight rows a step; a rate of 0 leaves dropout out.
   TrainingRun run(const std::string &label, int parts, const std::string &recipe, const std::string &rate = "0.2",
                   const std::string &seed = "3") const {
-    TrainingRun made = tiny("dropout-" + GetParam().label + "-" + label, parts, recipe);
+    TrainingRun made = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
     made.config = GetParam().config;
     made.importOptions = "--dropout " + rate;
     made.options = "--data " + GetParam().data + " --seed " + seed + " --init " + GetParam().weights;
@@ -112,7 +112,7 @@ std::string unevenTargets() {
 TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
   std::string data = unevenTargets();
   auto run = [&](const std::string &label, int parts, const std::string &recipe) {
-    TrainingRun made = tiny("mean-" + label, parts, recipe);
+    TrainingRun made = stepRun("mean-" + label, parts, recipe);
     made.options = "--data " + data + " --seed 3";
     return made;
   };
@@ -135,7 +135,7 @@ TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
 }
 
 TEST(Frozen, StaysAndCostsNothing) {
-  TrainingRun run = tiny("frozen", 4, "mesh.shard = 4\nparameters.frozen = [\"wte.weight\", \"h.1.*\"]\n");
+  TrainingRun run = stepRun("frozen", 4, "mesh.shard = 4\nparameters.frozen = [\"wte.weight\", \"h.1.*\"]\n");
   Training frozen = train(run, true);
   run.label += "-start";
   run.steps = 0;
@@ -161,7 +161,7 @@ TEST(Frozen, StaysAndCostsNothing) {
     gathers += collective["kind"] == "all_gather";
   }
   EXPECT_GE(gathers, 1);
-  CommandResult all = runCommand("sluice-plan describe --json " + train(tiny("not-frozen", 4, "mesh.shard = 4\n"), false).planPath);
+  CommandResult all = runCommand("sluice-plan describe --json " + train(stepRun("not-frozen", 4, "mesh.shard = 4\n"), false).planPath);
   auto optimizer = [](const nlohmann::json &of) {
     return of["memory"]["peak"]["by_class"]["optimizer"].get<std::int64_t>();
   };
@@ -170,8 +170,8 @@ TEST(Frozen, StaysAndCostsNothing) {
 
 TEST(Frozen, TheRestTrainsAsBefore) {
   // A rate of zero for what is frozen is the same as freezing it: nothing else is touched by it in the first step.
-  Training whole = train(tiny("all", 1, ""), false);
-  Training part = train(tiny("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
+  Training whole = train(stepRun("all", 1, ""), false);
+  Training part = train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
   ASSERT_FALSE(part.loss.empty());
   EXPECT_EQ(part.loss[0], whole.loss[0]);
   EXPECT_LT(part.gradientNorm[0], whole.gradientNorm[0]);
@@ -179,7 +179,7 @@ TEST(Frozen, TheRestTrainsAsBefore) {
 
 TEST(NoDecay, LeavesOutWhatItNames) {
   auto run = [](const std::string &label, const std::string &recipe) {
-    TrainingRun made = tiny("decay-" + label, 2, "mesh.shard = 2\n" + recipe);
+    TrainingRun made = stepRun("decay-" + label, 2, "mesh.shard = 2\n" + recipe);
     made.steps = 1;
     return train(made, true);
   };
@@ -197,7 +197,7 @@ TEST(NoDecay, LeavesOutWhatItNames) {
 }
 
 TEST(Evaluation, SharesTheStateAndTheArena) {
-  TrainingRun run = tiny("eval", 2, "mesh.shard = 2\n");
+  TrainingRun run = stepRun("eval", 2, "mesh.shard = 2\n");
   run.importOptions = "--dropout 0.3";
   run.options += " --eval-data " + referenceFolder() + "/tokens.bin --eval-every 2 --eval-batches 2";
   Training with = train(run, true);
@@ -211,12 +211,12 @@ TEST(Evaluation, SharesTheStateAndTheArena) {
   ASSERT_TRUE(lines[2].contains("eval_loss"));
   EXPECT_NE(lines[1]["eval_loss"], lines[2]["eval_loss"]);
   // Training goes on as if nothing had been looked at.
-  TrainingRun plain = tiny("no-eval", 2, "mesh.shard = 2\n");
+  TrainingRun plain = stepRun("no-eval", 2, "mesh.shard = 2\n");
   plain.importOptions = run.importOptions;
   Training without = train(plain, true);
   expectSameRuns(with, without);
   // The loss without dropout, of the weights after the step, over the first rows: what a first step without dropout says.
-  TrainingRun check = tiny("eval-check", 1, "");
+  TrainingRun check = stepRun("eval-check", 1, "");
   check.steps = 1;
   check.batch = 16;
   check.options = "--data " + referenceFolder() + "/tokens.bin --init " + scratchFolder() + "/" + run.label + ".out";

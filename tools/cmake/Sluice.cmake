@@ -20,7 +20,7 @@ if(SLUICE_SANITIZE)
 endif()
 
 # Most of the time to compile a file of the runtime is the headers: several at once take a third of it, and those of the
-# plan, of JSON and of the library's containers are compiled once. Each file must compile alone as well, which OFF shows,
+# plan and of the library's containers are compiled once. Each file must compile alone as well, which OFF shows,
 # and a change of one file then compiles that file only.
 option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
 
@@ -36,11 +36,13 @@ endfunction()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
-# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's and of
-# JSON's. PRIVATE libraries leave their compile options here. UNITY: how many files are compiled at once; their file-local
-# names must differ. APART: those that are compiled alone.
+# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's. PRIVATE
+# libraries leave their compile options here. UNITY: how many files are compiled at once; their file-local names must
+# differ. FIRST: those that include JSON, which costs a whole compilation once wherever it stands: they stand together.
+# APART: those that are compiled alone. COLD: it prepares, checks and reports; to optimise it less saves a third of the
+# time to build it, and nothing is slower to be seen.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN;COLD" "UNITY" "LINK;PRIVATE;APART;FIRST" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -52,8 +54,13 @@ function(sluice_library name)
     target_link_libraries(${name} INTERFACE sluice_options ${ARG_LINK})
     return()
   endif()
-  add_library(${name} STATIC ${sources})
+  list(TRANSFORM ARG_FIRST PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${ARG_FIRST})
+  add_library(${name} STATIC ${ARG_FIRST} ${sources})
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(ARG_UNITY AND SLUICE_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
     list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -68,10 +75,10 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_test(NAME; LINK libraries...; HEADERS name): a GoogleTest program of all .cpp files in the calling folder. HEADERS:
-# the precompiled header that they share.
+# sluice_test(NAME; LINK libraries...; HEADERS name; UNITY n): a GoogleTest program of all .cpp files in the calling folder.
+# HEADERS: the precompiled header that they share. UNITY: how many files are compiled at once, 7 where nothing is said.
 function(sluice_test name)
-  cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS;UNITY" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   if(NOT sources)
     return()
@@ -79,8 +86,7 @@ function(sluice_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE sluice_options ${ARG_LINK} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SLUICE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  # What takes time in a test is the libraries it calls; its own long bodies take theirs to compile.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  sluice_test_program(${name} ${ARG_UNITY})
   if(ARG_HEADERS AND SLUICE_UNITY)
     target_precompile_headers(${name} REUSE_FROM ${ARG_HEADERS})
     # As the header's own library is compiled.
@@ -89,4 +95,16 @@ function(sluice_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_property(GLOBAL APPEND PROPERTY SLUICE_TEST_TARGETS ${name})
+endfunction()
+
+# sluice_test_program(NAME [BATCH]): how what is a test is compiled. What takes time in it is the libraries that it calls;
+# its own long bodies, and the headers before them, take theirs to compile. -O0 would save another third, but its copies of
+# inline functions then serve the libraries as well: the linker takes any file's.
+function(sluice_test_program name)
+  set(batch ${ARGN} 7)
+  list(GET batch 0 batch)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(SLUICE_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+  endif()
 endfunction()

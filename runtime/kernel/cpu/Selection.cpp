@@ -45,9 +45,9 @@ void compareRow(std::int64_t predicate, const T *a, std::int64_t aStep, const T 
   case 3:
     return compareRow(a, aStep, b, bStep, c, count, std::less_equal<>());
   case 4:
-    return compareRow(a, aStep, b, bStep, c, count, std::greater<>());
+    return compareRow(b, bStep, a, aStep, c, count, std::less<>());
   default:
-    return compareRow(a, aStep, b, bStep, c, count, std::greater_equal<>());
+    return compareRow(b, bStep, a, aStep, c, count, std::less_equal<>());
   }
 }
 

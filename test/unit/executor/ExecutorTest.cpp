@@ -6,9 +6,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr auto host = plan::Space::host;
-constexpr auto f32 = plan::DType::f32;
-
 /// out += in[repetition], for each of four repetitions, with `first` setting out to 100 before.
 TestPlan accumulating() {
   TestPlan made;

@@ -12,9 +12,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr auto host = plan::Space::host;
-constexpr auto f32 = plan::DType::f32;
-
 /// Holds a stream at an instruction until it is opened; counts how often each stream came to which.
 class Gate : public DelayInjector {
 public:

@@ -6,8 +6,6 @@
 
 namespace sluice::test {
 
-inline constexpr auto host = plan::Space::host;
-inline constexpr auto f32 = plan::DType::f32;
 inline constexpr std::int64_t rows = 10, columns = 3;
 
 enum : std::uint32_t { compute, gather, reduce };

@@ -10,6 +10,9 @@
 
 namespace sluice::test {
 
+inline constexpr auto host = plan::Space::host;
+inline constexpr auto f32 = plan::DType::f32;
+
 using Shape = std::vector<std::int64_t>;
 
 class TestPlan {

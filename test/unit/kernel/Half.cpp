@@ -126,7 +126,7 @@ TEST(Half, IsServedByTheFastForms) {
   EXPECT_FALSE(hasLoop("add", {x, wide}, {wide}));
 }
 
-template <typename Body> void forEachIsa(Body body) {
+template <typename Body> void forEachSet(Body body) {
   for (const char *isa : {"baseline", "avx2", "avx512"})
     if (const cpu::Loops *loops = cpu::loopsFor(isa)) {
       SCOPED_TRACE(isa);
@@ -159,7 +159,7 @@ TEST(Half, EveryNumberWidens) {
     ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want && std::signbit(got) == std::signbit(want))
         << half.bits;
   }
-  forEachIsa([&](const cpu::Loops &l) {
+  forEachSet([&](const cpu::Loops &l) {
     // From an odd place, and with a rest that fills no vector.
     std::vector<float> wide(halves.size());
     l.f16.widen(halves.data(), wide.data(), 1);
@@ -205,7 +205,7 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
     add(std::bit_cast<float>(0x7f800000u | payload), 0x7e00 | payload >> 13);
   for (std::size_t i = 0; i < from.size(); ++i)
     ASSERT_EQ(cpu::F16(from[i]).bits, want[i]) << from[i];
-  forEachIsa([&](const cpu::Loops &l) {
+  forEachSet([&](const cpu::Loops &l) {
     std::vector<cpu::F16> got(from.size());
     l.f16.narrow(from.data(), got.data(), 3);
     l.f16.narrow(from.data() + 3, got.data() + 3, static_cast<std::int64_t>(from.size()) - 3);

@@ -15,7 +15,7 @@ using namespace sluice::test;
 namespace {
 
 /// The fast kernel gives what the reference gives, within `units` of the type's rounding of the largest value.
-void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double units,
+void compareImages(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double units,
              const std::string &what) {
   std::vector<Tensor> want = outputsOf(run, KernelFlavour::reference, 1, inputs, outputs),
                       got = outputsOf(run, KernelFlavour::fast, 1, inputs, outputs),
@@ -71,10 +71,10 @@ TEST(Images, ConvolutionsAgree) {
                bias = Tensor(dtype, {c.weight[0]}).normal(3), dy = Tensor(dtype, y, layout).normal(4);
         auto attributes = attributesOf(c);
         auto terms = std::sqrt(static_cast<double>(c.weight[1] * c.weight[2] * c.weight[3])) + 8;
-        compare({"conv2d", {}, 1, attributes}, {x, weight, bias}, {Tensor(dtype, y, layout)}, terms, what);
-        compare({"conv2d", {}, 1, attributes}, {x, weight}, {Tensor(dtype, y)}, terms, what);
-        compare({"conv2d_input_grad", {}, 1, attributes}, {dy, weight}, {Tensor(dtype, c.x)}, terms, what);
-        compare({"conv2d_weight_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, c.weight)}, 4 * terms, what);
+        compareImages({"conv2d", {}, 1, attributes}, {x, weight, bias}, {Tensor(dtype, y, layout)}, terms, what);
+        compareImages({"conv2d", {}, 1, attributes}, {x, weight}, {Tensor(dtype, y)}, terms, what);
+        compareImages({"conv2d_input_grad", {}, 1, attributes}, {dy, weight}, {Tensor(dtype, c.x)}, terms, what);
+        compareImages({"conv2d_weight_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, c.weight)}, 4 * terms, what);
       }
 }
 
@@ -121,13 +121,13 @@ TEST(Images, PoolingAgrees) {
       for (std::int64_t without : {0, 1}) {
         auto means = attributes;
         means.push_back({"without_padding", without, 0, {}});
-        compare({"avg_pool2d", {}, 1, means}, {x}, {Tensor(dtype, p.y)}, 16, std::string(dtypeName(dtype)));
-        compare({"avg_pool2d_grad", {}, 1, means}, {dy}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
+        compareImages({"avg_pool2d", {}, 1, means}, {x}, {Tensor(dtype, p.y)}, 16, std::string(dtypeName(dtype)));
+        compareImages({"avg_pool2d_grad", {}, 1, means}, {dy}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
       }
       if (p.adaptive)
         continue;
-      compare({"max_pool2d", {}, 1, attributes}, {x}, {Tensor(dtype, p.y)}, 4, std::string(dtypeName(dtype)));
-      compare({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
+      compareImages({"max_pool2d", {}, 1, attributes}, {x}, {Tensor(dtype, p.y)}, 4, std::string(dtypeName(dtype)));
+      compareImages({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
     }
 }
 
@@ -140,12 +140,12 @@ TEST(Images, BatchNormAgrees) {
       Tensor x = Tensor(dtype, shape).normal(7), weight = Tensor(dtype, channels).normal(8),
              bias = Tensor(dtype, channels).normal(9), dy = Tensor(dtype, shape).normal(10);
       sluice::test::Run forward = {"batch_norm", {}, 1, {number("epsilon", 1e-5)}};
-      compare(forward, {x, weight, bias},
+      compareImages(forward, {x, weight, bias},
               {Tensor(dtype, shape), Tensor(statistics, channels), Tensor(statistics, channels)}, 64, what);
       Tensor mean = Tensor(statistics, channels).normal(11), variance = Tensor(statistics, channels).normal(12);
       for (std::int64_t c = 0; c < variance.size(); ++c)
         variance.set(c, std::fabs(variance.at(c)) + 0.5);
-      compare({"batch_norm_grad", {}, 1, {number("epsilon", 1e-5)}}, {dy, x, weight, mean, variance},
+      compareImages({"batch_norm_grad", {}, 1, {number("epsilon", 1e-5)}}, {dy, x, weight, mean, variance},
               {Tensor(dtype, shape), Tensor(dtype, channels), Tensor(dtype, channels)}, 256, what);
     }
 }
@@ -155,11 +155,11 @@ TEST(Images, PointwiseAgree) {
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted}) {
       Tensor x = Tensor(dtype, {3, 37}, layout).normal(13, 4), y = Tensor(dtype, {3, 37}, layout).normal(14);
       for (const char *kernel : {"sigmoid", "softplus"})
-        compare({kernel}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, std::string(dtypeName(dtype)));
-      compare({"power", {}, 1, {number("exponent", 2)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "square");
-      compare({"power", {}, 1, {number("exponent", 3)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "cube");
-      compare({"relu_grad"}, {x, y}, {Tensor(dtype, {3, 37}, layout)}, 1, std::string(dtypeName(dtype)));
-      compare({"logsumexp"}, {x}, {Tensor(dtype, {3})}, 8, std::string(dtypeName(dtype)));
+        compareImages({kernel}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, std::string(dtypeName(dtype)));
+      compareImages({"power", {}, 1, {number("exponent", 2)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "square");
+      compareImages({"power", {}, 1, {number("exponent", 3)}}, {x}, {Tensor(dtype, {3, 37}, layout)}, 4, "cube");
+      compareImages({"relu_grad"}, {x, y}, {Tensor(dtype, {3, 37}, layout)}, 1, std::string(dtypeName(dtype)));
+      compareImages({"logsumexp"}, {x}, {Tensor(dtype, {3})}, 8, std::string(dtypeName(dtype)));
     }
 }
 

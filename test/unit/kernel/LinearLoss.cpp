@@ -6,21 +6,21 @@ using namespace sluice::test;
 
 namespace {
 
-struct Case {
+struct LossCase {
   std::int64_t rows, columns, classes, chunk, reduction;
   double smoothing;
 };
 
-const Case cases[] = {{6, 5, 7, 4, 0, 0},  {6, 5, 7, 3, 1, 0},   {9, 33, 65, 2, 0, 0.2}, {5, 8, 40, 100, 0, 0},
+const LossCase cases[] = {{6, 5, 7, 4, 0, 0},  {6, 5, 7, 3, 1, 0},   {9, 33, 65, 2, 0, 0.2}, {5, 8, 40, 100, 0, 0},
                       {1, 3, 2, 1, 1, 0.1}, {40, 24, 300, 16, 0, 0}};
 
-std::vector<Attributes::Item> attributesOf(const Case &c) {
+std::vector<Attributes::Item> attributesOf(const LossCase &c) {
   return {integer("rows", c.chunk), integer("reduction", c.reduction), number("label_smoothing", c.smoothing)};
 }
 
 struct Operands {
   Tensor x, weight, targets, loss, lse, dx, dweight;
-  Operands(DType dtype, const Case &c, Layout layout) {
+  Operands(DType dtype, const LossCase &c, Layout layout) {
     DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
     x = Tensor(dtype, {c.rows, c.columns}, layout).normal(80);
     weight = Tensor(dtype, {c.classes, c.columns}, layout).normal(81);
@@ -30,7 +30,7 @@ struct Operands {
     loss = Tensor(statistics, {}), lse = Tensor(statistics, {c.rows});
     dx = Tensor(dtype, {c.rows, c.columns}, layout), dweight = Tensor(dtype, {c.classes, c.columns});
   }
-  void run(KernelFlavour flavour, const Case &c, int threads = 1) {
+  void run(KernelFlavour flavour, const LossCase &c, int threads = 1) {
     Tensor dloss = scalar(loss.operand.dtype, 0.7);
     mustRun({"linear_cross_entropy", flavour, threads, attributesOf(c)}, {&x, &weight, &targets}, {&loss, &lse});
     mustRun({"linear_cross_entropy_grad", flavour, threads, attributesOf(c)}, {&dloss, &x, &weight, &targets, &lse},
@@ -41,7 +41,7 @@ struct Operands {
 TEST(LinearLoss, ChunksGiveThePlainNumbers) {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-      for (const Case &c : cases) {
+      for (const LossCase &c : cases) {
         std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.rows) + " by " + std::to_string(c.chunk);
         Operands fast(dtype, c, layout), plain(dtype, c, layout);
         fast.run(KernelFlavour::fast, c);
@@ -59,7 +59,7 @@ TEST(LinearLoss, ChunksGiveThePlainNumbers) {
 
 // In f32 the chunks' numbers are those of the product and the loss apart, but for the sum of the chunks.
 TEST(LinearLoss, IsTheProductAndTheLossApart) {
-  for (const Case &c : cases) {
+  for (const LossCase &c : cases) {
     Operands whole(DType::f32, c, Layout::dense);
     whole.run(KernelFlavour::fast, c);
     Tensor logits(DType::f32, {c.rows, c.classes}), loss(DType::f32, {}), lse(DType::f32, {c.rows});
@@ -71,7 +71,7 @@ TEST(LinearLoss, IsTheProductAndTheLossApart) {
 }
 
 TEST(LinearLoss, ThreadsLeaveTheValues) {
-  Case c = cases[5];
+  LossCase c = cases[5];
   Operands one(DType::f32, c, Layout::dense), two(DType::f32, c, Layout::dense);
   one.run(KernelFlavour::fast, c, 1);
   two.run(KernelFlavour::fast, c, 2);
@@ -80,7 +80,7 @@ TEST(LinearLoss, ThreadsLeaveTheValues) {
 }
 
 TEST(LinearLoss, RefusesWhatDoesNotFit) {
-  Case c = cases[0];
+  LossCase c = cases[0];
   for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
     Operands o(DType::f32, c, Layout::dense);
     EXPECT_EQ(tryRun({"linear_cross_entropy", flavour, 1, {integer("rows", 0)}}, {&o.x, &o.weight, &o.targets},

@@ -6,10 +6,10 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr KernelFlavour flavours[] = {KernelFlavour::fast, KernelFlavour::reference};
+constexpr KernelFlavour bothFlavours[] = {KernelFlavour::fast, KernelFlavour::reference};
 
 TEST(Scalars, IotaIsTheIndexAlongItsDim) {
-  for (KernelFlavour flavour : flavours)
+  for (KernelFlavour flavour : bothFlavours)
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64})
       for (std::int64_t dim : {0, 1}) {
         Tensor y(dtype, {3, 4}, Layout::padded);
@@ -22,7 +22,7 @@ TEST(Scalars, IotaIsTheIndexAlongItsDim) {
 // eq, ne, lt, le, gt, ge; of a comparison with NaN only ne holds.
 TEST(Scalars, CompareHoldsOrNot) {
   const double nan = std::nan("");
-  for (KernelFlavour flavour : flavours)
+  for (KernelFlavour flavour : bothFlavours)
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64}) {
       bool isNumber = dtype == DType::i32 || dtype == DType::i64;
       Tensor a(dtype, {4}), b(dtype, {4});
@@ -40,7 +40,7 @@ TEST(Scalars, CompareHoldsOrNot) {
 }
 
 TEST(Scalars, CountUpAddsOne) {
-  for (KernelFlavour flavour : flavours) {
+  for (KernelFlavour flavour : bothFlavours) {
     Tensor old = scalar(DType::i64, 41), next(DType::i64, {});
     mustRun({"count_up", flavour}, {&old}, {&next});
     EXPECT_EQ(next.at(0), 42);
@@ -49,7 +49,7 @@ TEST(Scalars, CountUpAddsOne) {
 
 TEST(Scalars, AllFiniteIsZeroForOneThatIsNot) {
   const double inf = std::numeric_limits<double>::infinity();
-  for (KernelFlavour flavour : flavours)
+  for (KernelFlavour flavour : bothFlavours)
     for (DType dtype : {DType::f32, DType::f64})
       for (double odd : {1.0, 0.0, -3e30, inf, -inf, std::nan("")}) {
         Tensor a = scalar(dtype, 2), b = scalar(dtype, odd), guard(DType::u8, {});

@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string events(const Json &json, int microbatch, const std::string &phase) {
+std::string eventsOf(const Json &json, int microbatch, const std::string &phase) {
   std::string text;
   for (const Json &event : json["events"])
     if (event["microbatch"] == microbatch && event["phase"] == phase)
@@ -68,10 +68,10 @@ TEST(Describe, EventsOfEachMicrobatch) {
   hand.at("grad b").recompute = true;
   hand.at("grad a").recompute = true;
   const Json json = describePlan(hand.plan);
-  EXPECT_EQ(events(json, 0, "forward"), "unshard(a) unshard(b)");
-  EXPECT_EQ(events(json, 1, "forward"), "unshard(a) unshard(b)");
-  EXPECT_EQ(events(json, 0, "backward"), "recompute(b) reshard(b) recompute(a) reshard(a)");
-  EXPECT_EQ(events(json, 1, "backward"), "recompute(b) reshard(b) reduce(b) recompute(a) reshard(a) reduce(a)");
+  EXPECT_EQ(eventsOf(json, 0, "forward"), "unshard(a) unshard(b)");
+  EXPECT_EQ(eventsOf(json, 1, "forward"), "unshard(a) unshard(b)");
+  EXPECT_EQ(eventsOf(json, 0, "backward"), "recompute(b) reshard(b) recompute(a) reshard(a)");
+  EXPECT_EQ(eventsOf(json, 1, "backward"), "recompute(b) reshard(b) reduce(b) recompute(a) reshard(a) reduce(a)");
   // Strictly in order of issue over the whole step.
   std::int64_t last = -1;
   for (const Json &event : json["events"]) {
