@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Payload.h"
-#include "runtime/plan/plan_format.h"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,6 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Payload.h"
-#include "runtime/plan/plan_format.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Serialize.h"
-#include "runtime/plan/plan_format.h"
 
 #include "runtime/kernel/catalogue.def"
 

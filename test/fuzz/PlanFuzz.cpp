@@ -15,7 +15,6 @@
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Schedule.h"
-#include "runtime/plan/plan_format.h"
 
 #include <algorithm>
 #include <vector>

@@ -16,7 +16,7 @@ namespace {
 
 /// The fast kernel gives what the reference gives, within `units` of the type's rounding of the largest value.
 void compareImages(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double units,
-             const std::string &what) {
+                   const std::string &what) {
   std::vector<Tensor> want = outputsOf(run, KernelFlavour::reference, 1, inputs, outputs),
                       got = outputsOf(run, KernelFlavour::fast, 1, inputs, outputs),
                       parallel = outputsOf(run, KernelFlavour::fast, 2, inputs, outputs);
@@ -141,12 +141,12 @@ TEST(Images, BatchNormAgrees) {
              bias = Tensor(dtype, channels).normal(9), dy = Tensor(dtype, shape).normal(10);
       sluice::test::Run forward = {"batch_norm", {}, 1, {number("epsilon", 1e-5)}};
       compareImages(forward, {x, weight, bias},
-              {Tensor(dtype, shape), Tensor(statistics, channels), Tensor(statistics, channels)}, 64, what);
+                    {Tensor(dtype, shape), Tensor(statistics, channels), Tensor(statistics, channels)}, 64, what);
       Tensor mean = Tensor(statistics, channels).normal(11), variance = Tensor(statistics, channels).normal(12);
       for (std::int64_t c = 0; c < variance.size(); ++c)
         variance.set(c, std::fabs(variance.at(c)) + 0.5);
       compareImages({"batch_norm_grad", {}, 1, {number("epsilon", 1e-5)}}, {dy, x, weight, mean, variance},
-              {Tensor(dtype, shape), Tensor(dtype, channels), Tensor(dtype, channels)}, 256, what);
+                    {Tensor(dtype, shape), Tensor(dtype, channels), Tensor(dtype, channels)}, 256, what);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
-#include "runtime/plan/plan_format.h"
 
 #include <gtest/gtest.h>
 
