@@ -1,6 +1,8 @@
 """`model.all_reduce` in the zoo's reduce-model: products and reductions with whole weights, then MLPs whose weights are sharded
 and gathered while the reductions are under way."""
 
+import struct
+
 from sharding_tools import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
@@ -24,10 +26,39 @@ def numbers_of_whole_weights():
 
 @test
 def ranks_see_each_other():
-    """The reduction is there: two ranks of equal rows double what one rank has, and other rows count."""
+    """The reduction is there: one rank that takes the rows of both, each for itself, has another loss."""
     model = zoo("reduce-model")
-    alone, two = train(Plan(model, ADAM), steps=1), train(Plan(model, sharded(2) + ADAM), steps=1)
-    expect(abs(alone.loss[0] - two.loss[0]) > 1e-3, f"expected another loss with two ranks but got {alone.loss} and {two.loss}")
+    apart, two = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=1), train(Plan(model, sharded(2) + ADAM), steps=1)
+    expect(abs(apart.loss[0] - two.loss[0]) > 1e-3, f"expected another loss with two ranks but got {apart.loss} and {two.loss}")
+
+
+def moved(weights, along, step):
+    """The weights, those in `along` a step further."""
+    size = struct.unpack("<Q", weights[:8])[0]
+    made = bytearray(weights)
+    for name, entry in json.loads(weights[8:8 + size]).items():
+        if name in along:
+            begin = 8 + size + entry["data_offsets"][0]
+            struct.pack_into(f"<{len(along[name])}f", made, begin, *(w + step * g for w, g in zip(tensors(weights)[name], along[name])))
+    return bytes(made)
+
+
+@test
+def gradients_by_differences():
+    """Along the gradient of the products' weights the mean of all losses changes by the gradient's square times the ranks: each
+    loss changes with what every rank adds to the sums, and no rank is told of the others' losses."""
+    model = zoo("reduce-model")
+    for ranks in (2, 3):
+        plan = Plan(model, sharded(ranks) + ["optimizer.name=sgd", "optimizer.lr=1.0"])
+        start, after = train(plan, steps=0).weights, train(plan, steps=1).weights
+        first, last = tensors(start), tensors(after)
+        gradient = {name: [a - b for a, b in zip(first[name], last[name])] for name in first if name.startswith("reduce_module")}
+        square = sum(g * g for values in gradient.values() for g in values)
+        losses = []
+        for step in (0.001, -0.001):
+            (SCRATCH / "moved.safetensors").write_bytes(moved(start, gradient, step))
+            losses.append(train(plan, "--init", SCRATCH / "moved.safetensors", steps=1).loss[0])
+        near([(losses[0] - losses[1]) / 0.002 / square], [ranks], 0.05, f"{ranks} ranks: change of the loss by the gradient's square")
 
 
 @test

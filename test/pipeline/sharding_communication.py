@@ -22,6 +22,13 @@ def short(events):
     return " ".join(event.replace("layers.", "") for event in events)
 
 
+def launches(plan):
+    """Place, phase, unit and kernel of what a step computes."""
+    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+    return [(int(m[1]), m[2], m[3], m[4]) for m in
+            re.finditer(r"^ +(\d+) compute \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)\(", step, re.M)]
+
+
 @test
 def gathers_and_reductions_by_residency():
     for layers in (1, 2, 5):
@@ -175,6 +182,12 @@ def sequence_e():
             plan = Plan(model, FOUR + ["recompute.policy=block", NO_FORWARD, f"schedule.backward_prefetch={given}"])
             expect_equal(short(plan.events("forward")), "U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root)", f"forward, {given}")
             expect_equal(short(plan.events("backward")), backward, f"backward, {given}")
+            if distance == 0:
+                continue
+            # The root gathers one layer ahead, whatever the distance: the next is issued behind what the root computes.
+            gathers = [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
+            root = [i for i, phase, unit, _ in launches(plan) if phase == "backward" and unit == "root"]
+            expect(gathers[1] < root[0] < gathers[2], f"{given}: expected the root at work between the gathers {gathers[1:3]} but got {root[0]}")
 
 
 @test
@@ -202,6 +215,9 @@ def units_of_several_blocks():
              'e=["tok_embeddings*", "pos_embeddings*"], n=["norm*", "output*"]}')
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=false", NO_FORWARD])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(e) U(a) U(b) U(c) U(n)", "forward")
+    # What a block computes is its unit's, whether it reads a parameter or not.
+    expect_equal([unit for _, phase, unit, kernel in launches(plan) if phase == "forward" and kernel == "attention"],
+                 ["a", "b", "b", "c", "c"], "units of the attention's launches")
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward={n=false, \"*\"=true}",
                         "sharding.unshard_in_backward={e=false}", NO_FORWARD])
     expect_equal(" ".join(plan.events("backward", only="UP")), "U(c) P(n) U(b) P(c) U(a) P(b) P(a) P(e)", "backward")
@@ -224,6 +240,11 @@ def useless_prefetch():
     for kind in ("all_gather", "reduce_scatter"):
         expect_equal(useless.count(kind), plain.count(kind), kind)
     same_bits(train(useless), train(plain), "useless prefetch")
+    # What a unit's use fetches is the unit's own next use: its memory is taken until then.
+    twice = [Plan(toy(3, "two-forwards"), FOUR + [NO_FORWARD, f"schedule.backward_prefetch={given}"])
+             for given in ('{"layers.2"=["layers.2"]}', '{"layers.2"=[]}')]
+    expect_equal(twice[0].events(), twice[1].events(), "events of a unit that prefetches itself")
+    same_bits(train(twice[0]), train(twice[1]), "a unit that prefetches itself")
 
 
 @test
@@ -241,6 +262,10 @@ def a_unit_of_nothing():
     expect("none" in plan.units(), "expected a unit without parameters")
     expect_equal([e for e in plan.events() if "(none)" in e], [], "events of the unit without parameters")
     expect_equal([c for c in plan.collectives() if c["unit"] == "none"], [], "its collectives")
+    # Of a block that computes, but all of whose parameters are another unit's.
+    plan = Plan(toy(2), ["mesh.shard=2", 'sharding.units={none=["layers.0"], a=["layers.0.*"]}'])
+    expect("none" in {unit for _, _, unit, _ in launches(plan)}, "expected launches of the unit without parameters")
+    expect_equal([e for e in plan.events() if "(none)" in e], [], "events of a block without parameters")
 
 
 def factors(plan):

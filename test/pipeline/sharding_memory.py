@@ -92,6 +92,9 @@ def peak_of_a_part_of_the_model():
     plan = Plan(model, ["mesh.shard=2"])
     course = Course(plan, "train_first")
     expect_equal(course.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.shown["units"]), "shards")
+    expect_equal(sum(unit["shard_bytes"] for unit in plan.shown["units"]) * 2, sum(unit["bytes"] for unit in plan.shown["units"]), "bytes of two shards")
+    expect_equal(course.peak({"forward", "backward"}, {k for k, *_ in course.buffers} - {"gathered"}),
+                 next(unit["bytes"] for unit in plan.shown["units"] if unit["name"] == "0"), "gathered bytes")
     expect(course.peak({"forward", "backward"}, BESIDE) < Course(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
 
 

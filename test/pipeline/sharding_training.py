@@ -397,6 +397,8 @@ def waits_of_the_next_step():
     rows = [line.split(": ", 1)[1].split("(")[0].split(" ")[0] for line in step.splitlines() if line.startswith("    ")]
     first = rows.index("all_gather")
     expect_equal(set(rows[:first]) - {"copy", "record", "wait"}, set(), "instructions before the first gather")
+    copied = re.findall(r": copy %(\S+?)\.host\b.*? -> %(\S+?):", step[:step.index(": all_gather")])
+    expect_equal(copied, [("input.tokens", "input.tokens")], "inputs that are copied before the first gather")
     # Units that only later entry points update are not waited for: the entry points' numbers do not depend on their turn.
     updates = [i for i, row in enumerate(rows) if row == "adamw"]
     expect(min(updates) > max(i for i, row in enumerate(rows) if row == "all_gather"), "expected updates behind all gathers")
