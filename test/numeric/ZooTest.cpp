@@ -115,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(names()), [](const auto 
 TEST(ZooList, HoldsTheModelsOfTheReferenceTests) {
   std::vector<std::string> expected = {
       "conv", "double-linear", "encoder-decoder", "linear-mlps", "linear-relu-linear", "memory-transformer", "mlp",
-      "mlp-sequence", "mlp-stack", "multi-forward", "nested-recompute", "norm-mlps", "reduce-model", "shared-linear", "transformer",
-      "two-forwards", "two-losses", "unused-linear", "vision"};
+      "mlp-sequence", "mlp-stack", "moe", "multi-forward", "nested-recompute", "norm-mlps", "reduce-model",
+      "shared-linear", "transformer", "two-forwards", "two-losses", "unused-linear", "vision"};
   std::vector<std::string> listed = names();
   std::sort(listed.begin(), listed.end());
   EXPECT_EQ(listed, expected);
