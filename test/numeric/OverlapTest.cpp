@@ -1,11 +1,12 @@
 //===- OverlapTest.cpp - gathers and reductions run beside compute ---------------------===//
 //
-// With a collective held open until compute has gone on, the step still completes: a runtime that gathered or reduced
-// synchronously would stall here.
+// A collective and a launch of another unit wait for each other to be reached: a plan that had the one behind the
+// other, or a runtime that gathered or reduced synchronously, would stall here.
 //
 //===----------------------------------------------------------------------===//
 
 #include "test/numeric/Steps.h"
+#include "test/numeric/Training.h"
 
 #include "runtime/plan/Reader.h"
 
@@ -19,30 +20,37 @@ namespace {
 
 const int layers = 4;
 
-/// Holds one collective back until another instruction has been reached on another stream, for at most ten seconds.
-class Detention : public StepInjector {
+/// Holds each of two instructions back until the other has been reached as well, for at most ten seconds.
+class Meeting : public StepInjector {
 public:
-  Detention(std::uint32_t held, std::uint32_t until) : held(held), until(until) {}
+  Meeting(std::uint32_t collective, std::uint32_t launch) : collective(collective), launch(launch) {}
   void beforeInStep(std::uint32_t instruction) override {
     std::unique_lock lock(mutex);
-    if (instruction == until) {
-      reached = true;
-      change.notify_all();
-    }
-    if (instruction == held && !reached) {
-      waited = true;
-      if (!change.wait_for(lock, std::chrono::seconds(10), [&] { return reached; }))
-        stalled = true;
-    }
+    if (instruction != collective && instruction != launch)
+      return;
+    (instruction == collective ? collectiveReached : launchReached) = true;
+    change.notify_all();
+    if (!change.wait_for(lock, std::chrono::seconds(10),
+                         [&] { return (collectiveReached && launchReached) || stalled; }))
+      stalled = true;
+    change.notify_all();
   }
-  bool waited = false, stalled = false;
+  bool met() const { return collectiveReached && launchReached && !stalled; }
 
 private:
-  std::uint32_t held, until;
-  bool reached = false;
+  std::uint32_t collective, launch;
+  bool collectiveReached = false, launchReached = false, stalled = false;
   std::mutex mutex;
   std::condition_variable change;
 };
+
+/// One micro-batch: each instruction of a step is reached once.
+const std::string &overlapPlanPath() {
+  static const std::string path =
+      compilePlan("overlap", "hf " + referenceFolder() + "/gpt2-tiny/config.json --batch 2 --sequence 16",
+                  "mesh.shard = 2\nsharding.reshard_after_forward = true\n");
+  return path;
+}
 
 /// The last launch of a unit's scope in a phase.
 std::uint32_t lastLaunch(const Places &places, plan::Phase phase, const std::string &unit) {
@@ -72,30 +80,30 @@ std::uint32_t findCollective(const Places &places, plan::CollectiveKind kind, pl
 }
 
 TEST(Overlap, GathersRunBesideComputeOfTheUnitBefore) {
-  auto file = readCheckedPlan(tinyPlanPath());
+  auto file = readCheckedPlan(overlapPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);
   for (int layer = 0; layer + 1 < layers; ++layer) {
     std::string next = "h." + std::to_string(layer + 1);
-    Detention gate(findCollective(places, plan::CollectiveKind::all_gather, plan::Phase::forward, next),
-              lastLaunch(places, plan::Phase::forward, "h." + std::to_string(layer)));
-    Outcome outcome = runSteps(file->plan, &gate);
+    Meeting meeting(findCollective(places, plan::CollectiveKind::all_gather, plan::Phase::forward, next),
+                    lastLaunch(places, plan::Phase::forward, "h." + std::to_string(layer)));
+    Outcome outcome = runSteps(file->plan, &meeting);
     ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
-    EXPECT_FALSE(gate.stalled) << next;
+    EXPECT_TRUE(meeting.met()) << next;
   }
 }
 
 TEST(Overlap, ReductionsRunBesideTheBackwardOfTheUnitBefore) {
-  auto file = readCheckedPlan(tinyPlanPath());
+  auto file = readCheckedPlan(overlapPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);
   for (int layer = layers - 1; layer > 0; --layer) {
     std::string unit = "h." + std::to_string(layer);
-    Detention gate(findCollective(places, plan::CollectiveKind::reduce_scatter, plan::Phase::backward, unit),
-              lastLaunch(places, plan::Phase::backward, "h." + std::to_string(layer - 1)));
-    Outcome outcome = runSteps(file->plan, &gate);
+    Meeting meeting(findCollective(places, plan::CollectiveKind::reduce_scatter, plan::Phase::backward, unit),
+                    lastLaunch(places, plan::Phase::backward, "h." + std::to_string(layer - 1)));
+    Outcome outcome = runSteps(file->plan, &meeting);
     ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
-    EXPECT_FALSE(gate.stalled) << unit;
+    EXPECT_TRUE(meeting.met()) << unit;
   }
 }
 
