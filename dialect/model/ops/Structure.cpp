@@ -112,9 +112,10 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "padding of what is no drawn table, expected rank 2 and normal or uniform but got rank "
                          << table.getRank() << " and " << getInit();
   // Of a part of the table only the part's rows are known.
-  if (*getPadding() < 0 || (*getPadding() >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))
+  const std::int64_t padding = getPaddingAttr().getInt();
+  if (padding < 0 || (padding >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))
     return emitOpError() << "padding is out of range, expected 0 to " << table.getDimSize(0) - 1 << " but got "
-                         << *getPadding();
+                         << padding;
   return success();
 }
 
