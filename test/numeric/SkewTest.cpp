@@ -333,8 +333,9 @@ TEST(Skew, StepsOverlap) {
       Outcome outcome = runSteps(file->plan, &gate, following);
       ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
       EXPECT_EQ(gate.passed, 2 * (options.steps - 1));
-      if (waits)
+      if (waits) {
         EXPECT_EQ(std::memcmp(base.bytes.data(), outcome.bytes.data(), base.bytes.size()), 0);
+      }
     }
   }
 }
