@@ -3,8 +3,6 @@
 One rank with as many micro-batches as there are ranks takes the same rows: what any sharded run is compared with.
 """
 
-import re
-
 from sharding_tools import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
@@ -320,122 +318,6 @@ def unused_parameters():
     for name in first:
         expect((first[name] == last[name]) == (name in unused), f"'{name}': expected a change of what is used alone")
     parity(model, ["mesh.shard=4"], 4)
-
-
-Row = collections.namedtuple("Row", "stream phase unit what names event")
-
-
-def two_steps(plan):
-    """Rows of train_step, and for each issue in two steps one behind the other the issues that are over before it begins, as a
-    set of bits: by the order of its stream, and by records that it waits for, of its step or, carried, of the one before."""
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    form = re.compile(r"^ +\d+ (\w+) \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)(.*)$", re.M)
-    rows = [Row(m[1], m[2], m[3], m[4], re.findall(r"%([^:\[\s,)]+)", m[5]), m[5].split()[0] if m[4] in ("record", "wait") else None)
-            for m in form.finditer(step)]
-    carried = [bool(re.match(r" \d+ carried", m[5])) for m in form.finditer(step)]
-    over, last, recorded = [], {}, {}
-    for number in range(2):
-        before_step, recorded = recorded, {}
-        for row, is_carried in zip(rows, carried):
-            before = last.get(row.stream, 0)
-            if row.what == "wait" and is_carried:
-                before |= before_step[row.event] if number else 0
-            elif row.what == "wait":
-                before |= recorded[row.event]
-            over.append(before)
-            last[row.stream] = before | 1 << (len(over) - 1)
-            if row.what == "record":
-                recorded[row.event] = last[row.stream]
-    return rows, over
-
-
-@test
-def gathers_wait_for_updates():
-    # A gather of the next step is behind the update of each of its parameters, in whatever order streams run. Those that the
-    # prefetch issues first, the root's and as many blocks' as its distance, are behind the updates of no other unit but that of the gather before, and
-    # behind nothing of their own step. Others wait for nothing of their own step but what they were issued behind: gathers
-    # before them, and units that run before the one that fetches them. The host takes no part.
-    for more in (["precision.compute=bf16"], ["sharding.reshard_after_forward=true", "schedule.overlap_steps=false"], [], ["sharding.reshard_after_forward=true"], ["gradient.clip_norm=1.0"], ["mesh.replicate=2"], ["sharding.dim=flat"]):
-        for distance in (0, 1, 2):
-            plan = Plan(zoo("transformer", "layers=4", "dropout=0"), ["mesh.shard=4", f"schedule.forward_prefetch={distance}"] + more)
-            rows, over = two_steps(plan)
-            order = ["root"] + [f"layers.{i}" for i in range(4)]
-            for unit in plan.shown["units"]:
-                where = f"{more}, distance {distance}, '{unit['name']}'"
-                gather = next(i for i, row in enumerate(rows) if row.what == "all_gather" and row.unit == unit["name"])
-                before = {i for i in range(2 * len(rows)) if over[len(rows) + gather] >> i & 1}
-                updates = {name: [i for i, row in enumerate(rows) if row.what == "adamw" and f"{name}.shard" in row.names]
-                           for name in (p["name"] for p in unit["parameters"])}
-                expect_equal({name: len(found) for name, found in updates.items()}, dict.fromkeys(updates, 1), f"{where}: updates")
-                expect(all(found[0] in before for found in updates.values()), f"{where}: expected a gather behind its updates")
-                all_updates = {i for i, row in enumerate(rows) if row.what == "adamw"}
-                early = order[:1 + distance]
-                if unit["name"] in early and "schedule.overlap_steps=false" not in more:
-                    known = {p["name"] + ".shard" for other in plan.shown["units"]
-                             if other["name"] in order[:order.index(unit["name"]) + 1] for p in other["parameters"]}
-                    waited = {name for i in all_updates & before for name in rows[i].names if name.endswith(".shard")}
-                    expect_equal(waited, known, f"{where}: updates that a gather waits for")
-                else:
-                    expect(all_updates <= before, f"{where}: expected all updates behind the place where it is issued")
-                own = [rows[i - len(rows)] for i in sorted(before) if i >= len(rows)]
-                place = order.index(unit["name"])
-                # The root fetches one whatever the distance; another fetches as many as that.
-                fetcher = place if distance == 0 else 0 if place <= 1 else max(0, place - distance)
-                runs = {row.unit for row in own if row.what not in ("copy", "record", "wait", "all_gather", "release", "fill", "cast")}
-                allowed = set(order[:fetcher]) | {"root", "-"} if fetcher else set()
-                expect(runs <= allowed, f"{where}: expected to wait for units {sorted(allowed)} at most but got {sorted(runs)}")
-                expect({row.phase for row in own} <= {"forward"}, f"{where}: expected to wait for the forward alone")
-                expect({row.what for row in own}.isdisjoint({"reduce_scatter", "all_reduce"}), f"{where}: expected to wait for no reduction")
-
-
-@test
-def waits_of_the_next_step():
-    # Nothing stands before the first gather of a step but the copies of its inputs: it waits for the update of what it
-    # gathers, which the step before has ended with, and for nothing of this step.
-    plan = Plan(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"])
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    rows = [line.split(": ", 1)[1].split("(")[0].split(" ")[0] for line in step.splitlines() if line.startswith("    ")]
-    first = rows.index("all_gather")
-    expect_equal(set(rows[:first]) - {"copy", "record", "wait"}, set(), "instructions before the first gather")
-    copied = re.findall(r": copy %(\S+?)\.host\b.*? -> %(\S+?):", step[:step.index(": all_gather")])
-    expect_equal(copied, [("input.tokens", "input.tokens")], "inputs that are copied before the first gather")
-    # Units that only later entry points update are not waited for: the entry points' numbers do not depend on their turn.
-    updates = [i for i, row in enumerate(rows) if row == "adamw"]
-    expect(min(updates) > max(i for i, row in enumerate(rows) if row == "all_gather"), "expected updates behind all gathers")
-    # Units are updated in the order in which the next step gathers them, and of each unit's there is one record.
-    text = [line for line in step.splitlines() if line.startswith("    ")]
-    units = {p["name"]: unit["name"] for unit in plan.shown["units"] for p in unit["parameters"]}
-    # A unit's parameters have one update.
-    read = [text[i].split(" -> ")[0] for i in updates]
-    order = [{units[name] for name in re.findall(r"%(\S+?)\.shard:", line)} for line in read]
-    expect_equal(order, [{"root"}] + [{f"layers.{i}"} for i in range(3)], "units in the order of updates")
-    expect_equal(sum(len(re.findall(r"\.shard:", line)) for line in read), len(units), "parameters that are updated")
-    # What the host reads is there before they begin.
-    outputs = [i for i, line in enumerate(text) if "-> %output." in line]
-    expect(len(outputs) == 3 and max(outputs) < min(updates), "expected loss, norm and guard copied before the updates")
-
-
-@test
-def steps_that_overlap():
-    # Neither a byte nor a bit, nor what is communicated, nor when in its step.
-    deep = zoo("transformer", "layers=4", "dropout=0")
-    for model, recipe in (
-            (deep, []), (deep, ["precision.compute=bf16", "gradient.microbatches=2"]), (deep, ["sharding.reshard_after_forward=false"]),
-            (deep, ["schedule.forward_prefetch=0"]), (deep, ["schedule.forward_prefetch=3", "recompute.policy=block"]), (deep, ["sharding.units=root"]),
-            (deep, ["parameters.frozen=['layers.0.*']"]), (deep, ["parameters.frozen=['tok_embeddings*']"]), (deep, ["sharding.dim=flat", "mesh.replicate=2"]),
-            (deep, ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last", "gradient.microbatches=3"]),
-            (deep, ["memory.offload=['parameters']"]), (deep, ["memory.offload=['optimizer']"]), (deep, ["memory.offload=['parameters','optimizer']", "gradient.microbatches=2"]),
-            (zoo("memory-transformer"), ["optimizer.name=adam"]), (zoo("mlp-sequence", "count=3"), []), (zoo("multi-forward"), [])):
-        on, off = (Plan(model, ["mesh.shard=2", f"schedule.overlap_steps={flag}"] + recipe) for flag in ("true", "false"))
-        where = f"{recipe}"
-        for a, b in zip(on.shown["arenas"], off.shown["arenas"]):
-            expect(a["bytes"] <= b["bytes"] and a["peak_live"] <= b["peak_live"], f"{where}: expected no more than {b} but got {a}")
-        for what in ("collectives", "events"):
-            issued = [[{k: v for k, v in one.items() if k not in ("i", "instruction")} for one in plan.shown[what]] for plan in (on, off)]
-            expect_equal(issued[0], issued[1], f"{where}: {what}")
-        expect("carried" in run("sluice-plan", "print", on.path).stdout, f"{where}: expected waits for the step before")
-        expect("carried" not in run("sluice-plan", "print", off.path).stdout, f"{where}: expected none where steps do not overlap")
-        same_bits(train(on), train(off), where)
 
 
 main()
