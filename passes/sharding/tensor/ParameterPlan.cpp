@@ -7,19 +7,22 @@
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/Heads.h"
 
+#include "llvm/ADT/StringMap.h"
+
 using namespace mlir;
 
 namespace sluice::tensor {
 
 namespace {
 
-/// The reads of a parameter in what runs forward.
-SmallVector<Value> readsOf(ModuleOp module, model::ParameterOp parameter) {
-  SmallVector<Value> reads;
+/// The reads of each parameter in what runs forward, by its name; in one walk for all.
+using Reads = llvm::StringMap<SmallVector<Value>>;
+Reads readsOf(ModuleOp module) {
+  Reads reads;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](model::ReadOp read) {
-      if (read.getParameter() == parameter.getSymName() && !read.getState() && spmd::phaseOf(read) != "update")
-        reads.push_back(read.getValue());
+      if (!read.getState() && spmd::phaseOf(read) != "update")
+        reads[read.getParameter()].push_back(read.getValue());
     });
   return reads;
 }
@@ -96,7 +99,7 @@ std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0)
 }
 
 /// One parameter's split, where it is split at all.
-Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp parameter, StringRef word,
+Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, StringRef word,
                                             const RecipeView &recipe, std::int64_t ranks) {
   auto wrong = [&](const std::string &rest) {
     return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
@@ -108,7 +111,6 @@ Result<std::optional<Layout>> planParameter(ModuleOp module, model::ParameterOp 
   Layout layout;
   layout.kind = Layout::Kind::split;
   layout.parameter = parameter.getSymName();
-  SmallVector<Value> reads = readsOf(module, parameter);
   if (shape.size() == 1) {
     // What is added to an output: in parts where that is made in parts.
     if (word == "row")
@@ -179,6 +181,7 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
   std::vector<std::string> names = namesOf(parameters);
   if (Status status = recipe.checkNames("sharding.tensor", "parameter", names); !status.isOk())
     return status;
+  Reads reads = readsOf(module);
   for (model::ParameterOp parameter : parameters) {
     std::string split = megatronSplit(parameter.getSymName()).str();
     if (isTable) {
@@ -197,7 +200,8 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
                         parameter.getSymName().str() + "', expected replicated for one that 'sharding.expert' splits but "
                         "got " + split);
     }
-    SLUICE_ASSIGN_OR_RETURN(std::optional<Layout> layout, planParameter(module, parameter, split, recipe, ranks));
+    SLUICE_ASSIGN_OR_RETURN(std::optional<Layout> layout,
+                            planParameter(parameter, reads[parameter.getSymName()], split, recipe, ranks));
     if (layout)
       splits[parameter.getSymName()] = *layout;
   }

@@ -34,7 +34,7 @@ class Propagation {
 public:
   Propagation(func::FuncOp function, const Wishes &wishes, Reasons &reasons)
       : function(function), block(function.getBody().front()), wishes(wishes), splits(wishes.splits), axis(wishes.axis), ranks(axis.ranks),
-        values(function, wishes, reasons) {}
+        values(function, wishes, reasons), symbols(function->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run() {
     if (wishes.byRows)
@@ -75,6 +75,8 @@ private:
   Axis axis;
   std::int64_t ranks;
   Relayout values;
+  /// Of the module; a search through it for each read would grow with the square of the blocks.
+  SymbolTable symbols;
 };
 
 } // namespace
@@ -102,7 +104,7 @@ Operation *Propagation::replaceBySplitForm(Operation *op) {
 LogicalResult Propagation::visitUnruled(Operation *op) {
   auto splitOf = [&](StringRef parameter, Type type) -> Layout {
     auto found = splits.find(parameter);
-    auto declared = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op, StringAttr::get(op->getContext(), parameter));
+    auto declared = symbols.lookup<model::ParameterOp>(parameter);
     // A state of another shape than its parameter's is not laid out as it is.
     bool isLike = declared && cast<ShapedType>(declared.getType()).getShape() == cast<ShapedType>(type).getShape();
     return found == splits.end() || !isLike ? Layout() : found->second;

@@ -65,6 +65,9 @@ void Relayout::settle(ArrayRef<Operation *> made, Operation *like) {
 std::string ruleText(Operation *op) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   std::string text = op->getName().getStringRef().str();
+  // The norm of all gradients has a factor for each dim of the model.
+  if (op->getNumOperands() > 8)
+    return text + " of " + std::to_string(op->getNumOperands()) + " operands";
   if (ruled) {
     text += ' ';
     text += ruled.getShardingRule().str();

@@ -14,7 +14,7 @@
 
 namespace sluice::tensor {
 
-/// An op and its sharding rule, for remarks.
+/// An op and its sharding rule, or how many operands it has, for remarks.
 std::string ruleText(mlir::Operation *op);
 
 /// Tells the kernel where its part of a factor lies, and how much of it there is: `spmd.places`, the valid extent of each

@@ -114,6 +114,21 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 
 // -----
 
+// A rule of many operands is not written out.
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x8xf32> zeros
+  // CHECK: func.func @many
+  func.func @many(%x: tensor<2x4xf32>) -> tensor<f32> attributes {model.entry = "forward"} {
+    %w = model.read @w : tensor<4x8xf32>
+    %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.power_sum of 9 operands (1 time)}}
+    %1 = model.power_sum %0, %0, %0, %0, %0, %0, %0, %0, %0 {p = 2.0} : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+
+// -----
+
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x5xf32> zeros
   // CHECK: func.func @gradient
