@@ -2,20 +2,19 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/base/cuda/Nvtx.h"
 #include "runtime/device/cuda/CudaClock.h"
+#include "runtime/device/cuda/CudaMemory.h"
 #include "runtime/device/cuda/HostCalls.h"
 #include "runtime/device/cuda/HostSignals.h"
 #include "runtime/device/cpu/FirstFailure.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <optional>
 
 namespace sluice {
 namespace {
 
 using namespace cuda;
-
-constexpr std::uint64_t alignment = 4096;
 
 DevicePointer pointerOf(const void *address) { return reinterpret_cast<DevicePointer>(address); }
 
@@ -40,10 +39,7 @@ public:
       driver.streamDestroy(stream.stream);
     if (service)
       driver.streamDestroy(service);
-    for (DevicePointer memory : deviceMemory)
-      driver.release(memory);
-    for (void *memory : hostMemory)
-      driver.releaseHost(memory);
+    memory.reset();
     driver.contextRelease(device);
     driver.contextSet(nullptr);
   }
@@ -63,7 +59,9 @@ public:
     SLUICE_RETURN_IF_ERROR(check(driver.contextRetain(&context, device), "cuDevicePrimaryCtxRetain"));
     SLUICE_RETURN_IF_ERROR(use());
     SLUICE_RETURN_IF_ERROR(check(driver.priorities(&leastPriority, &greatestPriority), "cuCtxGetStreamPriorityRange"));
-    return check(driver.streamCreate(&service, streamNonBlocking, 0), "cuStreamCreateWithPriority");
+    SLUICE_RETURN_IF_ERROR(check(driver.streamCreate(&service, streamNonBlocking, 0), "cuStreamCreateWithPriority"));
+    memory.emplace(table, service);
+    return {};
   }
 
   const Table &functions() const override { return table; }
@@ -78,20 +76,11 @@ public:
   }
 
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
-    if (bytes == 0)
-      return static_cast<void *>(nullptr);
     SLUICE_RETURN_IF_ERROR(use());
-    void *address = nullptr;
-    Status status = space == MemorySpace::device ? allocateDevice(bytes, address) : allocateHost(bytes, address);
-    if (!status.isOk())
-      return Status(StatusCode::failed, "cannot get " + std::to_string(bytes) + " bytes of " +
-                                            (space == MemorySpace::device ? "device" : "host") + " memory for " +
-                                            std::string(purpose) + ": " + status.message());
-    requested[static_cast<std::size_t>(space)] += bytes;
-    return address;
+    return memory->allocate(space, bytes, purpose);
   }
 
-  std::uint64_t allocatedBytes(MemorySpace space) const override { return requested[static_cast<std::size_t>(space)]; }
+  std::uint64_t allocatedBytes(MemorySpace space) const override { return memory->allocatedBytes(space); }
 
   Result<StreamId> createStream(std::string_view name, int priority) override {
     SLUICE_RETURN_IF_ERROR(use());
@@ -358,31 +347,6 @@ private:
     return internalError("event " + std::to_string(event) + ", expected one of " + std::to_string(planEvents.size()));
   }
 
-  /// One allocation, aligned as plans want it; the driver gives less for small ones.
-  Status allocateDevice(std::uint64_t bytes, void *&address) {
-    std::size_t free = 0, total = 0;
-    SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&free, &total), "cuMemGetInfo"));
-    if (bytes > free)
-      return failedError("the device has " + std::to_string(free) + " of " + std::to_string(total) + " bytes free");
-    DevicePointer memory = 0;
-    SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes), "cuMemAlloc"));
-    if (memory % alignment != 0) {
-      table.driver.release(memory);
-      SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes + alignment), "cuMemAlloc"));
-    }
-    deviceMemory.push_back(memory);
-    address = reinterpret_cast<void *>((memory + alignment - 1) / alignment * alignment);
-    SLUICE_RETURN_IF_ERROR(check(table.driver.fill8(pointerOf(address), 0, bytes, service), "cuMemsetD8Async"));
-    return check(table.driver.streamSynchronize(service), "cuStreamSynchronize");
-  }
-
-  Status allocateHost(std::uint64_t bytes, void *&address) {
-    SLUICE_RETURN_IF_ERROR(check(table.driver.allocateHost(&address, bytes, hostAllocPortable), "cuMemHostAlloc"));
-    hostMemory.push_back(address);
-    std::memset(address, 0, bytes);
-    return {};
-  }
-
   Status move(void *to, const void *from, std::uint64_t bytes) {
     if (bytes == 0)
       return {};
@@ -406,6 +370,7 @@ private:
   Context context = nullptr;
   /// For what no stream of the plan does.
   Stream service = nullptr;
+  std::optional<CudaMemory> memory;
   std::optional<CudaClock> times;
   FirstFailure failure;
   HostCalls hostCalls;
@@ -417,10 +382,7 @@ private:
   /// What the recording under way tells the host, and what each graph does.
   std::vector<EventId> toldByGraph;
   std::vector<std::vector<EventId>> tellings;
-  std::vector<DevicePointer> deviceMemory;
-  std::vector<void *> hostMemory;
   std::vector<std::unique_ptr<Pause>> pauses;
-  std::array<std::uint64_t, 2> requested{};
 };
 
 } // namespace

@@ -1,0 +1,56 @@
+//===- CudaMemory.cpp - a rank's memory of a GPU, and what is pinned for it -------------===//
+#include "runtime/device/cuda/CudaMemory.h"
+
+#include <cstring>
+
+namespace sluice {
+
+static constexpr std::uint64_t border = 4096;
+
+CudaMemory::~CudaMemory() {
+  for (cuda::DevicePointer memory : deviceMemory)
+    table.driver.release(memory);
+  for (void *memory : hostMemory)
+    table.driver.releaseHost(memory);
+}
+
+Result<void *> CudaMemory::allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) {
+  if (bytes == 0)
+    return static_cast<void *>(nullptr);
+  void *address = nullptr;
+  Status status = space == MemorySpace::device ? allocateDevice(bytes, address) : allocateHost(bytes, address);
+  if (!status.isOk())
+    return Status(StatusCode::failed, "cannot get " + std::to_string(bytes) + " bytes of " +
+                                          (space == MemorySpace::device ? "device" : "host") + " memory for " +
+                                          std::string(purpose) + ": " + status.message());
+  requested[static_cast<std::size_t>(space)] += bytes;
+  return address;
+}
+
+/// One allocation; the driver's borders are finer for small ones.
+Status CudaMemory::allocateDevice(std::uint64_t bytes, void *&address) {
+  std::size_t free = 0, total = 0;
+  SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&free, &total), "cuMemGetInfo"));
+  if (bytes > free)
+    return failedError("the device has " + std::to_string(free) + " of " + std::to_string(total) + " bytes free");
+  cuda::DevicePointer memory = 0;
+  SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes), "cuMemAlloc"));
+  if (memory % border != 0) {
+    table.driver.release(memory);
+    SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes + border), "cuMemAlloc"));
+  }
+  deviceMemory.push_back(memory);
+  memory = (memory + border - 1) / border * border;
+  address = reinterpret_cast<void *>(memory);
+  SLUICE_RETURN_IF_ERROR(check(table.driver.fill8(memory, 0, bytes, idle), "cuMemsetD8Async"));
+  return check(table.driver.streamSynchronize(idle), "cuStreamSynchronize");
+}
+
+Status CudaMemory::allocateHost(std::uint64_t bytes, void *&address) {
+  SLUICE_RETURN_IF_ERROR(check(table.driver.allocateHost(&address, bytes, cuda::hostAllocPortable), "cuMemHostAlloc"));
+  hostMemory.push_back(address);
+  std::memset(address, 0, bytes);
+  return {};
+}
+
+} // namespace sluice

@@ -1,0 +1,40 @@
+//===- CudaMemory.h - a rank's memory of a GPU, and what is pinned for it ---------------===//
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
+
+#include "runtime/base/cuda/Table.h"
+#include "runtime/device/Device.h"
+
+#include <array>
+#include <vector>
+
+namespace sluice {
+
+/// Allocations of zeros, aligned as plans want them, given back together at the end. All in the device's context.
+class CudaMemory {
+public:
+  CudaMemory(const cuda::Table &table, cuda::Stream idle) : table(table), idle(idle) {}
+  ~CudaMemory();
+  CudaMemory(const CudaMemory &) = delete;
+  CudaMemory &operator=(const CudaMemory &) = delete;
+
+  /// Null for no bytes.
+  Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose);
+  /// What was asked for, without what borders took.
+  std::uint64_t allocatedBytes(MemorySpace space) const { return requested[static_cast<std::size_t>(space)]; }
+
+private:
+  Status check(cuda::Code code, std::string_view call) const { return driverStatus(table, code, call); }
+  Status allocateDevice(std::uint64_t bytes, void *&address);
+  Status allocateHost(std::uint64_t bytes, void *&address);
+
+  const cuda::Table &table;
+  const cuda::Stream idle;
+  std::vector<cuda::DevicePointer> deviceMemory;
+  std::vector<void *> hostMemory;
+  std::array<std::uint64_t, 2> requested{};
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
