@@ -1,5 +1,6 @@
 //===- Emulator.cpp - device kernels on the host --------------------------------------===//
 #include "test/cuda/Emulator.h"
+#include "test/cuda/FiberSwitch.h"
 
 #include <atomic>
 #include <csetjmp>
@@ -17,12 +18,13 @@ using cuda::warpSize;
 
 std::atomic<bool> reversedOrder = false;
 
-constexpr std::size_t stackBytes = 128 << 10;
+constexpr std::size_t stackBytes = FiberSwitch::stackFactor * (128 << 10);
 
 enum class State : std::uint8_t { ready, atWarp, atBlock, done };
 
 struct Fiber {
   std::unique_ptr<char[]> stack;
+  FiberSwitch sanitizer;
   ucontext_t context{};
   jmp_buf resume;
   bool started = false;
@@ -130,6 +132,7 @@ private:
 
   static void enter(unsigned high, unsigned low, unsigned index) {
     auto *self = reinterpret_cast<Block *>(static_cast<std::uintptr_t>(high) << 32 | low);
+    self->fibers[index]->sanitizer.entered();
     while (true) {
       self->kernel->body(self->args, self->lane(static_cast<int>(index)));
       self->wait(static_cast<int>(index), State::done);
@@ -144,19 +147,27 @@ private:
     }
     if (state != State::done)
       *kernel->usesBarriers = true;
-    fibers[thread]->state = state;
-    if (_setjmp(fibers[thread]->resume) == 0)
+    Fiber &fiber = *fibers[thread];
+    fiber.state = state;
+    if (_setjmp(fiber.resume) == 0) {
+      fiber.sanitizer.leaving();
       _longjmp(scheduler, 1);
+    }
+    fiber.sanitizer.entered();
   }
 
   void resume(int thread) {
     Fiber &fiber = *fibers[thread];
-    if (_setjmp(scheduler) != 0)
+    if (_setjmp(scheduler) != 0) {
+      fibers[thread]->sanitizer.left();
       return;
+    }
+    if (!fiber.started)
+      fiber.stack.reset(new char[stackBytes]);
+    fiber.sanitizer.entering(fiber.stack.get(), stackBytes);
     if (fiber.started)
       _longjmp(fiber.resume, 1);
     fiber.started = true;
-    fiber.stack.reset(new char[stackBytes]);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = stackBytes;
