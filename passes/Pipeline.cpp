@@ -20,7 +20,7 @@ using namespace sluice;
 static const Phase table[] = {
     {"input", "the imported model, found fit", buildInput},
     {"prepare", "flat ops in compute precision, fused", buildPrepare},
-    {"differentiate", "loss and backward appended", buildDifferentiate},
+    {"differentiate", "loss and backward appended, fused with the forward", buildDifferentiate},
     {"optimize", "update appended: a whole train step", buildOptimize},
     {"recompute", "forward ops repeated in backward; values numbered, the unsharded program recorded", buildRecompute},
     {"partition", "local tensors on a mesh, gathers and reductions", buildPartition},

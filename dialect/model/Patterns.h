@@ -20,6 +20,9 @@ void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
 /// silu and the product with it, into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 
+/// gelu and its derivative into the products before them, once the backward is there: into those of train functions.
+void populateBackwardFusionPatterns(mlir::RewritePatternSet &patterns);
+
 /// A loss and the product that gives its logits, into one op that makes `rows` rows of them at a time. `made` counts them.
 void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows, unsigned &made);
 

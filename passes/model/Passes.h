@@ -24,7 +24,7 @@ namespace sluice {
 void buildInput(mlir::OpPassManager &manager);
 /// Phase prepare: flat ops, compute precision, fusions.
 void buildPrepare(mlir::OpPassManager &manager);
-/// Phase differentiate: loss and backward.
+/// Phase differentiate: loss and backward, and fusions that need to see both.
 void buildDifferentiate(mlir::OpPassManager &manager);
 /// Phase optimize: the update.
 void buildOptimize(mlir::OpPassManager &manager);

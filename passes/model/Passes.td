@@ -143,6 +143,25 @@ def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::Module
   ];
 }
 
+def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
+  let summary = "runs the fusions that op families contribute for a forward and its backward";
+  let description = [{
+    In train functions a product and the `gelu` of it (tanh form) become one op with both as results, where nothing else
+    reads the product and backward ops read both: where one of them is not kept otherwise the two stay. A product whose
+    only use is to be the cotangent of a `gelu_grad` becomes one op with it. Before `model-recompute`, so that a
+    recomputed value has the same bits.
+    ```mlir
+    %x = model.matmul %a, %w bias(%b) {model.phase = "forward"} : ...
+    %y = model.gelu %x {approximate = "tanh", model.phase = "forward"} : ...
+    %dy = model.matmul %g, %v {model.phase = "backward", transpose_rhs} : ...
+    %dx = model.gelu_grad %dy, %x {approximate = "tanh", model.phase = "backward"} : ...
+    ==>
+    %x, %y = model.matmul_gelu %a, %w bias(%b) {model.phase = "forward"} : ...
+    %dx = model.matmul_gelu_grad %g, %v, %x {model.phase = "backward", transpose_rhs} : ...
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase optimize
 //===----------------------------------------------------------------------===//

@@ -16,7 +16,10 @@ void sluice::buildPrepare(mlir::OpPassManager &manager) {
   manager.addPass(createFuse());
 }
 
-void sluice::buildDifferentiate(mlir::OpPassManager &manager) { manager.addPass(createDifferentiate()); }
+void sluice::buildDifferentiate(mlir::OpPassManager &manager) {
+  manager.addPass(createDifferentiate());
+  manager.addPass(createFuseBackward());
+}
 
 void sluice::buildOptimize(mlir::OpPassManager &manager) { manager.addPass(createApplyOptimizer()); }
 

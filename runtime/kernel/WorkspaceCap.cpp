@@ -84,7 +84,7 @@ std::uint64_t linearLossCap(const Operand &x, const Operand &weight, const Opera
 std::uint64_t cpuWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
                               const Attributes &attributes, int threads, std::string_view isa) {
   auto perThread = static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
-  if (name == "matmul" && inputs.size() >= 2 && outputs.size() == 1)
+  if ((name == "matmul" || name == "matmul_gelu" || name == "matmul_gelu_grad") && inputs.size() >= 2 && !outputs.empty())
     return matmulCap(inputs, outputs, attributes, threads, isa);
   if (name == "conv2d" && inputs.size() >= 2 && outputs.size() == 1)
     return convolutionCap(ConvolutionKind::forward, inputs[0], inputs[1], outputs[0],

@@ -52,6 +52,10 @@ std::uint64_t packedBytes(const plan::PlanT &plan, const plan::LaunchT &launch) 
   return 4 * mostInner * (columns + threads * mostRows);
 }
 
+bool isProduct(std::string_view kernel) {
+  return kernel == "matmul" || kernel == "matmul_gelu" || kernel == "matmul_gelu_grad";
+}
+
 Counts count(const plan::PlanT &plan) {
   Counts counts;
   for (const auto &entry : plan.entries)
@@ -70,8 +74,8 @@ Counts count(const plan::PlanT &plan) {
       if (!launch)
         return;
       counts.operands += launch->inputs.size() + launch->outputs.size();
-      if (launch->kernel < plan.kernels.size() && plan.kernels[launch->kernel] == "matmul" &&
-          launch->inputs.size() >= 2 && launch->outputs.size() == 1) {
+      if (launch->kernel < plan.kernels.size() && isProduct(plan.kernels[launch->kernel]) &&
+          launch->inputs.size() >= 2 && !launch->outputs.empty()) {
         ++counts.products;
         counts.packing = std::max(counts.packing, packedBytes(plan, *launch));
       }

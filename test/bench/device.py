@@ -88,14 +88,19 @@ def roofline():
     def pointwise(tensors, elements, flops=8):
         return 2 * tensors * elements, flops * elements
 
+    def with_gelu(m, k, n):
+        # The matrix of gelu's inputs more; its operations are of no account beside the product's.
+        moved, flops = product(m, k, n)
+        return moved + 2 * m * n, flops
+
     scores = batch * heads * length * length * 64 // 2
     table = [
         ("`matmul`: Q, K, V", *product(rows, width, 3 * width)), ("`matmul`: attention's result", *product(rows, width, width)),
-        ("`matmul`: up, and down", *product(rows, width, 4 * width)), ("`matmul`: logits", *product(rows, width, vocabulary)),
+        ("`matmul_gelu`: up", *with_gelu(rows, width, 4 * width)), ("`matmul_gelu_grad`", *with_gelu(rows, width, 4 * width)),
+        ("`matmul`: down", *product(rows, 4 * width, width)), ("`matmul`: logits", *product(rows, width, vocabulary)),
         ("`attention`, causal", 2 * 4 * rows * width, 2 * 2 * scores),
         ("`attention_grad`, 7 products where 5 would do", 2 * 8 * rows * width, 7 * 2 * scores),
         ("`layer_norm`", *pointwise(2, rows * width)), ("`layer_norm_grad`", *pointwise(3, rows * width, 16)),
-        ("`gelu`", *pointwise(2, rows * 4 * width, 16)), ("`gelu_grad`", *pointwise(3, rows * 4 * width, 24)),
         ("`cross_entropy`", *pointwise(1, rows * vocabulary, 4)), ("`cross_entropy_grad`, in place", *pointwise(2, rows * vocabulary, 4)),
         ("`embedding`", *pointwise(2, rows * width, 0)), ("`cast` of the parameters", 6 * parameters, 0),
         ("`power_sum` of the gradients", 4 * parameters, 2 * parameters), ("`adamw`, all parameters, f32", 28 * parameters, 16 * parameters),
@@ -104,7 +109,7 @@ def roofline():
     print("|---|---|---|---|" + "---|" * len(DEVICES) + "---|")
     for name, moved, flops in table:
         # What is not a product runs on plain cores, a fifteenth of the tensor cores' rate.
-        rate = 1 if name.startswith(("`matmul`", "`attention")) else 15
+        rate = 1 if name.startswith(("`matmul", "`attention")) else 15
         times = [max(flops * rate / peak, moved / memory) for peak, memory in DEVICES.values()]
         limits = {"arithmetic" if flops * rate / peak > moved / memory else "memory" for peak, memory in DEVICES.values()}
         print(f"| {name} | {moved / 1e6:,.0f} | {flops / 1e9:,.1f} | {flops / moved:,.0f} | " + " | ".join(f"{1e3 * t:.3f}" for t in times)

@@ -50,6 +50,8 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(blas::descEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
   EXPECT_EQ(blas::descBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   EXPECT_EQ(blas::descBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  EXPECT_EQ(blas::descAuxPointer, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER);
+  EXPECT_EQ(blas::descAuxLeading, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
   EXPECT_EQ(blas::layoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   EXPECT_EQ(blas::layoutBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   EXPECT_EQ(blas::preferReductions, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
@@ -62,6 +64,9 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(blas::preferAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
   EXPECT_EQ(static_cast<int>(blas::epilogueDefault), CUBLASLT_EPILOGUE_DEFAULT);
   EXPECT_EQ(static_cast<int>(blas::epilogueBias), CUBLASLT_EPILOGUE_BIAS);
+  EXPECT_EQ(static_cast<int>(blas::epilogueGeluAux), CUBLASLT_EPILOGUE_GELU_AUX);
+  EXPECT_EQ(static_cast<int>(blas::epilogueGeluAuxBias), CUBLASLT_EPILOGUE_GELU_AUX_BIAS);
+  EXPECT_EQ(static_cast<int>(blas::epilogueGeluGrad), CUBLASLT_EPILOGUE_DGELU);
   EXPECT_EQ(sizeof(blas::Algorithm), sizeof(cublasLtMatmulAlgo_t));
   EXPECT_EQ(sizeof(blas::Heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
   EXPECT_EQ(offsetof(blas::Heuristic, workspace), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));

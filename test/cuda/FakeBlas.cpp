@@ -1,19 +1,23 @@
 //===- FakeBlas.cpp - cuBLASLt in plain loops ---------------------------------------------===//
 //
 // Written from cuBLASLt's documentation and not from Sluice's use of it: matrices are column-major with a leading
-// dimension, D = alpha op(A) op(B) + beta C, a bias has one element for each row of D.
+// dimension, D = alpha op(A) op(B) + beta C, a bias has one element for each row of D. Of an epilogue with gelu the matrix of
+// gelu's inputs is of D's type; it is written before D is rounded, and its address and leading dimension are multiples of 16
+// bytes and of 8 elements.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/Numbers.h"
 #include "test/cuda/Fake.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
 namespace sluice::test {
 
 bool fakeTimesAlgorithms = false;
+bool fakeLacksGelu = false;
 
 namespace {
 
@@ -25,6 +29,10 @@ struct FakeDesc {
   std::uint32_t epilogue = blas::epilogueDefault;
   const void *bias = nullptr;
   std::int32_t biasType = -1;
+  void *aux = nullptr;
+  std::int64_t auxLeading = 0;
+  bool usesAux() const { return epilogue == blas::epilogueGeluAux || epilogue == blas::epilogueGeluAuxBias || epilogue == blas::epilogueGeluGrad; }
+  bool usesBias() const { return epilogue == blas::epilogueBias || epilogue == blas::epilogueGeluAuxBias; }
 };
 struct FakeLayout {
   int type = 0;
@@ -56,6 +64,14 @@ struct Matrix {
   }
 };
 
+/// Of gelu in its tanh form: x / 2 (1 + tanh(u)).
+double geluInner(double x) { return 0.79788456080286535588 * (x + 0.044715 * x * x * x); }
+double gelu(double x) { return 0.5 * x * (1 + std::tanh(geluInner(x))); }
+double geluSlope(double x) {
+  const double t = std::tanh(geluInner(x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.79788456080286535588 * (1 + 3 * 0.044715 * x * x);
+}
+
 void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c, void *d,
               const FakeLayout &dLayout) {
   for (std::int64_t batch = 0; batch < dLayout.batches; ++batch)
@@ -67,8 +83,15 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
         double value = alpha * sum;
         if (beta != 0)
           value += beta * c.at(batch, row, column);
-        if (desc.epilogue == blas::epilogueBias)
+        if (desc.usesBias())
           value += cpu::loadNumber(desc.bias, dtypeOf(desc.biasType < 0 ? dLayout.type : desc.biasType), static_cast<std::int64_t>(row));
+        const std::int64_t beside = static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * desc.auxLeading;
+        if (desc.epilogue == blas::epilogueGeluGrad) {
+          value *= geluSlope(cpu::loadNumber(desc.aux, dtypeOf(dLayout.type), beside));
+        } else if (desc.usesAux()) {
+          cpu::storeNumber(desc.aux, dtypeOf(dLayout.type), beside, value);
+          value = gelu(value);
+        }
         cpu::storeNumber(d, dtypeOf(dLayout.type),
                          batch * dLayout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * dLayout.leading, value);
       }
@@ -76,6 +99,12 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
 
 /// Its algorithms: number 0 splits sums over blocks, the others take less and less time.
 constexpr std::uint64_t algorithms = 4, algorithmTag = 0xa190;
+
+/// What the documentation asks of gelu's matrix; f64 has no such epilogue.
+bool fitsAux(const FakeDesc &desc, const FakeLayout &d) {
+  return !desc.usesAux() || (d.type != blas::typeF64 && d.batches == 1 && desc.aux && reinterpret_cast<std::uintptr_t>(desc.aux) % 16 == 0 &&
+                             desc.auxLeading % 8 == 0 && desc.auxLeading >= static_cast<std::int64_t>(d.rows));
+}
 
 bool fits(const FakeLayout &layout) { return layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.rows && layout.columns; }
 
@@ -101,8 +130,11 @@ void fillFakeBlas(cuda::Blas &b) {
                : attribute == blas::descEpilogue   ? static_cast<void *>(&set.epilogue)
                : attribute == blas::descBiasType   ? static_cast<void *>(&set.biasType)
                : attribute == blas::descBiasPointer ? static_cast<void *>(&set.bias)
+               : attribute == blas::descAuxPointer  ? static_cast<void *>(&set.aux)
+               : attribute == blas::descAuxLeading  ? static_cast<void *>(&set.auxLeading)
                                                     : nullptr;
-    if (!to || bytes != (attribute == blas::descBiasPointer ? 8 : 4))
+    const bool isLong = attribute == blas::descBiasPointer || attribute == blas::descAuxPointer || attribute == blas::descAuxLeading;
+    if (!to || bytes != (isLong ? 8 : 4))
       return 7;
     return std::memcpy(to, value, bytes), 0;
   };
@@ -138,6 +170,8 @@ void fillFakeBlas(cuda::Blas &b) {
         return 7;
     const auto &wanted = *static_cast<FakePreference *>(preference);
     *count = 0;
+    if (!fitsAux(*static_cast<FakeDesc *>(desc), *static_cast<FakeLayout *>(d)) || (fakeLacksGelu && static_cast<FakeDesc *>(desc)->usesAux()))
+      return 15;
     for (std::uint64_t number = wanted.reductions == 0; number < algorithms && *count < requested; ++number) {
       blas::Heuristic &one = found[(*count)++] = {};
       one.algorithm.data[0] = algorithmTag;
@@ -163,12 +197,14 @@ void fillFakeBlas(cuda::Blas &b) {
     if (left.rows() != to.rows || right.columns() != to.columns || left.columns() != right.rows() || from.rows != to.rows ||
         from.columns != to.columns || left.layout.batches != to.batches || right.layout.batches != to.batches || from.batches != to.batches)
       return fakeComplain("a product of layouts that do not fit"), 7;
+    if (!fitsAux(described, to))
+      return fakeComplain("a product with gelu's matrix where it may not be"), 7;
     const bool wide = described.scale == blas::typeF64;
     const double factor = wide ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
     const double keep = wide ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
     FakeCall call;
     call.kind = FakeCall::Kind::matmul;
-    call.addresses = {d, a, b, c, described.bias};
+    call.addresses = {d, a, b, c, described.bias, described.usesAux() ? described.aux : nullptr};
     call.op = static_cast<int>(algorithm->data[7]);
     call.counts = {to.rows, to.columns, left.columns(), static_cast<std::uint64_t>(to.batches)};
     const bool slow = fakeTimesAlgorithms && call.op > 0;

@@ -247,43 +247,6 @@ TEST_F(CudaAttention, OnTensorCores) {
   }
 }
 
-TEST_F(CudaKernels, Matmul) {
-  struct Case {
-    Shape a, b, c;
-    bool transposeA, transposeB;
-  };
-  const std::vector<Case> cases = {{{7, 13}, {13, 5}, {7, 5}, false, false},
-                                   {{7, 13}, {5, 13}, {7, 5}, false, true},
-                                   {{13, 7}, {13, 5}, {7, 5}, true, false},
-                                   {{13, 7}, {5, 13}, {7, 5}, true, true},
-                                   {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-                                   {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
-                                   {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
-                                   {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-                                   {{7, 1}, {1, 5}, {7, 5}, false, false},
-                                   {{1, 13}, {13, 1}, {1, 1}, false, false},
-                                   {{7, 0}, {0, 5}, {7, 5}, false, false},
-                                   {{0, 3}, {3, 5}, {0, 5}, false, false},
-                                   {{90, 33}, {90, 17}, {33, 17}, true, false}};
-  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
-    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-      for (const Case &c : cases)
-        for (int extras = 0; extras < 4; ++extras)
-          for (DType to : {dtype, DType::f32}) {
-            if (dtype == DType::f64 && to != dtype)
-              continue;
-            const bool bias = extras & 1, residual = extras & 2;
-            std::vector<Tensor> inputs = {Tensor(dtype, c.a, layout).normal(33), Tensor(dtype, c.b, layout).normal(34)};
-            if (bias)
-              inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
-            if (residual)
-              inputs.push_back(Tensor(dtype, c.c, layout).normal(36));
-            compare({"matmul", {}, 1,
-                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias), integer("residual", residual)}},
-                    inputs, {Tensor(to, c.c, layout)}, 100, std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
-          }
-}
-
 TEST_F(CudaKernels, RandomNumbersAndDropout) {
   const Tensor seed = scalar(DType::i64, 42);
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {

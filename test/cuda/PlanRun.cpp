@@ -38,7 +38,7 @@ void retarget(plan::PlanT &plan) {
       const std::string &kernel = plan.kernels[launch->kernel];
       launch->workspace = cudaWorkspaceCap(kernel, in, out, Attributes(std::move(attributes)));
       // The library may have 32 MiB; the fake writes all that it is given.
-      if (kernel == "matmul" || kernel.starts_with("linear_cross_entropy"))
+      if (kernel.starts_with("matmul") || kernel.starts_with("linear_cross_entropy"))
         launch->workspace -= (std::uint64_t(32) << 20) - 1024;
       auto &most = plan.streams[instruction.stream]->workspace;
       most = std::max<std::uint64_t>(most, launch->workspace);

@@ -212,6 +212,13 @@ std::vector<VjpCase> vjpCases() {
                       f.output("y", f.op("gelu", {given(f, inputs, "x", {4, 5}, 3)},
                                          std::string("{approximate = \"") + form + "\"}", "tensor<4x5xf64>"));
                     }, {"x"}, true});
+  // Of its results y alone, and both.
+  for (bool both : {false, true})
+    list.push_back({std::string("matmul_gelu") + (both ? "_of_both" : "_of_y"), [both](Function &f, TensorMap &inputs) {
+                      std::string a = given(f, inputs, "a", {2, 3, 4}), w = given(f, inputs, "w", {5, 4});
+                      auto results = f.ops("matmul_gelu", {a, w}, "{transpose_rhs}", {"tensor<2x3x5xf64>", "tensor<2x3x5xf64>"});
+                      f.output("y", both ? f.op("multiply", results, "", "tensor<2x3x5xf64>") : results[1]);
+                    }, {"a", "w"}, true});
   list.push_back({"embedding", [](Function &f, TensorMap &inputs) {
                     std::string table = given(f, inputs, "table", {5, 3}), index = indices(f, inputs, "index", {2, 4}, 5);
                     f.output("y", f.op("embedding", {table, index}, "", "tensor<2x4x3xf64>"));

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from plans import compile_plan, import_model
 
-FORWARD = ["layer_norm", "matmul", "attention", "matmul", "layer_norm", "matmul", "gelu", "matmul"]
+FORWARD = ["layer_norm", "matmul", "attention", "matmul", "layer_norm", "matmul_gelu", "matmul"]
 F32 = 4
 
 

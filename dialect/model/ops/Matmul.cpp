@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
-#include "dialect/model/ops/Helpers.h"
+#include "dialect/model/ops/ProductRules.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -24,55 +24,80 @@ struct Extents {
 };
 } // namespace
 
-static Extents extentsOf(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs, bool transposeLhs, bool transposeRhs) {
+static Extents extentsOf(const Product &product) {
+  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
   size_t l = lhs.size(), r = rhs.size();
-  return {lhs[l - (transposeLhs ? 1 : 2)], rhs[r - (transposeRhs ? 2 : 1)], lhs[l - (transposeLhs ? 2 : 1)],
-          rhs[r - (transposeRhs ? 1 : 2)]};
+  return {lhs[l - (product.transposeLhs ? 1 : 2)], rhs[r - (product.transposeRhs ? 2 : 1)],
+          lhs[l - (product.transposeLhs ? 2 : 1)], rhs[r - (product.transposeRhs ? 1 : 2)]};
+}
+
+static Product productOf(MatmulOp op) {
+  return {op.getLhs(), op.getRhs(), op.getBias(), op.getResidual(), op.getTransposeLhs(), op.getTransposeRhs()};
+}
+
+int64_t Product::inner() const { return extentsOf(*this).kLhs; }
+
+LogicalResult verifyProduct(Operation *op, const Product &product) {
+  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
+  // matmul_c1
+  if (lhs.size() < 2 || rhs.size() < 2)
+    return op->emitOpError() << "operands have too few dims, expected rank 2 or more but got " << lhs.size() << " and "
+                             << rhs.size();
+  // matmul_c2
+  Extents extents = extentsOf(product);
+  if (extents.kLhs != extents.kRhs)
+    return op->emitOpError() << "contracted extents differ, expected " << extents.kLhs << " (of lhs) but got "
+                             << extents.kRhs << " (of rhs)";
+  // matmul_c3
+  if (failed(broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)})))
+    return op->emitOpError() << "leading dims do not broadcast, expected equal extents or 1 but got "
+                             << shapeText(lhs.drop_back(2)) << " and " << shapeText(rhs.drop_back(2));
+  // matmul_c4
+  if (failed(expectElement(op, "rhs", product.rhs, elementOf(product.lhs))))
+    return failure();
+  // matmul_c5
+  if (product.bias && (failed(expectShape(op, "bias", product.bias, {extents.n})) ||
+                       failed(expectElement(op, "bias", product.bias, elementOf(product.lhs)))))
+    return failure();
+  return success();
 }
 
 LogicalResult MatmulOp::verify() {
-  ArrayRef<int64_t> lhs = shapeOf(getLhs()), rhs = shapeOf(getRhs());
-  // matmul_c1
-  if (lhs.size() < 2 || rhs.size() < 2)
-    return emitOpError() << "operands have too few dims, expected rank 2 or more but got " << lhs.size() << " and "
-                         << rhs.size();
-  // matmul_c2
-  Extents extents = extentsOf(lhs, rhs, getTransposeLhs(), getTransposeRhs());
-  if (extents.kLhs != extents.kRhs)
-    return emitOpError() << "contracted extents differ, expected " << extents.kLhs << " (of lhs) but got "
-                         << extents.kRhs << " (of rhs)";
-  // matmul_c3
-  if (failed(broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)})))
-    return emitOpError() << "leading dims do not broadcast, expected equal extents or 1 but got "
-                         << shapeText(lhs.drop_back(2)) << " and " << shapeText(rhs.drop_back(2));
-  // matmul_c4
-  if (failed(expectElement(*this, "rhs", getRhs(), elementOf(getLhs()))))
+  if (failed(verifyProduct(*this, productOf(*this))))
     return failure();
+  // matmul_c4
   if (getOutput() && !isa<FloatType>(*getOutput()))
     return emitOpError() << "output is not a float type, expected an element type but got " << *getOutput();
-  // matmul_c5
-  if (getBias() && (failed(expectShape(*this, "bias", getBias(), {extents.n})) ||
-                    failed(expectElement(*this, "bias", getBias(), elementOf(getLhs())))))
-    return failure();
   // matmul_c6
   if (getResidual() && failed(expectLike(*this, "residual", getResidual(), getResult())))
     return failure();
   return success();
 }
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  ArrayRef<int64_t> lhs = shapeOf(adaptor.getLhs()), rhs = shapeOf(adaptor.getRhs());
+FailureOr<RankedTensorType> inferProduct(std::optional<Location> location, StringRef op, const Product &product,
+                                         Type element) {
+  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
   if (lhs.size() < 2 || rhs.size() < 2)
-    return emitOptionalError(location, "matmul: operands have too few dims, expected rank 2 or more but got ",
-                             lhs.size(), " and ", rhs.size());
+    return emitOptionalError(location, op, ": operands have too few dims, expected rank 2 or more but got ", lhs.size(),
+                             " and ", rhs.size());
   FailureOr<SmallVector<int64_t>> shape = broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)});
   if (failed(shape))
-    return emitOptionalError(location, "matmul: leading dims do not broadcast, expected equal extents or 1 but got ",
+    return emitOptionalError(location, op, ": leading dims do not broadcast, expected equal extents or 1 but got ",
                              shapeText(lhs.drop_back(2)), " and ", shapeText(rhs.drop_back(2)));
-  Extents extents = extentsOf(lhs, rhs, adaptor.getTransposeLhs(), adaptor.getTransposeRhs());
+  Extents extents = extentsOf(product);
   shape->append({extents.m, extents.n});
-  types.push_back(tensorOf(*shape, adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs())));
+  return tensorOf(*shape, element);
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
+                  adaptor.getTransposeRhs()};
+  FailureOr<RankedTensorType> type = inferProduct(location, "matmul", product,
+                                                  adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()));
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
   return success();
 }
 
@@ -109,35 +134,36 @@ static Value flattenRows(OpBuilder &builder, Location location, Value value) {
   return makeReshape(builder, location, value, {rows, columns});
 }
 
-// dA = dC op(B)^T, dB = op(A)^T dC, dbias = dC summed over rows, dresidual = dC
-LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &gradients) {
-  Location location = getLoc();
-  Value a = getLhs(), b = getRhs(), dc = makeCast(builder, location, cotangents[0], elementOf(a));
-  bool ta = getTransposeLhs(), tb = getTransposeRhs();
-  gradients.assign(getNumOperands(), Value());
+void makeProductGradients(OpBuilder &builder, Location location, const Product &product, Value cotangent,
+                          ArrayRef<bool> needed, SmallVectorImpl<Value> &gradients) {
+  Value a = product.lhs, b = product.rhs, dc = makeCast(builder, location, cotangent, elementOf(a));
+  bool ta = product.transposeLhs, tb = product.transposeRhs;
+  size_t first = gradients.size();
+  gradients.append(product.bias ? 3 : 2, Value());
   if (needed[0])
-    gradients[0] =
+    gradients[first] =
         makeUnbroadcast(builder, location, lhsGradient(builder, location, dc, b, ta, tb), shapeOf(a));
   if (needed[1]) {
     if (typeOf(b).getRank() == 2 && !ta)
       // One product over all rows of the batch, instead of one for each followed by a sum.
-      gradients[1] = rhsGradient(builder, location, flattenRows(builder, location, dc),
-                                 flattenRows(builder, location, a), false, tb);
+      gradients[first + 1] = rhsGradient(builder, location, flattenRows(builder, location, dc),
+                                         flattenRows(builder, location, a), false, tb);
     else
-      gradients[1] =
+      gradients[first + 1] =
           makeUnbroadcast(builder, location, rhsGradient(builder, location, dc, a, ta, tb), shapeOf(b));
   }
-  unsigned next = 2;
-  if (getBias()) {
-    if (needed[next])
-      gradients[next] =
-          makeCast(builder, location, makeUnbroadcast(builder, location, cotangents[0], shapeOf(getBias())),
-                   elementOf(getBias()));
-    ++next;
-  }
-  if (getResidual() && needed[next])
-    gradients[next] = cotangents[0];
+  if (product.bias && needed[2])
+    gradients[first + 2] =
+        makeCast(builder, location, makeUnbroadcast(builder, location, cotangent, shapeOf(product.bias)),
+                 elementOf(product.bias));
+}
+
+// dA = dC op(B)^T, dB = op(A)^T dC, dbias = dC summed over rows, dresidual = dC
+LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &gradients) {
+  makeProductGradients(builder, getLoc(), productOf(*this), cotangents[0], needed, gradients);
+  if (getResidual())
+    gradients.push_back(needed.back() ? cotangents[0] : Value());
   return success();
 }
 
@@ -145,15 +171,13 @@ LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// ([batch, i, k], [batch, k, j]) -> ([batch, i, j]), k reduced by sum. With a bias or residual k must be whole: each
-// rank would add them.
-ShardingRule MatmulOp::getShardingRule() {
+// ([batch, i, k], [batch, k, j]) -> ([batch, i, j]), k reduced by sum
+ShardingRule productRule(const Product &product, Value resultValue, bool isInnerWhole) {
   ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getResult());
-  Extents extents = extentsOf(shapeOf(getLhs()), shapeOf(getRhs()), getTransposeLhs(), getTransposeRhs());
+  ArrayRef<int64_t> shape = shapeOf(resultValue);
   TensorFactors result = addFactors(rule, shape, shape.size());
   unsigned i = result[shape.size() - 2].front(), j = result.back().front();
-  unsigned k = rule.addFactor(extents.kLhs, getBias() || getResidual());
+  unsigned k = rule.addFactor(product.inner(), isInnerWhole);
   auto operand = [&](Value value, unsigned rows, unsigned columns) {
     ArrayRef<int64_t> batch = shapeOf(value).drop_back(2);
     size_t missing = shape.size() - 2 - batch.size();
@@ -167,15 +191,20 @@ ShardingRule MatmulOp::getShardingRule() {
     factors.push_back({columns});
     return factors;
   };
-  rule.operands.push_back(getTransposeLhs() ? operand(getLhs(), k, i) : operand(getLhs(), i, k));
-  rule.operands.push_back(getTransposeRhs() ? operand(getRhs(), j, k) : operand(getRhs(), k, j));
-  if (getBias())
+  rule.operands.push_back(product.transposeLhs ? operand(product.lhs, k, i) : operand(product.lhs, i, k));
+  rule.operands.push_back(product.transposeRhs ? operand(product.rhs, j, k) : operand(product.rhs, k, j));
+  if (product.bias)
     rule.operands.push_back({{j}});
-  if (getResidual())
+  if (product.residual)
     rule.operands.push_back(result);
   rule.results.push_back(result);
   rule.reduction = PartialReduction::sum;
   return rule;
+}
+
+// With a bias or residual k must be whole: each rank would add them.
+ShardingRule MatmulOp::getShardingRule() {
+  return productRule(productOf(*this), getResult(), getBias() || getResidual());
 }
 
 // The product alone; bias and residual are added to it.
@@ -194,12 +223,13 @@ FailureOr<SmallVector<Value>> MatmulOp::buildSplitForm(OpBuilder &builder) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-// 2 m n k for each of the batch, one more per element for bias and for residual
-OpCost MatmulOp::getCost() {
-  Extents extents = extentsOf(shapeOf(getLhs()), shapeOf(getRhs()), getTransposeLhs(), getTransposeRhs());
-  uint64_t elements = elementsOf(getResult());
-  return streamingCost(*this, 2 * elements * extents.kLhs + (getBias() ? elements : 0) + (getResidual() ? elements : 0));
+uint64_t productFlops(const Product &product, Value result) {
+  uint64_t elements = elementsOf(result);
+  return 2 * elements * static_cast<uint64_t>(product.inner()) + (product.bias ? elements : 0) +
+         (product.residual ? elements : 0);
 }
+
+OpCost MatmulOp::getCost() { return streamingCost(*this, productFlops(productOf(*this), getResult())); }
 
 //===----------------------------------------------------------------------===//
 // Kernel

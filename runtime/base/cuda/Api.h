@@ -55,6 +55,8 @@ inline constexpr int typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBf16 = 14;
 inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
 inline constexpr std::int32_t operationN = 0, operationT = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
+/// The matrix beside the result of an epilogue: its address, and its leading dimension in elements, a multiple of 8.
+inline constexpr int descAuxPointer = 11, descAuxLeading = 12;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
 inline constexpr int propertyMajor = 0, propertyMinor = 1, propertyPatch = 2;
 /// Ways of adding up what several blocks have of one sum; 0: none does.
@@ -62,6 +64,8 @@ inline constexpr int preferReductions = 3;
 inline constexpr int preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentB = 6, preferAlignmentC = 7,
                      preferAlignmentD = 8;
 inline constexpr std::uint32_t epilogueDefault = 1, epilogueBias = 4;
+/// Gelu in its tanh form, with its input beside it, and behind a bias; the slope of gelu at what is beside.
+inline constexpr std::uint32_t epilogueGeluAux = 160, epilogueGeluAuxBias = 164, epilogueGeluGrad = 192;
 
 struct Algorithm {
   std::uint64_t data[8];

@@ -11,7 +11,7 @@ PrepareFunction findFast(std::string_view name) {
   for (FastKernels family :
        {pointwiseKernels(), selectionKernels(), creationKernels(), movementKernels(), reductionKernels(),
         logSumExpKernels(), convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
-        softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
+        matmulGeluKernels(), softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
         attentionKernels(), embeddingKernels(), crossEntropyKernels(), linearCrossEntropyKernels(), dropoutKernels(),
         stepKernels(), optimizerKernels()})
     for (const FastKernel &kernel : family)

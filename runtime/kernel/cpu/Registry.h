@@ -23,6 +23,7 @@ FastKernels convolutionKernels();
 FastKernels poolingKernels();
 FastKernels batchNormKernels();
 FastKernels matmulKernels();
+FastKernels matmulGeluKernels();
 FastKernels softmaxKernels();
 FastKernels geluKernels();
 FastKernels siluKernels();

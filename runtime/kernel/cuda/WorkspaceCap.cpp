@@ -26,7 +26,7 @@ std::uint64_t linearLossCap(const Operand &x, const Operand &weight, const Opera
 
 std::uint64_t cudaWorkspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
                                const Attributes &attributes) {
-  if (name == "matmul")
+  if (name == "matmul" || name == "matmul_gelu" || name == "matmul_gelu_grad")
     return cuda::blasWorkspace;
   if ((name == "layer_norm_grad" || name == "rms_norm_grad") && inputs.size() >= 4 && inputs[1].rank > 0)
     return cuda::normGradWorkspace(inputs[1].shape[inputs[1].rank - 1]);

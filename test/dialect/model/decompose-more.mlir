@@ -183,3 +183,19 @@ func.func @linear_cross_entropy(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: te
   %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return %0#0, %0#1 : tensor<f32>, tensor<6xf32>
 }
+
+// The product, and gelu's primitives, or its derivative.
+// CHECK-LABEL: func.func @matmul_gelu
+// CHECK-NEXT: %[[PRE:.*]] = model.matmul %{{.*}}, %{{.*}} bias(%{{.*}}) {transpose_rhs}
+// CHECK-NEXT: model.multiply %[[PRE]], %[[PRE]]
+// CHECK-NOT: gelu
+// CHECK: model.tanh
+// CHECK: %[[Y:.*]] = model.multiply
+// CHECK-NEXT: %[[DY:.*]] = model.matmul %{{.*}}, %{{.*}} {transpose_rhs}
+// CHECK-NEXT: %[[DX:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = "tanh"}
+// CHECK-NEXT: return %[[PRE]], %[[Y]], %[[DX]]
+func.func @matmul_gelu(%a: tensor<3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
+  %0:2 = model.matmul_gelu %a, %w bias(%b) {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>)
+  %1 = model.matmul_gelu_grad %a, %w, %0#0 {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %0#0, %0#1, %1 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
+}

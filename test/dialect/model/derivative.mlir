@@ -265,6 +265,23 @@ func.func @f(%a: tensor<2x3x4xf32> {model.input = "a"}, %w: tensor<5x4xf32> {mod
 
 // -----
 
+// matmul_gelu: of pre its own cotangent and that of y
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[IN2:.*]]: {{[^%]*}}, %[[DPRE:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[PRE:.*]], %{{.*}} = model.matmul_gelu %[[IN0]], %[[IN1]] bias(%[[IN2]])
+// CHECK-NEXT: %[[V0:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = "tanh", model.block = ""}
+// CHECK-NEXT: %[[V1:.*]] = model.add %[[DPRE]], %[[V0]]
+// CHECK-NEXT: %[[V2:.*]] = model.matmul %[[V1]], %[[IN1]] {model.block = "", transpose_rhs}
+// CHECK-NEXT: %[[V3:.*]] = model.matmul %[[IN0]], %[[V1]] {model.block = "", transpose_lhs}
+// CHECK-NEXT: %[[V4:.*]] = model.reduce_sum %[[V1]] {dims = array<i64: 0>, model.block = ""}
+// CHECK-NEXT: return %[[V2]], %[[V3]], %[[V4]]
+func.func @f(%a: tensor<3x4xf32> {model.input = "a"}, %w: tensor<4x5xf32> {model.input = "w"}, %b: tensor<5xf32> {model.input = "b"}) -> (tensor<3x5xf32> {model.output = "pre"}, tensor<3x5xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  %0:2 = model.matmul_gelu %a, %w bias(%b) : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>)
+  return %0#0, %0#1 : tensor<3x5xf32>, tensor<3x5xf32>
+}
+
+// -----
+
 // matmul of batches
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})

@@ -70,3 +70,39 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) {
   %0 = model.matmul %a, %b residual(%c) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+// matmul_gelu_c1: contracted extents differ
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @below {{'model.matmul_gelu' op contracted extents differ, expected 3 (of lhs) but got 4 (of rhs)}}
+  %0:2 = model.matmul_gelu %a, %b : (tensor<2x3xf32>, tensor<4x5xf32>) -> (tensor<2x5xf32>, tensor<2x5xf32>)
+  return
+}
+
+// -----
+
+// matmul_gelu_c1: a bias of the wrong length
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<3xf32>) {
+  // expected-error @below {{'model.matmul_gelu' op bias has the wrong shape, expected 4 but got 3}}
+  %0:2 = model.matmul_gelu %a, %b bias(%c) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+// matmul_gelu_grad_c1: two element types
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xbf16>, %x: tensor<2x4xf32>) {
+  // expected-error @below {{'model.matmul_gelu_grad' op rhs has the wrong element type, expected 'f32' but got 'bf16'}}
+  %0 = model.matmul_gelu_grad %a, %b, %x : (tensor<2x3xf32>, tensor<3x4xbf16>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// matmul_gelu_grad_c2: gelu's input of another shape than the product
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %x: tensor<4x2xf32>) {
+  // expected-error @below {{'model.matmul_gelu_grad' op pre has the wrong shape, expected 2x4 but got 4x2}}
+  %0 = model.matmul_gelu_grad %a, %b, %x : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<2x4xf32>
+  return
+}

@@ -150,6 +150,11 @@ module attributes {model.name = "all"} {
     %1 = model.matmul %x, %w bias(%bias) residual(%residual) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
     // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [k, l]) -> ([i, j, k]) {i=2, j=3, k=9, l=4} reduce=sum"
     %2 = model.matmul %x, %table {transpose_rhs, output = f64} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
+    // CHECK: model.matmul_gelu {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=8, l=4 whole} reduce=sum"
+    %20:2 = model.matmul_gelu %x, %w bias(%bias) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>)
+    %22:2 = model.matmul_gelu %x, %table {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> (tensor<2x3x9xf32>, tensor<2x3x9xf32>)
+    // CHECK: model.matmul_gelu_grad {{.*}}model.sharding_rule = "([i, j, l], [k, l], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=9, l=4 whole} reduce=sum"
+    %21 = model.matmul_gelu_grad %x, %table, %22#0 {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3x9xf32>) -> tensor<2x3x9xf32>
     // CHECK: model.layer_norm {{.*}}model.sharding_rule = "([i, j, k], [k], [k]) -> ([i, j, k], [i, j], [i, j]) {i=2, j=3, k=4 whole}"
     %3:3 = model.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
     // CHECK: model.layer_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j], [i, j]) -> ([i, j, k], [k], [k]) {i=2, j=3, k=4 whole} reduce=sum"

@@ -118,6 +118,46 @@ TEST(Agreement, Matmul) {
         }
 }
 
+/// The product and the gelu behind it have the bits of the two kernels; so have those of the references.
+TEST(Agreement, MatmulGelu) {
+  struct Case {
+    Shape a, b, c;
+    bool transposeA, transposeB;
+  };
+  for (const Case &c : {Case{{7, 13}, {13, 5}, {7, 5}, false, false}, Case{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true},
+                        Case{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Case{{0, 3}, {3, 5}, {0, 5}, false, false},
+                        Case{{270, 40}, {40, 530}, {270, 530}, false, false}})
+    for (DType dtype : floats)
+      for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+        for (bool bias : {false, true}) {
+          if (c.c.back() > 500 && (dtype == DType::f64 || layout == Layout::permuted))
+            continue;
+          const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB),
+                                                            integer("bias", bias)};
+          const std::vector<Attributes::Item> tanhForm = {integer("approximate", 1)};
+          std::string what = label(dtype, c.a, layout) + " by " + label(dtype, c.b, layout) + (bias ? " with a bias" : "");
+          Tensor a(dtype, c.a, layout), b(dtype, c.b, layout), v(dtype, {c.c.back()}), x(dtype, c.c, layout);
+          a.normal(33), b.normal(34), v.normal(35), x.normal(36, 2);
+          for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
+            Tensor pre(dtype, c.c, layout), y(dtype, c.c, layout), product = pre, gelu = y;
+            std::vector<Tensor *> inputs = {&a, &b};
+            if (bias)
+              inputs.push_back(&v);
+            mustRun({"matmul_gelu", flavour, 1, attributes}, inputs, {&pre, &y});
+            mustRun({"matmul", flavour, 1, attributes}, inputs, {&product});
+            mustRun({"gelu", flavour, 1, tanhForm}, {&product}, {&gelu});
+            EXPECT_EQ(pre.memory, product.memory) << what;
+            EXPECT_EQ(y.memory, gelu.memory) << what;
+            if (bias)
+              continue;
+            Tensor dx(dtype, c.c, layout), slope = dx;
+            mustRun({"matmul_gelu_grad", flavour, 1, attributes}, {&a, &b, &x}, {&dx});
+            mustRun({"gelu_grad", flavour, 1, tanhForm}, {&product, &x}, {&slope});
+            EXPECT_EQ(dx.memory, slope.memory) << what;
+          }
+        }
+}
+
 TEST(Agreement, MatmulWithItsResidualInPlace) {
   Tensor a(DType::f32, {5, 9}), b(DType::f32, {9, 4}), c(DType::f32, {5, 4}), apart(DType::f32, {5, 4});
   a.normal(37), b.normal(38), c.normal(39);

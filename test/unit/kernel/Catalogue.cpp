@@ -98,6 +98,16 @@ TEST(Catalogue, MatmulFitsItsCap) {
                                               integer("bias", bias)},
                                              threads);
               ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
+              if (m > 1000 || n > 1000)
+                continue;
+              const Operand c = describe(dtype, {m, n});
+              const std::vector<Attributes::Item> attributes = {integer("transpose_a", ta), integer("transpose_b", tb)};
+              std::vector<Attributes::Item> all = attributes;
+              all.push_back(integer("bias", bias));
+              status = prepareWithCap("matmul_gelu", in, {c, c}, all, threads);
+              ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
+              status = prepareWithCap("matmul_gelu_grad", {in[0], in[1], c}, {c}, attributes, threads);
+              ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
             }
 }
 
@@ -188,6 +198,14 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
             "kernel 'matmul' input 1 extent of dim 0, expected 4 but got 5");
   EXPECT_EQ(refusal("matmul", {f32({3}), f32({3, 6})}, {f32({3, 6})}),
             "kernel 'matmul' input 0 rank, expected 2 but got 1");
+  EXPECT_EQ(refusal("matmul_gelu", {f32({3, 4}), f32({4, 6}), f32({6})}, {f32({3, 6}), f32({3, 6})}),
+            "kernel 'matmul_gelu' inputs, expected 2 but got 3");
+  EXPECT_EQ(refusal("matmul_gelu", {f32({3, 4}), f32({4, 6})}, {f32({3, 6}), f32({3, 5})}),
+            "kernel 'matmul_gelu' output 1 extents, expected [3, 6] but got [3, 5]");
+  EXPECT_EQ(refusal("matmul_gelu_grad", {f32({3, 4}), f32({4, 6}), describe(DType::bf16, {3, 6})}, {f32({3, 6})}),
+            "kernel 'matmul_gelu_grad' input 2 dtype, expected f32 but got bf16");
+  EXPECT_EQ(refusal("matmul_gelu_grad", {f32({3, 4}), f32({4, 6}), f32({6, 3})}, {f32({3, 6})}),
+            "kernel 'matmul_gelu_grad' input 2 extents, expected [3, 6] but got [6, 3]");
   EXPECT_EQ(refusal("power_sum", {f32({3})}, {f32({})}, {number("p", -1)}),
             "kernel 'power_sum' p, expected a positive number but got -1.000000");
   EXPECT_EQ(refusal("norm_root", {f32({3})}, {f32({})}),

@@ -59,7 +59,8 @@ const std::set<std::string> structure = {"parameter", "read",  "write",    "bloc
 /// Ops whose values are tested beside their kernels alone, and where.
 const std::map<std::string, std::string> testedByKernel = {
     {"iota", "Scalars.cpp"},       {"random_normal", "Random.cpp"}, {"random_uniform", "Random.cpp"},
-    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"},     {"compare", "Scalars.cpp"}};
+    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"},     {"compare", "Scalars.cpp"},
+    {"matmul_gelu_grad", "AgreementProducts.cpp"}};
 
 /// Ops whose derivative has no finite difference to be held against: rounding is a staircase.
 const std::set<std::string> withoutDifferences = {"cast"};

@@ -1,0 +1,214 @@
+//===- MatmulGelu.cpp - a product and the gelu behind it, forward and backward --------------===//
+//
+// One op where there were two: as a library has it, gelu is made of a product's elements before they are stored. Training
+// needs the gelu's input as well as its result, so both are results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/model/Patterns.h"
+#include "dialect/model/ops/ProductRules.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+static constexpr llvm::StringLiteral tanhForm = "tanh";
+
+static Product productOf(MatmulGeluOp op) {
+  return {op.getLhs(), op.getRhs(), op.getBias(), Value(), op.getTransposeLhs(), op.getTransposeRhs()};
+}
+
+static Product productOf(MatmulGeluGradOp op) {
+  return {op.getLhs(), op.getRhs(), Value(), Value(), op.getTransposeLhs(), op.getTransposeRhs()};
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+// matmul_gelu_c1
+LogicalResult MatmulGeluOp::verify() { return verifyProduct(*this, productOf(*this)); }
+
+LogicalResult MatmulGeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
+                  adaptor.getTransposeRhs()};
+  FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu", product, elementOf(adaptor.getLhs()));
+  if (failed(type))
+    return failure();
+  types.append(2, *type);
+  return success();
+}
+
+LogicalResult MatmulGeluGradOp::verify() {
+  // matmul_gelu_grad_c1
+  if (failed(verifyProduct(*this, productOf(*this))))
+    return failure();
+  // matmul_gelu_grad_c2
+  return expectLike(*this, "pre", getPre(), getDpre());
+}
+
+LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
+                  adaptor.getTransposeRhs()};
+  FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu_grad", product, elementOf(adaptor.getLhs()));
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+// Of pre: its own, and gelu_grad of y's; then as of matmul.
+LogicalResult MatmulGeluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
+                                     SmallVectorImpl<Value> &gradients) {
+  Value dpre = cotangents[0];
+  if (cotangents[1]) {
+    Value slope = GeluGradOp::create(builder, getLoc(), cotangents[1], getPre(), builder.getStringAttr(tanhForm));
+    dpre = dpre ? AddOp::create(builder, getLoc(), dpre, slope).getResult() : slope;
+  }
+  makeProductGradients(builder, getLoc(), productOf(*this), dpre, needed, gradients);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>> MatmulGeluOp::decompose(OpBuilder &builder) {
+  Value pre = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getBias(), /*residual=*/Value(),
+                               getTransposeLhs(), getTransposeRhs(), /*output=*/TypeAttr());
+  Value y = GeluOp::create(builder, getLoc(), pre, builder.getStringAttr(tanhForm));
+  return SmallVector<Value>{pre, y};
+}
+
+FailureOr<SmallVector<Value>> MatmulGeluGradOp::decompose(OpBuilder &builder) {
+  Value dy = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getTransposeLhs(), getTransposeRhs());
+  Value dpre = GeluGradOp::create(builder, getLoc(), dy, getPre(), builder.getStringAttr(tanhForm));
+  return SmallVector<Value>{dpre};
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+// As of matmul; k is whole: a part of the sum has no gelu.
+ShardingRule MatmulGeluOp::getShardingRule() {
+  ShardingRule rule = productRule(productOf(*this), getPre(), /*isInnerWhole=*/true);
+  rule.results.push_back(rule.results.front());
+  return rule;
+}
+
+ShardingRule MatmulGeluGradOp::getShardingRule() {
+  ShardingRule rule = productRule(productOf(*this), getDpre(), /*isInnerWhole=*/true);
+  rule.operands.push_back(rule.results.front());
+  return rule;
+}
+
+FailureOr<SmallVector<Value>> MatmulGeluOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
+FailureOr<SmallVector<Value>> MatmulGeluGradOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+// The product's and gelu's, or its derivative's.
+OpCost MatmulGeluOp::getCost() {
+  return streamingCost(*this, productFlops(productOf(*this), getPre()) + 9 * elementsOf(getPre()));
+}
+
+OpCost MatmulGeluGradOp::getCost() {
+  return streamingCost(*this, productFlops(productOf(*this), getDpre()) + 18 * elementsOf(getDpre()));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall MatmulGeluOp::getKernelCall() {
+  return makeCall(*this, "matmul_gelu",
+                  {integerAttribute(*this, "transpose_a", getTransposeLhs()),
+                   integerAttribute(*this, "transpose_b", getTransposeRhs()),
+                   integerAttribute(*this, "bias", getBias() != nullptr)});
+}
+
+KernelCall MatmulGeluGradOp::getKernelCall() {
+  return makeCall(*this, "matmul_gelu_grad",
+                  {integerAttribute(*this, "transpose_a", getTransposeLhs()),
+                   integerAttribute(*this, "transpose_b", getTransposeRhs())});
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The product of one element type, without residual, that `value` is and that stands with `op`; or null.
+MatmulOp plainProduct(Value value, Operation *op) {
+  auto product = value.getDefiningOp<MatmulOp>();
+  bool fits = product && !product.getResidual() && elementOf(product.getResult()) == elementOf(product.getLhs()) &&
+              sharesScope(product, op) && product->getAttr("model.pass") == op->getAttr("model.pass");
+  return fits ? product : MatmulOp();
+}
+
+bool isBackward(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>("model.phase");
+  return phase && phase.getValue() == "backward";
+}
+
+/// gelu(matmul(a, b)) ==> matmul_gelu(a, b), where of the product nothing is read but by the gelu and its derivative, and
+/// backward ops read both: neither result is kept for the fusion's sake.
+struct FuseGelu : OpRewritePattern<GeluOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GeluOp gelu, PatternRewriter &rewriter) const override {
+    MatmulOp product = plainProduct(gelu.getX(), gelu);
+    if (!product || gelu.getApproximate() != tanhForm || llvm::none_of(gelu->getUsers(), isBackward) ||
+        !llvm::all_of(product->getUses(), [&](OpOperand &use) {
+          return use.getOwner() == gelu || (isa<GeluGradOp>(use.getOwner()) && use.getOperandNumber() == 1);
+        }) || llvm::none_of(product->getUsers(), isBackward))
+      return failure();
+    auto fused = MatmulGeluOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), gelu.getLoc()}),
+                                      product.getLhs(), product.getRhs(), product.getBias(), product.getTransposeLhs(),
+                                      product.getTransposeRhs());
+    fused->setDiscardableAttrs(llvm::to_vector(gelu->getDiscardableAttrs()));
+    rewriter.replaceOp(gelu, fused.getY());
+    rewriter.replaceOp(product, fused.getPre());
+    return success();
+  }
+};
+
+/// gelu_grad(matmul(a, b), x) ==> matmul_gelu_grad(a, b, x), where nothing else reads the product. It stands where the
+/// product stood: the weight is read no later than before.
+struct FuseGeluGrad : OpRewritePattern<GeluGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GeluGradOp grad, PatternRewriter &rewriter) const override {
+    MatmulOp product = plainProduct(grad.getDy(), grad);
+    Operation *source = grad.getX().getDefiningOp();
+    if (!product || product.getBias() || !product->hasOneUse() || grad.getApproximate() != tanhForm ||
+        (source && (source->getBlock() != product->getBlock() || !source->isBeforeInBlock(product))))
+      return failure();
+    rewriter.setInsertionPoint(product);
+    auto fused = MatmulGeluGradOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), grad.getLoc()}),
+                                          product.getLhs(), product.getRhs(), grad.getX(), product.getTransposeLhs(),
+                                          product.getTransposeRhs());
+    fused->setDiscardableAttrs(llvm::to_vector(grad->getDiscardableAttrs()));
+    rewriter.replaceOp(grad, fused.getDpre());
+    rewriter.eraseOp(product);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateBackwardFusionPatterns(RewritePatternSet &patterns) {
+  patterns.add<FuseGelu, FuseGeluGrad>(patterns.getContext());
+}
+
+} // namespace sluice::model

@@ -1,0 +1,37 @@
+//===- ProductRules.h - what matrix products share ----------------------------------===//
+//
+// m, n, k are the extents of a product; leading dims are the batch. In Matmul.cpp.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_OPS_PRODUCTRULES_H
+#define SLUICE_DIALECT_MODEL_OPS_PRODUCTRULES_H
+
+#include "dialect/model/ops/Helpers.h"
+
+namespace sluice::model {
+
+/// The operands of a product; `bias` and `residual` null where there are none.
+struct Product {
+  mlir::Value lhs, rhs, bias, residual;
+  bool transposeLhs, transposeRhs;
+
+  /// The extent that is added up.
+  std::int64_t inner() const;
+};
+
+/// Ranks, contracted extents, leading dims, element types, bias: matmul_c1 to matmul_c5.
+llvm::LogicalResult verifyProduct(mlir::Operation *op, const Product &product);
+/// The type of the product; an error names `op`.
+llvm::FailureOr<mlir::RankedTensorType> inferProduct(std::optional<mlir::Location> location, llvm::StringRef op,
+                                                     const Product &product, mlir::Type element);
+/// Appends what the operands take of the product's cotangent, bias included, where they need it: of lhs, rhs and bias.
+void makeProductGradients(mlir::OpBuilder &builder, mlir::Location location, const Product &product, mlir::Value cotangent,
+                          llvm::ArrayRef<bool> needed, llvm::SmallVectorImpl<mlir::Value> &gradients);
+/// Factors of lhs, rhs, bias, residual, and of one result, that of `result`.
+ShardingRule productRule(const Product &product, mlir::Value result, bool isInnerWhole);
+/// 2 m n k for each of the batch, one more per element for bias and for residual.
+std::uint64_t productFlops(const Product &product, mlir::Value result);
+
+} // namespace sluice::model
+
+#endif // SLUICE_DIALECT_MODEL_OPS_PRODUCTRULES_H

@@ -1,0 +1,68 @@
+//===- MatmulGelu.cpp - a product and the gelu behind it as two kernels -------===//
+#include "runtime/kernel/cpu/MatmulGelu.h"
+#include "runtime/kernel/cpu/Registry.h"
+
+namespace sluice::cpu {
+namespace {
+
+/// Binds and runs the two; `isGrad` says what stands behind the product.
+class ProductAndGelu final : public BoundKernel {
+public:
+  ProductAndGelu(std::unique_ptr<BoundKernel> product, std::unique_ptr<BoundKernel> gelu, bool isGrad)
+      : product(std::move(product)), gelu(std::move(gelu)), isGrad(isGrad) {}
+
+  Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+    SLUICE_RETURN_IF_ERROR(product->run(isGrad ? inputs.first(2) : inputs, outputs.first(1), workspace));
+    if (!isGrad)
+      return gelu->run(outputs.first(1), outputs.last(1), workspace);
+    void *const slopes[] = {outputs[0], inputs[2]};
+    return gelu->run(slopes, outputs, workspace);
+  }
+
+private:
+  std::unique_ptr<BoundKernel> product, gelu;
+  bool isGrad;
+};
+
+Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavour flavour, bool isGrad) {
+  Check check(name, request);
+  const bool hasBias = !isGrad && integerAttribute(request, "bias", 0);
+  SLUICE_RETURN_IF_ERROR(isGrad ? check.count(3, 1) : check.count(2 + hasBias, 2));
+  SLUICE_RETURN_IF_ERROR(check.computable());
+  const Operand &first = request.outputs[0];
+  for (auto operands : {request.inputs, request.outputs})
+    for (const Operand &operand : operands)
+      SLUICE_RETURN_IF_ERROR(check.dtype(operand, first.dtype));
+  SLUICE_RETURN_IF_ERROR(check.extent(isGrad ? request.inputs[2] : request.outputs[1], first));
+  // Of the attributes a product reads those that it knows.
+  KernelRequest inner = request;
+  inner.inputs = isGrad ? request.inputs.first(2) : request.inputs;
+  inner.outputs = request.outputs.first(1);
+  SLUICE_ASSIGN_OR_RETURN(auto product, findCpuKernel("matmul", flavour)(inner));
+  const Attributes tanhForm({{"approximate", 1, 0, {}}});
+  const Operand slopes[] = {first, request.inputs.back()};
+  inner.attributes = &tanhForm;
+  inner.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
+  inner.outputs = request.outputs.last(1);
+  SLUICE_ASSIGN_OR_RETURN(auto gelu, findCpuKernel(isGrad ? "gelu_grad" : "gelu", flavour)(inner));
+  return Bound(std::make_unique<ProductAndGelu>(std::move(product), std::move(gelu), isGrad));
+}
+
+} // namespace
+
+Bound matmulGelu(const KernelRequest &request, KernelFlavour flavour) {
+  return bindBoth("matmul_gelu", request, flavour, /*isGrad=*/false);
+}
+
+Bound matmulGeluGrad(const KernelRequest &request, KernelFlavour flavour) {
+  return bindBoth("matmul_gelu_grad", request, flavour, /*isGrad=*/true);
+}
+
+FastKernels matmulGeluKernels() {
+  static constexpr FastKernel kernels[] = {
+      {"matmul_gelu", [](const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast); }},
+      {"matmul_gelu_grad", [](const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::fast); }}};
+  return kernels;
+}
+
+} // namespace sluice::cpu

@@ -1,0 +1,17 @@
+//===- MatmulGelu.cpp - a product and gelu, or its derivative, behind it ------===//
+//
+//   x = op(a) op(b) (+ bias),   y = gelu(x) in the tanh form
+//   dx = (op(a) op(b)) gelu'(x)
+//
+// The product is rounded to its type before gelu, or the slope, is taken of it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/MatmulGelu.h"
+#include "runtime/kernel/cpu/reference/References.h"
+
+namespace sluice::cpu::reference {
+
+Bound matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::reference); }
+Bound matmul_gelu_grad(const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::reference); }
+
+} // namespace sluice::cpu::reference

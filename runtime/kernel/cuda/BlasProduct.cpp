@@ -1,0 +1,243 @@
+//===- BlasProduct.cpp - one product of cuBLASLt ----------------------------------------------------------===//
+#include "runtime/kernel/cuda/BlasProduct.h"
+
+#include <algorithm>
+
+namespace sluice::cuda {
+namespace {
+
+std::uint32_t alignmentOf(const Operand &operand) {
+  std::uint32_t alignment = 16;
+  while (reinterpret_cast<std::uintptr_t>(operand.data) % alignment != 0)
+    alignment /= 2;
+  return alignment;
+}
+
+} // namespace
+
+std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+  // The stride of a dim of one element says nothing.
+  if (rowStride == 1 || rows == 1) {
+    const std::int64_t leading = columns == 1 ? rows : columnStride;
+    if (leading >= rows)
+      return Stored{rows, columns, leading, blas::operationN};
+  }
+  if (columnStride == 1 || columns == 1) {
+    const std::int64_t leading = rows == 1 ? columns : rowStride;
+    if (leading >= columns)
+      return Stored{columns, rows, leading, blas::operationT};
+  }
+  return std::nullopt;
+}
+
+std::optional<int> libraryType(DType dtype) {
+  switch (dtype) {
+  case DType::f32:
+    return blas::typeF32;
+  case DType::f64:
+    return blas::typeF64;
+  case DType::bf16:
+    return blas::typeBf16;
+  case DType::f16:
+    return blas::typeF16;
+  default:
+    return std::nullopt;
+  }
+}
+
+BlasProduct::~BlasProduct() {
+  const Blas &blas = context.table().blas;
+  if (desc)
+    blas.descDestroy(desc);
+  for (blas::Layout layout : layouts)
+    if (layout)
+      blas.layoutDestroy(layout);
+}
+
+/// Addresses are set before an algorithm is asked for, which goes by their alignment.
+Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu, const Stored &geluStored) {
+  const std::uint32_t behind = !gelu ? 0 : gelu->isGrad ? blas::epilogueGeluGrad : blas::epilogueGeluAux;
+  if (bias || gelu)
+    SLUICE_RETURN_IF_ERROR(set(blas::descEpilogue, behind | (bias ? blas::epilogueBias : 0)));
+  if (bias) {
+    SLUICE_RETURN_IF_ERROR(set(blas::descBiasType, static_cast<std::int32_t>(*libraryType(request.outputs[0].dtype))));
+    SLUICE_RETURN_IF_ERROR(set(blas::descBiasPointer, static_cast<const void *>(request.inputs[2].data)));
+  }
+  if (gelu) {
+    SLUICE_RETURN_IF_ERROR(set(blas::descAuxLeading, geluStored.leading));
+    SLUICE_RETURN_IF_ERROR(set(blas::descAuxPointer, gelu->x.data));
+  }
+  return {};
+}
+
+Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual,
+                               const Stored &result, const Batch &batch, bool bias, const void *residualData,
+                               const GeluEpilogue *gelu, const Stored &geluStored) {
+  const Blas &blas = context.table().blas;
+  const DType in = request.inputs[0].dtype, out = request.outputs[0].dtype;
+  wide = in == DType::f64;
+  const int compute = wide ? blas::computeF64 : in == DType::f32 && context.usesTf32() ? blas::computeTf32 : blas::computeF32;
+  SLUICE_RETURN_IF_ERROR(
+      blasStatus(blas.descCreate(&desc, compute, wide ? blas::typeF64 : blas::typeF32), "cublasLtMatmulDescCreate"));
+  SLUICE_RETURN_IF_ERROR(set(blas::descTransposeA, first.operation));
+  SLUICE_RETURN_IF_ERROR(set(blas::descTransposeB, second.operation));
+  SLUICE_RETURN_IF_ERROR(setEpilogue(request, bias, gelu, geluStored));
+  const Stored *const stored[] = {&first, &second, &residual, &result};
+  const std::int64_t strides[] = {batch.first, batch.second, batch.residual, batch.result};
+  for (int i = 0; i < 4; ++i) {
+    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutCreate(&layouts[i], *libraryType(i < 2 ? in : out),
+                                                        static_cast<std::uint64_t>(stored[i]->rows),
+                                                        static_cast<std::uint64_t>(stored[i]->columns), stored[i]->leading),
+                                      "cublasLtMatrixLayoutCreate"));
+    if (batch.count == 1)
+      continue;
+    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchCount, &batch.count, sizeof batch.count),
+                                      "cublasLtMatrixLayoutSetAttribute"));
+    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchStride, &strides[i], sizeof strides[i]),
+                                      "cublasLtMatrixLayoutSetAttribute"));
+  }
+  // Without an algorithm there is another way for a gelu, whatever a file of algorithms has.
+  if (gelu && !choose(request).isOk())
+    return false;
+  if (!context.algorithms()) {
+    SLUICE_RETURN_IF_ERROR(gelu ? Status::ok() : choose(request));
+    return true;
+  }
+  // Whatever the choice may depend on, in a word.
+  std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) + (bias ? ",bias" : "") +
+                        (residualData ? ",residual" : "");
+  if (gelu)
+    problem += (gelu->isGrad ? ",gelu_grad/" : ",gelu/") + std::to_string(geluStored.leading);
+  for (int i = 0; i < 4; ++i)
+    problem += "," + std::to_string(stored[i]->rows) + "x" + std::to_string(stored[i]->columns) + "/" + std::to_string(stored[i]->leading) +
+               (stored[i]->operation == blas::operationT ? "t" : "") +
+               (batch.count == 1 ? "" : "*" + std::to_string(batch.count) + "@" + std::to_string(strides[i]));
+  for (const Operand *operand : {&request.inputs[1], &request.inputs[0], &request.outputs[0]})
+    problem += "," + std::to_string(alignmentOf(*operand));
+  problem += "," + std::to_string(request.workspace);
+  const Addresses at{request.inputs[1].data,    request.inputs[0].data,         residualData,
+                     bias ? request.inputs[2].data : nullptr, request.outputs[0].data, gelu ? gelu->x.data : nullptr};
+  SLUICE_ASSIGN_OR_RETURN(const std::optional<AlgorithmChoice> kept, context.algorithms()->choose(problem, [&] { return measure(request, at); }));
+  SLUICE_RETURN_IF_ERROR(kept ? take(request, *kept) : choose(request));
+  return true;
+}
+
+Status BlasProduct::run(const Addresses &at, void *workspace, Stream stream) {
+  const Table &table = context.table();
+  if (at.bias)
+    SLUICE_RETURN_IF_ERROR(set(blas::descBiasPointer, at.bias));
+  if (at.gelu)
+    SLUICE_RETURN_IF_ERROR(set(blas::descAuxPointer, at.gelu));
+  const float one = 1, keep = at.residual ? 1 : 0;
+  const double wideOne = 1, wideKeep = keep;
+  return blasStatus(table.blas.matmul(context.blasHandle(), desc, wide ? static_cast<const void *>(&wideOne) : &one, at.first,
+                                      layouts[0], at.second, layouts[1], wide ? static_cast<const void *>(&wideKeep) : &keep,
+                                      at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3], at.result, layouts[3],
+                                      &algorithm, workspace, workspaceBytes, stream),
+                    "cublasLtMatmul");
+}
+
+/// A choice that was kept; the library says whether it is one of its own.
+Status BlasProduct::take(const KernelRequest &request, const AlgorithmChoice &kept) {
+  blas::Heuristic result{};
+  const Code code = context.table().blas.check(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], &kept.algorithm, &result);
+  if (code != 0 || result.workspace > request.workspace || kept.workspace > request.workspace || result.workspace > kept.workspace)
+    return refusedError("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt within " +
+                        std::to_string(request.workspace) + " bytes but got another");
+  algorithm = kept.algorithm;
+  workspaceBytes = static_cast<std::size_t>(kept.workspace);
+  return {};
+}
+
+/// The fastest of the library's candidates, each timed a few times on the operands' memory, in which nothing is yet.
+Result<AlgorithmChoice> BlasProduct::measure(const KernelRequest &request, const Addresses &at) {
+  std::vector<blas::Heuristic> candidates;
+  SLUICE_RETURN_IF_ERROR(findCandidates(request, true, candidates));
+  const Driver &driver = context.table().driver;
+  const auto checked = [&](Code code, std::string_view call) { return driverStatus(context.table(), code, call); };
+  DevicePointer scratch = 0;
+  Stream stream = nullptr;
+  Event begin = nullptr, end = nullptr;
+  AlgorithmChoice best;
+  float least = 0;
+  const auto time = [&]() -> Status {
+    if (request.workspace > 0)
+      SLUICE_RETURN_IF_ERROR(checked(driver.allocate(&scratch, request.workspace), "cuMemAlloc of scratch memory to time products with"));
+    SLUICE_RETURN_IF_ERROR(checked(driver.streamCreate(&stream, streamNonBlocking, 0), "cuStreamCreateWithPriority"));
+    SLUICE_RETURN_IF_ERROR(checked(driver.eventCreate(&begin, eventDefault), "cuEventCreate"));
+    SLUICE_RETURN_IF_ERROR(checked(driver.eventCreate(&end, eventDefault), "cuEventCreate"));
+    for (const blas::Heuristic &candidate : candidates) {
+      algorithm = candidate.algorithm;
+      workspaceBytes = candidate.workspace;
+      float own = 0;
+      // The first time loads its code.
+      for (int n = 0; n < 4; ++n) {
+        float milliseconds = 0;
+        SLUICE_RETURN_IF_ERROR(checked(driver.eventRecord(begin, stream), "cuEventRecord"));
+        SLUICE_RETURN_IF_ERROR(run(at, reinterpret_cast<void *>(scratch), stream));
+        SLUICE_RETURN_IF_ERROR(checked(driver.eventRecord(end, stream), "cuEventRecord"));
+        SLUICE_RETURN_IF_ERROR(checked(driver.streamSynchronize(stream), "cuStreamSynchronize"));
+        SLUICE_RETURN_IF_ERROR(checked(driver.eventElapsed(&milliseconds, begin, end), "cuEventElapsedTime"));
+        own = n < 2 ? milliseconds : std::min(own, milliseconds);
+      }
+      if (&candidate == &candidates.front() || own < least) {
+        least = own;
+        best = {candidate.algorithm, candidate.workspace};
+      }
+    }
+    return {};
+  };
+  Status timed = time();
+  if (begin)
+    driver.eventDestroy(begin);
+  if (end)
+    driver.eventDestroy(end);
+  if (stream)
+    driver.streamDestroy(stream);
+  if (scratch)
+    driver.release(scratch);
+  SLUICE_RETURN_IF_ERROR(timed);
+  return best;
+}
+
+/// The library's first choice that fits the workspace.
+Status BlasProduct::choose(const KernelRequest &request) {
+  std::vector<blas::Heuristic> candidates;
+  SLUICE_RETURN_IF_ERROR(findCandidates(request, false, candidates));
+  algorithm = candidates[0].algorithm;
+  workspaceBytes = candidates[0].workspace;
+  return {};
+}
+
+/// The first choice, or `several` that add a sum up in one place. At least one.
+Status BlasProduct::findCandidates(const KernelRequest &request, bool several, std::vector<blas::Heuristic> &candidates) {
+  const Blas &blas = context.table().blas;
+  blas::Preference preference = nullptr;
+  SLUICE_RETURN_IF_ERROR(blasStatus(blas.preferenceCreate(&preference), "cublasLtMatmulPreferenceCreate"));
+  const std::uint64_t most = request.workspace;
+  Code code = blas.preferenceSet(preference, blas::preferWorkspace, &most, sizeof most);
+  const Operand *const operands[] = {&request.inputs[1], &request.inputs[0], &request.outputs[0], &request.outputs[0]};
+  for (int i = 0; i < 4 && code == 0; ++i) {
+    // As the addresses are; the library would take them for better.
+    const std::uint32_t alignment = alignmentOf(*operands[i]);
+    code = blas.preferenceSet(preference, blas::preferAlignmentA + i, &alignment, sizeof alignment);
+  }
+  const std::uint32_t inOnePlace = 0;
+  if (several && code == 0)
+    code = blas.preferenceSet(preference, blas::preferReductions, &inOnePlace, sizeof inOnePlace);
+  candidates.resize(several ? 8 : 1);
+  int count = 0;
+  if (code == 0)
+    code = blas.heuristic(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], preference,
+                          static_cast<int>(candidates.size()), candidates.data(), &count);
+  blas.preferenceDestroy(preference);
+  SLUICE_RETURN_IF_ERROR(blasStatus(code, "cublasLtMatmulAlgoGetHeuristic"));
+  candidates.resize(static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(candidates.size()))));
+  std::erase_if(candidates, [&](const blas::Heuristic &one) { return one.state != 0 || one.workspace > most; });
+  if (candidates.empty())
+    return refusedError("kernel 'matmul' workspace, expected an algorithm of cublasLt within " + std::to_string(most) +
+                        " bytes but it has none");
+  return {};
+}
+
+} // namespace sluice::cuda

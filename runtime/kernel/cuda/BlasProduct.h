@@ -1,0 +1,77 @@
+//===- BlasProduct.h - one product of cuBLASLt ------------------------------------------------------------===//
+//
+// Descriptors, epilogue and algorithm of a product, made once. The library's matrices are column-major, ours row-major: it
+// computes c^T = op(b)^T op(a)^T, so that b comes first. It chooses the algorithm by its heuristic, within the plan's
+// workspace, or the fastest of its candidates is taken (Algorithms.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_BLASPRODUCT_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_BLASPRODUCT_H
+
+#include "runtime/kernel/cuda/Prepare.h"
+
+#include <optional>
+
+namespace sluice::cuda {
+
+/// A matrix of the library: stored rows x columns with a leading dimension, read as it is or transposed.
+struct Stored {
+  std::int64_t rows = 0, columns = 0, leading = 0;
+  std::int32_t operation = blas::operationN;
+};
+/// The matrix of `rows` x `columns` whose element (i, j) lies at i rowStride + j columnStride.
+std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride);
+std::optional<int> libraryType(DType dtype);
+
+/// The gelu behind a product, in its tanh form: its input `x` is written beside the result, or, of the derivative, read.
+struct GeluEpilogue {
+  const Operand &x;
+  bool isGrad;
+};
+
+class BlasProduct {
+public:
+  explicit BlasProduct(KernelContext &context) : context(context) {}
+  ~BlasProduct();
+  BlasProduct(const BlasProduct &) = delete;
+  BlasProduct &operator=(const BlasProduct &) = delete;
+
+  /// Of batches one behind the other.
+  struct Batch {
+    std::int32_t count = 1;
+    std::int64_t first = 0, second = 0, residual = 0, result = 0;
+  };
+  /// What a run reads and writes; null where there is none.
+  struct Addresses {
+    const void *first = nullptr, *second = nullptr, *residual = nullptr, *bias = nullptr;
+    void *result = nullptr, *gelu = nullptr;
+  };
+
+  /// Of a request of `matmul`. `residualData`: null where there is no residual. `gelu` stands in a matrix laid out as
+  /// `geluStored`. False where the library has no algorithm with that epilogue.
+  Result<bool> make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual, const Stored &result,
+                    const Batch &batch, bool bias, const void *residualData, const GeluEpilogue *gelu, const Stored &geluStored);
+
+  Status run(const Addresses &at, void *workspace, Stream stream);
+
+private:
+  template <typename T> Status set(int attribute, T value) {
+    return blasStatus(context.table().blas.descSet(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  }
+  Status setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu, const Stored &geluStored);
+  Status take(const KernelRequest &request, const AlgorithmChoice &kept);
+  Result<AlgorithmChoice> measure(const KernelRequest &request, const Addresses &at);
+  Status choose(const KernelRequest &request);
+  Status findCandidates(const KernelRequest &request, bool several, std::vector<blas::Heuristic> &candidates);
+
+  KernelContext &context;
+  blas::MatmulDesc desc = nullptr;
+  blas::Layout layouts[4] = {};
+  blas::Algorithm algorithm{};
+  std::size_t workspaceBytes = 0;
+  bool wide = false;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_BLASPRODUCT_H

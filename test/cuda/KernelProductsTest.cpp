@@ -1,0 +1,158 @@
+//===- KernelProductsTest.cpp - the CUDA kernels of matrix products against the references ----------------------===//
+//
+// Through a cuBLASLt in plain loops (FakeBlas.cpp). Which way a product with gelu takes is seen in the calls.
+//
+//===----------------------------------------------------------------------===//
+#include "test/cuda/KernelHarness.h"
+
+namespace sluice::test {
+
+/// In FakeBlas.cpp: its heuristic knows no algorithm with gelu as epilogue.
+extern bool fakeLacksGelu;
+
+namespace {
+
+TEST_F(CudaKernels, Matmul) {
+  struct Case {
+    Shape a, b, c;
+    bool transposeA, transposeB;
+  };
+  const std::vector<Case> cases = {{{7, 13}, {13, 5}, {7, 5}, false, false},
+                                   {{7, 13}, {5, 13}, {7, 5}, false, true},
+                                   {{13, 7}, {13, 5}, {7, 5}, true, false},
+                                   {{13, 7}, {5, 13}, {7, 5}, true, true},
+                                   {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+                                   {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
+                                   {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
+                                   {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
+                                   {{7, 1}, {1, 5}, {7, 5}, false, false},
+                                   {{1, 13}, {13, 1}, {1, 1}, false, false},
+                                   {{7, 0}, {0, 5}, {7, 5}, false, false},
+                                   {{0, 3}, {3, 5}, {0, 5}, false, false},
+                                   {{90, 33}, {90, 17}, {33, 17}, true, false}};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const Case &c : cases)
+        for (int extras = 0; extras < 4; ++extras)
+          for (DType to : {dtype, DType::f32}) {
+            if (dtype == DType::f64 && to != dtype)
+              continue;
+            const bool bias = extras & 1, residual = extras & 2;
+            std::vector<Tensor> inputs = {Tensor(dtype, c.a, layout).normal(33), Tensor(dtype, c.b, layout).normal(34)};
+            if (bias)
+              inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
+            if (residual)
+              inputs.push_back(Tensor(dtype, c.c, layout).normal(36));
+            compare({"matmul", {}, 1,
+                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias), integer("residual", residual)}},
+                    inputs, {Tensor(to, c.c, layout)}, 100, std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
+          }
+}
+
+class CudaMatmulGelu : public CudaKernels {
+protected:
+  void TearDown() override {
+    fakeLacksGelu = false;
+    CudaKernels::TearDown();
+  }
+
+  struct Case {
+    Shape a, b, c;
+    bool transposeA = false, transposeB = false;
+    Layout layout = Layout::dense;
+  };
+
+  /// Both kernels, with a bias and without; as `launches` kernels of ours in a run beside the library's product.
+  void compareBoth(const Case &c, DType dtype, std::size_t launches, const std::string &what) {
+    const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
+    // The reference takes gelu of the rounded product, the library of what is not rounded yet.
+    const double unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11, inner = narrow ? unit / 60 : 0;
+    const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB)};
+    const Tensor a = Tensor(dtype, c.a, c.layout).normal(33, 0.5), b = Tensor(dtype, c.b, c.layout).normal(34), y(dtype, c.c, c.layout);
+    const std::string named = std::string(dtypeName(dtype)) + " " + what;
+    // compare() runs each twice.
+    const auto expectCalls = [&](const std::string &kernel) {
+      std::size_t products = 0, others = 0;
+      for (const FakeCall &call : FakeCuda::takeCalls()) {
+        products += call.kind == FakeCall::Kind::matmul;
+        others += call.kind == FakeCall::Kind::launch;
+      }
+      EXPECT_EQ(products, 2u) << kernel << " " << named;
+      EXPECT_EQ(others, 2 * launches) << kernel << " " << named;
+    };
+    FakeCuda::takeCalls();
+    for (const bool bias : {false, true}) {
+      std::vector<Tensor> inputs = {a, b};
+      if (bias)
+        inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
+      std::vector<Attributes::Item> all = attributes;
+      all.push_back(integer("bias", bias));
+      compare({"matmul_gelu", {}, 1, all}, inputs, {y, y}, narrow ? 4 : 100, named + (bias ? " with a bias" : ""), inner);
+      expectCalls("matmul_gelu");
+    }
+    compare({"matmul_gelu_grad", {}, 1, attributes}, {a, b, Tensor(dtype, c.c, c.layout).normal(36, 2)}, {y}, narrow ? 4 : 100, named, inner);
+    expectCalls("matmul_gelu_grad");
+  }
+};
+
+// Tests the library's epilogues: rows that are 8 elements or a multiple apart, in one product.
+TEST_F(CudaMatmulGelu, IsAnEpilogue) {
+  for (DType dtype : {DType::bf16, DType::f16})
+    for (const Case &c : {Case{{7, 13}, {13, 16}, {7, 16}}, Case{{7, 13}, {24, 13}, {7, 24}, false, true}, Case{{13, 7}, {13, 8}, {7, 8}, true},
+                          Case{{3, 7, 13}, {13, 16}, {3, 7, 16}}, Case{{1, 13}, {13, 8}, {1, 8}},
+                          // Rows of 5 and of 13, 8 and 16 apart.
+                          Case{{7, 9}, {9, 5}, {7, 5}, false, false, Layout::padded}, Case{{7, 9}, {9, 13}, {7, 13}, false, false, Layout::padded}})
+      compareBoth(c, dtype, 0, "epilogue of " + std::to_string(c.c.back()));
+}
+
+// Tests that a gelu of our own stands behind the product where the library has none: rows that are no multiple of 8 apart,
+// batches of products, an algorithm that is missing, and f32 and f64, whose gelu is to be as exact as ours.
+TEST_F(CudaMatmulGelu, IsALaunchOfItsOwn) {
+  for (DType dtype : {DType::bf16, DType::f16})
+    for (const Case &c : {Case{{7, 13}, {13, 20}, {7, 20}}, Case{{3, 7, 13}, {3, 13, 16}, {3, 7, 16}}, Case{{7, 9}, {9, 8}, {7, 8}, false, false, Layout::padded}})
+      compareBoth(c, dtype, 1, "fallback of " + std::to_string(c.c.back()));
+  for (DType dtype : {DType::f32, DType::f64})
+    compareBoth({{7, 13}, {13, 16}, {7, 16}}, dtype, 1, "exact");
+  fakeLacksGelu = true;
+  compareBoth({{7, 13}, {13, 16}, {7, 16}}, DType::bf16, 1, "without an algorithm");
+}
+
+// Tests that gelu's matrix at an address that is no multiple of 16 bytes is not given to the library.
+TEST_F(CudaMatmulGelu, IsALaunchOfItsOwnWhereItDoesNotLieWell) {
+  std::vector<Tensor> inputs = {Tensor(DType::bf16, {7, 13}).normal(1), Tensor(DType::bf16, {13, 16}).normal(2), Tensor(DType::bf16, {8, 16}).normal(3)};
+  // A row more is there than is read, from some bytes on.
+  inputs[2].operand.extent[0] = inputs[2].operand.shape[0] = 7;
+  std::vector<Operand> in;
+  for (Tensor &tensor : inputs)
+    in.push_back(tensor.bound());
+  Tensor y(DType::bf16, {7, 16});
+  const Operand out = y.bound();
+  for (const std::ptrdiff_t bytes : {0, 2, 8}) {
+    in[2].data = static_cast<char *>(inputs[2].bound().data) + bytes;
+    const Attributes none;
+    const KernelRequest request{in, {&out, 1}, &none, 1, 4096, kernels.get()};
+    auto kernel = findCudaKernel("matmul_gelu_grad")(request);
+    ASSERT_TRUE(kernel.isOk()) << kernel.status().message();
+    std::vector<void *> addresses = {in[0].data, in[1].data, in[2].data};
+    void *const result = out.data;
+    std::vector<char> workspace(4096);
+    FakeCuda::takeCalls();
+    ASSERT_TRUE((*kernel)->enqueue(device->stream(0), addresses, {&result, 1}, workspace.data()).isOk());
+    ASSERT_TRUE(device->synchronize().isOk());
+    std::size_t launches = 0;
+    for (const FakeCall &call : FakeCuda::takeCalls())
+      launches += call.kind == FakeCall::Kind::launch;
+    EXPECT_EQ(launches, bytes == 0 ? 0u : 1u) << bytes;
+  }
+}
+
+// Tests that f32 takes the library's epilogue where its inputs may be rounded anyway.
+TEST_F(CudaMatmulGelu, IsAnEpilogueUnderTf32) {
+  auto context = cuda::KernelContext::create(device->functions(), 0, true);
+  ASSERT_TRUE(context.isOk()) << context.status().message();
+  kernels = std::move(*context);
+  compareBoth({{7, 13}, {13, 16}, {7, 16}}, DType::f32, 0, "tf32");
+}
+
+} // namespace
+} // namespace sluice::test
