@@ -8,15 +8,12 @@
 #define SLUICE_RUNTIME_PLAN_CHECK_BYTEMAP_H
 
 #include "runtime/plan/check/Access.h"
+#include "runtime/plan/check/StreamOrder.h"
 
 #include <map>
 #include <vector>
 
 namespace sluice::check {
-
-/// Index of an issued instruction in the simulation; `before` for what was there before the first.
-using Instance = std::int32_t;
-inline constexpr Instance before = -1;
 
 /// A run of bytes with one history.
 struct Run {

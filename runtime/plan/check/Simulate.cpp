@@ -1,9 +1,8 @@
 //===- Simulate.cpp - P2, P3, P4, P8, P11, P12 by following a step twice --------------------===//
 //
-// Issues the instructions of an entry point in order, twice over, and keeps for every stream a vector clock (how much of
-// each stream is done before what comes next on it) and for every byte who wrote it last, through which buffer, and who
-// has read it since. Stream order, record to wait, and nothing else, orders two instructions; the host takes part only
-// at ports, where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all.
+// Issues the instructions of an entry point in order, twice over, and keeps what is done before what (StreamOrder.h) and
+// for every byte who wrote it last, through which buffer, and who has read it since. The host takes part only at ports,
+// where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all.
 //
 // Where waits are carried over steps, three are followed: a step may then overlap with the one before, and must be behind
 // the one before that. An entry point that follows another one is behind all of it, so each is followed by itself alone.
@@ -16,15 +15,6 @@
 namespace sluice::check {
 namespace {
 
-struct Issued {
-  std::uint32_t issue;
-  std::uint32_t stream;
-  /// Place on its stream, from 1.
-  std::uint32_t time;
-  std::uint32_t repetition;
-  std::uint32_t step;
-};
-
 /// P4: what a part of a gathered unit holds.
 struct Gathered {
   enum class State : std::uint8_t { empty, held, released } state = State::empty;
@@ -36,7 +26,7 @@ class Simulation {
 public:
   Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings)
       : plan(plan), e(entry), entry(*plan.entries[entry]), actions(resolveActions(plan, this->entry, paddings)),
-        streams(plan.streams.size()), clock(streams * streams, 0), onStream(streams), gathered(plan.buffers.size()) {
+        order(plan.streams.size()), gathered(plan.buffers.size()) {
     for (plan::Space space : {plan::Space::device, plan::Space::host}) {
       std::uint64_t bytes = 0;
       for (const auto &arena : plan.arenas)
@@ -54,11 +44,7 @@ public:
     const bool carries = std::any_of(actions.actions.begin(), actions.actions.end(),
                                      [](const Action &action) { return action.carried; });
     for (step = 0; step < (carries ? 3u : 2u); ++step) {
-      lastEvents = std::move(events);
-      events.assign(entry.events, {});
-      stepBegin.assign(streams, 0);
-      for (std::size_t s = 0; s < streams; ++s)
-        stepBegin[s] = std::uint32_t(onStream[s].size());
+      order.beginStep(step, entry.events);
       hostWrites();
       std::uint32_t first = 0;
       for (const auto &section : entry.sections) {
@@ -80,12 +66,10 @@ private:
 
   Verdict issue(const Action &action, std::uint32_t repetition) {
     stream = action.instruction->stream;
-    now = Instance(issued.size());
-    issued.push_back({action.issue, stream, ++clock[stream * streams + stream], repetition, step});
-    onStream[stream].push_back(now);
+    now = order.issue(action.issue, stream, repetition);
     switch (action.kind) {
     case plan::Operation::Record:
-      events[action.event].assign(row(stream), row(stream) + streams);
+      order.record(action.event);
       return {};
     case plan::Operation::Wait:
       return wait(action);
@@ -103,11 +87,12 @@ private:
   Verdict wait(const Action &action) {
     if (action.carried && step == 0)
       return {};
-    if (action.carried && !events[action.event].empty())
+    if (action.carried && !order.recordOf(action.event).empty())
       return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
                             " of the step before, which this step has recorded anew before it",
                     recordsOf(action.event));
-    const std::vector<std::uint32_t> &record = action.carried ? lastEvents[action.event] : events[action.event];
+    const StreamOrder::Clock &record =
+        action.carried ? order.recordOfStepBefore(action.event) : order.recordOf(action.event);
     if (action.carried && record.empty())
       return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
                             " of the step before, which no step records",
@@ -116,8 +101,7 @@ private:
       return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
                             ", which nothing has recorded before it in the step",
                     recordsOf(action.event));
-    for (std::size_t s = 0; s < streams; ++s)
-      row(stream)[s] = std::max(row(stream)[s], record[s]);
+    order.wait(record);
     return {};
   }
 
@@ -133,11 +117,11 @@ private:
           buffer.offset, buffer.offset + buffer.bytes, [&](std::uint64_t begin, const Run &run) -> Verdict {
             if (run.buffer != int(b))
               return {};
-            if (!happened(run.writer))
+            if (!order.happened(run.writer))
               return unordered(4, "releases buffer '" + buffer.name + "' while it is gathered", run.writer, b, begin,
                                run.end);
             for (Instance reader : run.readers)
-              if (!happened(reader))
+              if (!order.happened(reader))
                 return unordered(4, "releases buffer '" + buffer.name + "' while it is read", reader, b, begin, run.end);
             return {};
           });
@@ -150,7 +134,7 @@ private:
   }
 
   Verdict read(const Action &action, const Access &access) {
-    const std::uint64_t begin = access.begin + access.repetitionStride * issued[now].repetition;
+    const std::uint64_t begin = access.begin + access.repetitionStride * order[now].repetition;
     const std::uint64_t end = begin + (access.end - access.begin);
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     const bool tracked = isGathered(access.buffer);
@@ -162,7 +146,7 @@ private:
     Padding padding = clean;
     Verdict verdict = space(access.buffer).visit(begin, end, [&](std::uint64_t from, Run &run) -> Verdict {
       const bool needed = from < begin + access.neededBytes;
-      if (!happened(run.writer))
+      if (!order.happened(run.writer))
         return unordered(tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
                          "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
       if (needed)
@@ -193,9 +177,9 @@ private:
                     {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
     if (buffer.entry == -1 || run.writer == before)
       return {};
-    const Issued &writer = issued[run.writer];
+    const Issued &writer = order[run.writer];
     const bool sameSection = sectionBegin <= writer.issue && writer.issue < sectionEnd;
-    if (sameSection && writer.repetition != issued[now].repetition &&
+    if (sameSection && writer.repetition != order[now].repetition &&
         (buffer.begin > sectionBegin || buffer.end < sectionEnd))
       return refuse(2, here() + " reads buffer '" + buffer.name + "' of another repetition, expected a lifespan over " +
                            "the whole section, [" + std::to_string(sectionBegin) + ", " + std::to_string(sectionEnd) +
@@ -205,7 +189,7 @@ private:
   }
 
   Verdict write(const Action &action, const Access &access) {
-    const std::uint64_t begin = access.begin + access.repetitionStride * issued[now].repetition;
+    const std::uint64_t begin = access.begin + access.repetitionStride * order[now].repetition;
     const std::uint64_t end = begin + (access.end - access.begin);
     if (begin == end)
       return {};
@@ -219,13 +203,13 @@ private:
     }
     ByteMap &map = space(access.buffer);
     Verdict verdict = map.visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
-      if (!happened(run.writer))
+      if (!order.happened(run.writer))
         return unordered(race(run.writer, run.buffer, access.buffer), "writes buffer '" + buffer.name + "'", run.writer,
                          access.buffer, from, run.end);
       for (Instance reader : run.readers)
-        if (!happened(reader)) {
-          const bool gathering = actions.actions[issued[reader].issue].gathers && run.buffer == int(access.buffer) &&
-                                 issued[reader].step == step;
+        if (!order.happened(reader)) {
+          const bool gathering = actions.actions[order[reader].issue].gathers && run.buffer == int(access.buffer) &&
+                                 order[reader].step == step;
           return unordered(gathering ? 4 : race(reader, run.buffer, access.buffer),
                            "writes buffer '" + buffer.name + "'" + (gathering ? " while its gather is in flight" : ""),
                            reader, access.buffer, from, run.end);
@@ -260,10 +244,10 @@ private:
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     if (step == 0 || buffer.entry == -1)
       return {};
-    for (std::size_t s = 0; s < streams; ++s) {
+    for (std::size_t s = 0; s < plan.streams.size(); ++s) {
       // The first of each stream that is not known to be done, of those that use the space.
-      for (std::uint32_t at = clock[stream * streams + s]; at < stepBegin[s]; ++at) {
-        const Issued &other = issued[std::size_t(onStream[s][at])];
+      for (Instance id : order.unknownOfEarlierSteps(s)) {
+        const Issued &other = order[id];
         if (other.step + 1 != step || !uses(actions.actions[other.issue], access.space))
           continue;
         if ((buffer.ahead != 0 && buffer.ahead <= other.issue) ||
@@ -332,7 +316,7 @@ private:
             plan.buffers[b]->offset + port->view->offset + port->view->repetition_stride * repetition;
         const std::uint64_t end = begin + *viewBytes(*port->view);
         SLUICE_CHECK(space(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
-          if (run.buffer == int(b) && (run.writer == before || issued[run.writer].step == step))
+          if (run.buffer == int(b) && (run.writer == before || order[run.writer].step == step))
             return {};
           return refuse(12, "output '" + port->name + "' of '" + entry.name + "' is not there at the end of the step",
                         {byteRange(plan.buffers[b]->space, from, run.end)});
@@ -345,11 +329,6 @@ private:
   //===--- What is known ---===//
 
   ByteMap &space(std::uint32_t b) { return spaces[std::size_t(plan.buffers[b]->space)]; }
-  std::uint32_t *row(std::uint32_t s) { return clock.data() + s * streams; }
-
-  bool happened(Instance id) const {
-    return id == before || clock[stream * streams + issued[id].stream] >= issued[id].time;
-  }
   bool isGathered(std::uint32_t b) const {
     return plan.buffers[b]->entry != -1 &&
            (plan.buffers[b]->class_ == plan::BufferClass::gathered || plan.buffers[b]->unit >= 0);
@@ -365,7 +344,7 @@ private:
   }
   void addReader(Run &run) const {
     for (Instance &reader : run.readers)
-      if (issued[reader].stream == stream) {
+      if (order[reader].stream == stream) {
         reader = now;
         return;
       }
@@ -376,21 +355,21 @@ private:
 
   /// Which property two unordered accesses break: by step, and by whether they are about one buffer.
   int race(Instance other, std::int32_t held, std::uint32_t buffer) const {
-    if (issued[other].step != step)
+    if (order[other].step != step)
       return 12;
     return held == int(buffer) ? 3 : 2;
   }
-  std::string here() const { return place(plan, e, issued[now].issue); }
+  std::string here() const { return place(plan, e, order[now].issue); }
   std::string describe(Instance id) const {
     if (id == before)
       return "what was there at the start";
-    std::string text = place(plan, e, issued[id].issue);
-    text += ", repetition " + std::to_string(issued[id].repetition);
-    return issued[id].step == step ? text : text + " of the step before";
+    std::string text = place(plan, e, order[id].issue);
+    text += ", repetition " + std::to_string(order[id].repetition);
+    return order[id].step == step ? text : text + " of the step before";
   }
   Verdict unordered(int property, const std::string &what, Instance first, std::uint32_t buffer, std::uint64_t begin,
                     std::uint64_t end) const {
-    const Issued &other = issued[first];
+    const Issued &other = order[first];
     return refuse(property,
                   here() + " " + what + " without waiting for " + place(plan, e, other.issue) +
                       (other.step == step ? "" : " of the step before"),
@@ -418,19 +397,9 @@ private:
   std::uint32_t e;
   const plan::EntryT &entry;
   Actions actions;
-  std::size_t streams;
-  /// clock[s][t]: how many instructions of stream t are done before the next of stream s begins.
-  std::vector<std::uint32_t> clock;
-  /// The clock of the latest record of each event in this step; empty: none.
-  std::vector<std::vector<std::uint32_t>> events;
-  /// Those of the step before.
-  std::vector<std::vector<std::uint32_t>> lastEvents;
-  /// What was issued on each stream, and how much of it before this step.
-  std::vector<std::vector<Instance>> onStream;
-  std::vector<std::uint32_t> stepBegin;
+  StreamOrder order;
   std::vector<Gathered> gathered;
   std::vector<ByteMap> spaces;
-  std::vector<Issued> issued;
   /// Of the instruction at hand: padding of what each read found.
   std::vector<Padding> carried;
   std::uint32_t step = 0;

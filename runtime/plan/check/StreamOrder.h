@@ -1,0 +1,94 @@
+//===- StreamOrder.h - what is done before what, by streams and events ---------------------===//
+//
+// Instructions as they are issued, over several steps, and for every stream a vector clock: how much of each stream is done
+// before what comes next on it. Stream order, record to wait, and nothing else, orders two instructions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_STREAMORDER_H
+#define SLUICE_RUNTIME_PLAN_CHECK_STREAMORDER_H
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sluice::check {
+
+/// Index of an issued instruction; `before` for what was there before the first.
+using Instance = std::int32_t;
+inline constexpr Instance before = -1;
+
+struct Issued {
+  std::uint32_t issue;
+  std::uint32_t stream;
+  /// Place on its stream, from 1.
+  std::uint32_t time;
+  std::uint32_t repetition;
+  std::uint32_t step;
+};
+
+class StreamOrder {
+public:
+  /// How much of each stream was done where an event was recorded; empty: it was not.
+  using Clock = std::vector<std::uint32_t>;
+
+  explicit StreamOrder(std::size_t streams) : streams(streams), clock(streams * streams, 0), onStream(streams) {}
+
+  /// Records of the step that ends are those of the step before from here on.
+  void beginStep(std::uint32_t number, std::uint32_t events) {
+    step = number;
+    recordsBefore = std::move(records);
+    records.assign(events, {});
+    stepBegin.assign(streams, 0);
+    for (std::size_t s = 0; s < streams; ++s)
+      stepBegin[s] = std::uint32_t(onStream[s].size());
+  }
+
+  /// The next instruction of a stream, which is at hand until another one is issued.
+  Instance issue(std::uint32_t issue, std::uint32_t stream, std::uint32_t repetition) {
+    const Instance made = Instance(issued.size());
+    issued.push_back({issue, stream, ++clock[stream * streams + stream], repetition, step});
+    onStream[stream].push_back(made);
+    return made;
+  }
+  const Issued &operator[](Instance id) const { return issued[std::size_t(id)]; }
+
+  /// By the instruction at hand.
+  void record(std::uint32_t event) {
+    const auto own = clock.begin() + std::ptrdiff_t(issued.back().stream * streams);
+    records[event].assign(own, own + std::ptrdiff_t(streams));
+  }
+  const Clock &recordOf(std::uint32_t event) const { return records[event]; }
+  const Clock &recordOfStepBefore(std::uint32_t event) const { return recordsBefore[event]; }
+  void wait(const Clock &record) {
+    std::uint32_t *own = clock.data() + issued.back().stream * streams;
+    for (std::size_t s = 0; s < streams; ++s)
+      own[s] = std::max(own[s], record[s]);
+  }
+
+  /// Is it done before the instruction at hand?
+  bool happened(Instance id) const {
+    return id == before || clock[issued.back().stream * streams + issued[id].stream] >= issued[id].time;
+  }
+  /// What a stream was given in earlier steps and may not have done when the instruction at hand begins, in its order.
+  std::span<const Instance> unknownOfEarlierSteps(std::size_t stream) const {
+    const std::size_t known = std::min(clock[issued.back().stream * streams + stream], stepBegin[stream]);
+    return std::span(onStream[stream]).subspan(known, stepBegin[stream] - known);
+  }
+
+private:
+  std::size_t streams;
+  /// clock[s][t]: how many instructions of stream t are done before the next of stream s begins.
+  Clock clock;
+  /// By event: the latest of this step, and of the one before.
+  std::vector<Clock> records, recordsBefore;
+  std::vector<Issued> issued;
+  /// What was issued on each stream, and how much of it before this step.
+  std::vector<std::vector<Instance>> onStream;
+  Clock stepBegin;
+  std::uint32_t step = 0;
+};
+
+} // namespace sluice::check
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_STREAMORDER_H
