@@ -52,6 +52,8 @@ struct Registration {
 std::mutex mutex;
 std::map<std::string, std::shared_ptr<Root>> roots;
 std::set<Registration *> registrations;
+/// Streams may still come to what was put on them before.
+std::vector<std::unique_ptr<FakeComm>> abortedComms;
 int nextId = 0;
 
 /// What the calling thread has collected since ncclGroupStart.
@@ -219,9 +221,13 @@ void fillFakeNccl(Nccl &n) {
   };
   n.destroy = [](nccl::Comm comm) -> Code { return delete static_cast<FakeComm *>(comm), 0; };
   n.abort = [](nccl::Comm handle) -> Code {
-    // As NCCL's: frees the communicator; what runs on it ends.
+    // As NCCL's: takes the communicator back; what runs on it ends.
     auto *comm = static_cast<FakeComm *>(handle);
     comm->root->world->abort(failedError("aborted"));
+    std::lock_guard lock(mutex);
+    if (std::ranges::find(abortedComms, comm, &std::unique_ptr<FakeComm>::get) != abortedComms.end())
+      return 4;
+    abortedComms.emplace_back(comm);
     return 0;
   };
   n.asyncError = [](nccl::Comm comm, Code *error) -> Code { return *error = static_cast<FakeComm *>(comm)->error, 0; };
