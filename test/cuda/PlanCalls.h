@@ -21,6 +21,11 @@
 
 namespace sluice::test {
 
+/// What two numbers that should be one read like.
+inline std::string differs(const std::string &what, const auto &wanted, const auto &got) {
+  return what + ", expected " + std::to_string(wanted) + " but got " + std::to_string(got);
+}
+
 /// How much was compared.
 struct CallCounts {
   std::uint64_t launches = 0, moves = 0, collectives = 0, events = 0, hostCalls = 0;
