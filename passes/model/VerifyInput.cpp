@@ -16,11 +16,16 @@ using namespace sluice;
 
 namespace {
 
+constexpr std::int64_t maxTensorBytes = std::int64_t(1) << 48;
+
 struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(verifyRecipe(module)))
       return signalPassFailure();
+    for (auto parameter : module.getOps<model::ParameterOp>())
+      if (failed(verifyParameter(parameter)))
+        return signalPassFailure();
     bool hasEntry = false;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr(names::entry)) {
@@ -44,12 +49,39 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return status.isOk() ? success() : LogicalResult(module.emitError(status.message()));
   }
 
+  /// A tensor larger than any memory, whose bytes later phases could not even count.
+  static bool isTooLarge(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return false;
+    std::int64_t bytes = std::max(1u, tensor.getElementTypeBitWidth() / 8);
+    for (std::int64_t extent : tensor.getShape())
+      if (extent == 0)
+        return false;
+    for (std::int64_t extent : tensor.getShape())
+      if (__builtin_mul_overflow(bytes, extent, &bytes))
+        return true;
+    return bytes > maxTensorBytes;
+  }
+
+  static LogicalResult verifyParameter(model::ParameterOp parameter) {
+    auto type = cast<RankedTensorType>(parameter.getType());
+    if (isTooLarge(type))
+      return parameter.emitOpError("tensor, expected at most 256 TiB but got ") << type;
+    if (type.getNumElements() == 0)
+      return parameter.emitOpError("tensor without elements, expected at least one but got ") << type;
+    return success();
+  }
+
   static LogicalResult verifyNames(func::FuncOp function) {
     auto check = [&](llvm::StringSet<> &seen, StringAttr name, llvm::StringRef what, llvm::StringRef attribute,
                      unsigned index, Type type) -> LogicalResult {
       if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
         return function.emitError() << what << " " << index << " of '@" << function.getName()
                                     << "', expected a static tensor but got " << type;
+      if (isTooLarge(type))
+        return function.emitError() << what << " " << index << " of '@" << function.getName()
+                                    << "', expected at most 256 TiB but got " << type;
       if (!name || name.getValue().empty())
         return function.emitError() << what << " " << index << " of '@" << function.getName() << "' without '"
                                     << attribute << "', expected its name";
@@ -107,6 +139,9 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
                << function.getFunctionType();
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
+      for (Type type : op->getResultTypes())
+        if (isTooLarge(type))
+          return op->emitOpError("result, expected at most 256 TiB but got ") << type;
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
         return op->emitError("read of the state '") << *read.getState() << "', expected none before the update is made";

@@ -178,3 +178,40 @@ module attributes {model.recipe = {mesh.shard = 4 : i64, optimizer.betas = [0.9,
     return %s : tensor<f32>
   }
 }
+
+// -----
+
+module {
+  // expected-error@+1 {{tensor without elements, expected at least one but got 'tensor<0x8xf32>'}}
+  model.parameter @w : tensor<0x8xf32> zeros
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{tensor, expected at most 256 TiB but got 'tensor<9999999999x9999999999xf32>'}}
+  model.parameter @w : tensor<9999999999x9999999999xf32> zeros
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f', expected at most 256 TiB but got 'tensor<70368744177665xf32>'}}
+  func.func @f(%x: tensor<70368744177665xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "y"})
+      attributes {model.entry = "forward"} {
+    %y = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<70368744177665xf32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<2x9999999999xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "y"})
+      attributes {model.entry = "forward"} {
+    // expected-error@+1 {{result, expected at most 256 TiB but got 'tensor<9999999999x9999999999xf32>'}}
+    %p = model.matmul %x, %x {transpose_lhs} : (tensor<2x9999999999xf32>, tensor<2x9999999999xf32>) -> tensor<9999999999x9999999999xf32>
+    %y = model.reduce_sum %p {dims = array<i64: 0, 1>} : (tensor<9999999999x9999999999xf32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+}
