@@ -66,7 +66,8 @@ std::string writeScratch(const std::string &name, const std::string &text) {
 
 CommandResult runCommand(const std::string &command) {
   std::string out = scratchFolder() + "/command.out", err = scratchFolder() + "/command.err";
-  std::string line = "PATH=\"" SLUICE_BINARY_DIR "/bin:$PATH\"; export PATH; " + command + " >" + out + " 2>" + err;
+  const char *tools = std::getenv("SLUICE_TOOLS");
+  std::string line = "PATH=\"" + std::string(tools ? tools : SLUICE_BINARY_DIR "/bin") + ":$PATH\"; export PATH; " + command + " >" + out + " 2>" + err;
   int code = std::system(line.c_str());
   return {WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code), readText(out), readText(err)};
 }

@@ -17,7 +17,7 @@ struct CommandResult {
   std::string err;
 };
 
-/// Runs a command line by the shell, with build/bin first in PATH.
+/// Runs a command line by the shell, with build/bin, or the folder that SLUICE_TOOLS names, first in PATH.
 CommandResult runCommand(const std::string &command);
 
 /// A folder of this test process that goes when the process ends.
