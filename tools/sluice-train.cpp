@@ -197,6 +197,10 @@ static void declare(CLI::App &app, CommandLine &line) {
   app.add_flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
   app.add_option("--algorithms", line.ranks.algorithms,
                  "on a GPU: a file of measured algorithms of matrix products, made where there is none (default: the library's choice)");
+  app.add_option("--cudnn", line.ranks.cudnn,
+                 "on a GPU: cuDNN computes convolutions, pooling and attention; auto: where it is there and has an engine")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
   app.set_version_flag("--version", versionText("sluice-train"));
   app.footer("exit codes: 0 done, 1 an input is at fault or an output cannot be written, 2 usage, 4 the plan or weights "

@@ -22,6 +22,7 @@ namespace sluice {
 
 namespace cuda {
 class Algorithms;
+class DnnUse;
 }
 
 /// Gives the function that prepares a kernel; null where there is none of that name.
@@ -51,6 +52,8 @@ struct ExecutorOptions {
   bool tf32 = false;
   /// Where the algorithms of its products are kept; null: the library's heuristic chooses.
   std::shared_ptr<cuda::Algorithms> algorithms;
+  /// Lets cuDNN compute what it can, and keeps what that was; null: our own kernels do.
+  std::shared_ptr<cuda::DnnUse> dnn;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
 };

@@ -3,6 +3,7 @@
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/train/AlgorithmFile.h"
+#include "runtime/train/DnnOption.h"
 #include "runtime/train/BufferTable.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ProcessRanks.h"
@@ -31,10 +32,12 @@ public:
                                                    : GraphMode::automatic;
     executor.tf32 = options.tf32;
     SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, true));
+    SLUICE_ASSIGN_OR_RETURN(executor.dnn, openDnnUse(ranks->held, options));
     executor.traceCapacity = options.trace ? traceCapacity : 0;
     ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     SLUICE_RETURN_IF_ERROR(closeAlgorithms(executor.algorithms.get(), options));
+    tellDnnUse(executor.dnn.get(), options);
     for (int rank = 0; rank < ranks->size(); ++rank) {
       SLUICE_ASSIGN_OR_RETURN(BufferTable table, BufferTable::make(ranks->group->executor(rank)));
       ranks->tables.push_back(std::move(table));

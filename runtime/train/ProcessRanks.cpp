@@ -7,6 +7,7 @@
 #include "runtime/train/ProcessRanks.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/train/AlgorithmFile.h"
+#include "runtime/train/DnnOption.h"
 #include "runtime/train/BufferTable.h"
 
 #include <algorithm>
@@ -51,10 +52,12 @@ public:
     chosen.tf32 = options.tf32;
     // Processes would choose apart.
     SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, size() == 1));
+    SLUICE_ASSIGN_OR_RETURN(chosen.dnn, openDnnUse(held, options));
     chosen.traceCapacity = options.trace ? traceCapacity : 0;
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
     SLUICE_RETURN_IF_ERROR(closeAlgorithms(chosen.algorithms.get(), options));
+    tellDnnUse(chosen.dnn.get(), options);
     SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
     std::vector<int> everybody(static_cast<std::size_t>(size()));
     std::iota(everybody.begin(), everybody.end(), 0);

@@ -72,6 +72,8 @@ struct RanksOptions {
   bool tf32 = false;
   /// A file of measured algorithms, made where there is none; empty: the library's heuristic chooses.
   std::string algorithms;
+  /// "auto", "on" or "off": whether cuDNN computes what it can.
+  std::string cudnn = "auto";
   /// Told what the user should know of the run's start.
   std::function<void(const std::string &)> note;
   /// Seconds after which a collective that does not end ends the run; 0: never.

@@ -1,4 +1,5 @@
 //===- FakeDriver.cpp - the driver of a GPU that is not there ----------------------------===//
+#include "test/cuda/FakeDnn.h"
 #include "test/cuda/FakeState.h"
 
 #include <cstring>
@@ -69,6 +70,7 @@ FakeCuda::FakeCuda(const FakeOptions &options) {
   fillFakeGraphs(state->table.driver);
   fillFakeBlas(state->table.blas);
   fillFakeNccl(state->table.nccl);
+  fillFakeDnn(state->table.dnn);
   if (!options.nccl)
     state->table.ncclAbsence = refusedError("nccl, expected the library libnccl.so.2 but got: nothing");
   static const Image image{"fake", ""};

@@ -94,6 +94,7 @@ Result<const Table *> open() {
   SLUICE_RETURN_IF_ERROR(openDriver(made));
   SLUICE_RETURN_IF_ERROR(openBlas(made));
   made.ncclAbsence = openNccl(made);
+  made.dnnAbsence = openDnn(made.dnn, "libcudnn.so.9");
   made.images = builtImages();
   return static_cast<const Table *>(&made);
 }
@@ -108,6 +109,21 @@ Result<const Table *> table() {
 }
 
 void setTable(const Table *other) { replacement = other; }
+
+std::string dnnVersionText(std::size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+}
+
+Status openDnn(Dnn &dnn, const char *name) {
+  Library library(name);
+  SLUICE_RETURN_IF_ERROR(library.opened("cudnn", "install cuDNN 9, or name its folder in LD_LIBRARY_PATH"));
+#define SLUICE_DNN(name, symbol, result, arguments) library.find(dnn.name, #symbol);
+#include "runtime/base/cuda/functions.def"
+#undef SLUICE_DNN
+  if (dnn.version && dnn.version() < static_cast<std::size_t>(leastDnn))
+    return refusedError("cudnn, expected version " + dnnVersionText(leastDnn) + " or later but got " + dnnVersionText(dnn.version()));
+  return library.complete();
+}
 
 Status driverStatus(const Table &table, Code code, std::string_view call) {
   if (code == 0)
@@ -134,6 +150,17 @@ Status ncclStatus(Code code, std::string_view call) {
   return failedError(std::string(call) + ": " +
                      std::string(code > 0 && code < 8 ? texts[code] : std::string_view("unknown error")) + " (nccl code " +
                      std::to_string(code) + ")");
+}
+
+Status dnnStatus(const Dnn &dnn, Code code, std::string_view call) {
+  if (code == 0)
+    return {};
+  const char *name = dnn.errorText ? dnn.errorText(code) : nullptr;
+  char text[512] = {};
+  if (dnn.lastError)
+    dnn.lastError(text, sizeof text - 1);
+  return failedError(std::string(call) + ": " + (name ? std::string(name) : std::string("unknown error")) + " (cudnn code " +
+                     std::to_string(code) + ")" + (text[0] ? ": " + std::string(text) : ""));
 }
 
 } // namespace sluice::cuda

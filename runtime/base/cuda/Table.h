@@ -1,6 +1,6 @@
 //===- Table.h - NVIDIA's libraries as one table of functions ---------------------===//
 //
-// Everything that Sluice calls of the CUDA driver, cuBLASLt and NCCL, as pointers. table() opens the libraries once, at
+// Everything that Sluice calls of the CUDA driver, cuBLASLt, cuDNN and NCCL, as pointers. table() opens the libraries once, at
 // the first call, and says what is missing or too old; nothing links against them, so a binary starts on a machine that
 // has none. Tests put another table in its place, whose device is emulated on the host.
 //
@@ -12,8 +12,10 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/base/cuda/Api.h"
+#include "runtime/base/cuda/Dnn.h"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sluice::cuda {
@@ -42,17 +44,24 @@ struct Nccl {
 #undef SLUICE_NCCL
 };
 
+struct Dnn {
+#define SLUICE_DNN(name, symbol, result, arguments) result(*name) arguments = nullptr;
+#include "runtime/base/cuda/functions.def"
+#undef SLUICE_DNN
+};
+
 struct Table {
   Driver driver;
   Blas blas;
   Nccl nccl;
-  /// Why there is no NCCL; ok where there is. The driver and cuBLASLt are always there.
-  Status ncclAbsence;
+  Dnn dnn;
+  /// Why there is no NCCL, no cuDNN; ok where there is. The driver and cuBLASLt are always there.
+  Status ncclAbsence, dnnAbsence;
   std::span<const Image> images;
 };
 
-/// Oldest versions: the driver's API, and NCCL's.
-inline constexpr int leastDriver = 13000, leastNccl = 22800;
+/// Oldest versions: the driver's API, NCCL's and cuDNN's.
+inline constexpr int leastDriver = 13000, leastNccl = 22800, leastDnn = 90800;
 
 /// The table of this machine, or why there is none (StatusCode::refused): no driver, one that is too old, no device, no
 /// cuBLASLt, a build without device code. Thread-safe.
@@ -65,6 +74,12 @@ void setTable(const Table *other);
 Status driverStatus(const Table &table, Code code, std::string_view call);
 Status blasStatus(Code code, std::string_view call);
 Status ncclStatus(Code code, std::string_view call);
+/// With what the library says of its last failure.
+Status dnnStatus(const Dnn &dnn, Code code, std::string_view call);
+/// "9.19.0" of 91900.
+std::string dnnVersionText(std::size_t version);
+/// Finds cuDNN's functions in a library of that name, or says why they are not there.
+Status openDnn(Dnn &dnn, const char *name);
 
 /// The device code in this build, and why there is none.
 std::span<const Image> builtImages();

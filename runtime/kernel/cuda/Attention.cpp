@@ -1,10 +1,12 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
 //
-// On tensor cores where q, k, v and all that is like them are bf16, or are f16, and heads have at most 256 elements; else on
-// plain cores.
+// By cuDNN where it is asked for and has an engine (DnnKernels.h). Else by kernels of ours: on tensor cores where q, k, v and
+// all that is like them are bf16, or are f16, and heads have at most 256 elements; else on plain cores. The derivative is
+// always ours.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
+#include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/Workspace.h"
 #include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
@@ -77,6 +79,8 @@ LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int share
 
 Bound attention(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("attention", request));
+  if (Bound other = byDnn("attention", request); !other.isOk() || *other)
+    return other;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,

@@ -1,6 +1,11 @@
 //===- Convolution.cpp - convolution and its derivatives on a GPU -------------------------------------------===//
+//
+// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours.
+//
+//===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Convolution.h"
 #include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/Workspace.h"
 
@@ -43,6 +48,8 @@ template <template <typename> typename Problem> LaunchShape tilesFor(const Convo
 
 Bound convolutionOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d", request));
+  if (Bound other = byDnn("conv2d", request); !other.isOk() || *other)
+    return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d", request, in[0], in[1], request.outputs[0]));
   args.hasBias = in.size() == 3;
@@ -62,6 +69,8 @@ Bound convolutionOf(const KernelRequest &request) {
 
 Bound inputGradOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_input_grad", request));
+  if (Bound other = byDnn("conv2d_input_grad", request); !other.isOk() || *other)
+    return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_input_grad", request, request.outputs[0], in[1], in[0]));
   const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
@@ -77,6 +86,8 @@ Bound inputGradOf(const KernelRequest &request) {
 /// In runs, where the weight alone would leave most of the device idle.
 Bound weightGradOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_weight_grad", request));
+  if (Bound other = byDnn("conv2d_weight_grad", request); !other.isOk() || *other)
+    return other;
   const auto &in = request.inputs;
   const Operand &dy = in[0], &dweight = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_weight_grad", request, in[1], dweight, dy));

@@ -33,7 +33,23 @@ Status KernelContext::useAlgorithms(std::shared_ptr<Algorithms> algorithms, cons
   return {};
 }
 
+Status KernelContext::useDnn(std::shared_ptr<DnnUse> use) {
+  if (use->mode() == DnnMode::on)
+    SLUICE_RETURN_IF_ERROR(Status(table().dnnAbsence));
+  dnn = std::move(use);
+  return {};
+}
+
+Result<dnn::Handle> KernelContext::dnnHandle() {
+  SLUICE_RETURN_IF_ERROR(Status(table().dnnAbsence));
+  if (!openedDnn)
+    SLUICE_RETURN_IF_ERROR(dnnStatus(table().dnn, table().dnn.create(&openedDnn), "cudnnCreate"));
+  return openedDnn;
+}
+
 KernelContext::~KernelContext() {
+  if (openedDnn)
+    table().dnn.destroy(openedDnn);
   if (handle)
     table().blas.destroy(handle);
 }

@@ -1,6 +1,6 @@
 //===- KernelContext.h - the GPU that kernels are made for --------------------------------------===//
 //
-// What prepare functions of CUDA kernels need: the device code, cuBLASLt, and how large the device is. One a device of an
+// What prepare functions of CUDA kernels need: the device code, cuBLASLt, cuDNN, and how large the device is. One a device of an
 // executor; it outlives the kernels made with it.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +9,7 @@
 
 #include "runtime/base/cuda/Code.h"
 #include "runtime/kernel/cuda/Algorithms.h"
+#include "runtime/kernel/cuda/DnnUse.h"
 
 namespace sluice::cuda {
 
@@ -18,6 +19,8 @@ public:
   static Result<std::unique_ptr<KernelContext>> create(const Table &table, int ordinal, bool tf32);
   /// Takes products' algorithms from there, for the plan of that digest.
   Status useAlgorithms(std::shared_ptr<Algorithms> algorithms, const std::string &plan);
+  /// Lets cuDNN compute what it can. An error where it must and is not there.
+  Status useDnn(std::shared_ptr<DnnUse> use);
   ~KernelContext();
 
   DeviceCode &code() const { return *loaded; }
@@ -27,6 +30,11 @@ public:
   int multiprocessors() const { return count; }
   /// Null where the library's heuristic chooses.
   Algorithms *algorithms() const { return paused ? nullptr : chosen.get(); }
+
+  /// Null where cuDNN is not asked for.
+  DnnUse *dnnUse() const { return dnn.get(); }
+  /// Made when the first kernel asks for it, since it takes memory of the device; or why there is none.
+  Result<dnn::Handle> dnnHandle();
 
   /// While it lives the heuristic chooses: for products whose addresses are none yet.
   class WithoutAlgorithms {
@@ -44,6 +52,8 @@ private:
   std::shared_ptr<DeviceCode> loaded;
   blas::Handle handle = nullptr;
   std::shared_ptr<Algorithms> chosen;
+  std::shared_ptr<DnnUse> dnn;
+  dnn::Handle openedDnn = nullptr;
   std::string name;
   int count = 1;
   bool tf32 = false, paused = false;

@@ -1,6 +1,12 @@
 //===- Pooling.cpp - maxima and means of windows on a GPU -----------------------------------------------------===//
+//
+// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours, as the gradient of a maximum is
+// always.
+//
+//===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Pooling.h"
 #include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
 namespace sluice::cuda {
@@ -11,6 +17,9 @@ namespace {
 Bound pool(std::string_view name, std::string_view function, const KernelRequest &request, const Operand &x, const Operand &y,
            void (*bind)(PoolArgs &, const RunAddresses &)) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+  if (name != "max_pool2d_grad")
+    if (Bound other = byDnn(name, request); !other.isOk() || *other)
+      return other;
   SLUICE_ASSIGN_OR_RETURN(cpu::PoolShape s, cpu::PoolShape::of(cpu::Check(name, request), request, x, y));
   PoolArgs args;
   args.x = args.dx = viewOf(x);

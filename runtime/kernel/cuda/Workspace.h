@@ -38,6 +38,12 @@ constexpr std::uint64_t convolutionWorkspace(std::int64_t groups, const std::int
   return runs == 1 ? 0 : static_cast<std::uint64_t>(runs * weight[0] * weight[1] * weight[2] * weight[3]) * 8;
 }
 
+/// What cuDNN may take for a convolution: its engines copy the weight into the order that they like, and some split sums.
+constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) { return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256; }
+
+/// What cuDNN may take for attention: counters of its blocks.
+inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;
+
 /// A loss with its projection: a chunk of logits; one number a row, or the factor on all; what the products may take.
 struct LinearLossWorkspace {
   std::uint64_t logits = 0, numbers = 0;

@@ -14,6 +14,8 @@ std::int64_t elements(const Operand &operand) {
   return count;
 }
 
+std::uint64_t bytesOf(const Operand &operand) { return static_cast<std::uint64_t>(elements(operand)) * dtypeBytes(operand.dtype); }
+
 std::uint64_t linearLossCap(const Operand &x, const Operand &weight, const Operand &targets, const Attributes &attributes) {
   if (weight.rank != 2)
     return 0;
@@ -34,13 +36,18 @@ std::uint64_t cudaWorkspaceCap(std::string_view name, std::span<const Operand> i
     return cuda::crossEntropyWorkspace(elements(inputs[1]));
   if (name == "cross_entropy_grad")
     return cuda::crossEntropyGradWorkspace;
+  if (name == "attention")
+    return cuda::dnnAttentionWorkspace;
   if (name == "attention_grad" && inputs.size() == 6 && inputs[0].rank == 4)
     return cuda::attentionGradWorkspace(inputs[0].shape[0], inputs[0].shape[2], inputs[0].shape[1]);
   if ((name == "batch_norm" || name == "batch_norm_grad") && inputs.size() >= 3 && inputs[0].rank > 0)
     return cuda::batchNormWorkspace(inputs[0].shape[inputs[0].rank - 1]);
+  if ((name == "conv2d" || name == "conv2d_input_grad") && inputs.size() >= 2)
+    return cuda::dnnConvolutionWorkspace(bytesOf(inputs[1]));
   if (name == "conv2d_weight_grad" && inputs.size() == 2 && outputs.size() == 1 && inputs[0].rank == 4 && outputs[0].rank == 4)
-    return cuda::convolutionWorkspace(std::max<std::int64_t>(attributes.integer("groups", 1), 1), outputs[0].shape.data(),
-                                      inputs[0].shape.data());
+    return std::max(cuda::dnnConvolutionWorkspace(bytesOf(outputs[0])),
+                    cuda::convolutionWorkspace(std::max<std::int64_t>(attributes.integer("groups", 1), 1), outputs[0].shape.data(),
+                                               inputs[0].shape.data()));
   if (name == "linear_cross_entropy" && inputs.size() == 3)
     return linearLossCap(inputs[0], inputs[1], inputs[2], attributes);
   if (name == "linear_cross_entropy_grad" && inputs.size() == 5)

@@ -1,6 +1,6 @@
 //===- Answers.cpp - a machine with a GPU that computes nothing ------------------------------------------===//
 //
-// libcuda, libcublasLt and libnccl that are found and opened as the real ones are, for tests of what happens where a driver
+// libcuda, libcublasLt, libnccl and libcudnn that are found and opened as the real ones are, for tests of what happens where a driver
 // is old, a device is small, a launch fails. Device memory is numbers; nothing is ever read from it. The environment says
 // what is wrong, as SLUICE_STUB=name=number,...:
 //
@@ -9,6 +9,7 @@
 //   launch    what a launch returns                 event     what a query of an event returns
 //   stream    what waiting for a stream returns     nccl      NCCL's version (22809); async: its asynchronous error
 //   blas      what cublasLt's start returns         algorithms  how many it finds (1)
+//   dnn       cuDNN's version (91900)               dnnstart    what its start returns
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Api.h"
@@ -119,6 +120,14 @@ SLUICE_ANSWER cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::MatmulDesc, bla
                                              blas::Preference, int, blas::Heuristic *found, int *count) {
   return *found = {}, *count = static_cast<int>(setting("algorithms", 1)), 0;
 }
+#endif
+
+#ifdef SLUICE_STUB_DNN
+extern "C" __attribute__((visibility("default"))) std::size_t cudnnGetVersion() { return static_cast<std::size_t>(setting("dnn", 91900)); }
+SLUICE_ANSWER cudnnCreate(void **made) { return *made = handle(), static_cast<Code>(setting("dnnstart", 0)); }
+/// No heuristic knows an engine.
+SLUICE_ANSWER cudnnBackendGetAttribute(void *, int, int, std::int64_t, std::int64_t *count, void *) { return *count = 0, 0; }
+SLUICE_ANSWER cudnnBackendCreateDescriptor(int, void **made) { return *made = handle(), 0; }
 #endif
 
 #ifdef SLUICE_STUB_NCCL

@@ -1,10 +1,11 @@
 //===- Defaults.cpp - every function that Sluice calls of NVIDIA's libraries, doing nothing ------------===//
 //
-// Compiled once for each library, with SLUICE_STUB_DRIVER, SLUICE_STUB_BLAS or SLUICE_STUB_NCCL. All say that they
+// Compiled once for each library, with SLUICE_STUB_DRIVER, SLUICE_STUB_BLAS, SLUICE_STUB_NCCL or SLUICE_STUB_DNN. All say that they
 // succeeded; what must answer is in Answers.cpp, which wins over these.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Api.h"
+#include "runtime/base/cuda/Dnn.h"
 
 using namespace sluice::cuda;
 
@@ -18,5 +19,10 @@ using namespace sluice::cuda;
 #endif
 #ifdef SLUICE_STUB_NCCL
 #define SLUICE_NCCL SLUICE_STUB
+#endif
+#ifdef SLUICE_STUB_DNN
+#define SLUICE_DNN(name, symbol, result, arguments)                                                                    \
+  using symbol##Result = result;                                                                                       \
+  extern "C" __attribute__((weak, visibility("default"))) symbol##Result symbol arguments { return symbol##Result(); }
 #endif
 #include "runtime/base/cuda/functions.def"

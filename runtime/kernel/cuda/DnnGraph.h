@@ -1,0 +1,127 @@
+//===- DnnGraph.h - a graph of cuDNN's operations, and one engine that runs it ----------------------------------------===//
+//
+// A graph is put together operation by operation, then an engine is chosen and run. The first call that fails is kept and
+// all later ones do nothing: status() is asked once, at the end.
+//
+// The choice depends on nothing but the graph, the library and the device: the engines of heuristic A in its order, then
+// those of its fallback, and of these the first that says of itself that it is deterministic, that computes in the type it
+// was asked to, and whose workspace fits.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNGRAPH_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DNNGRAPH_H
+
+#include "runtime/base/DType.h"
+#include "runtime/base/cuda/Table.h"
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice::cuda {
+
+using DnnDims = std::vector<std::int64_t>;
+
+struct DnnTensor {
+  dnn::Descriptor descriptor = nullptr;
+  DnnDims extent;
+};
+
+/// Of a convolution or pooling: height, width.
+struct DnnWindow {
+  std::array<std::int64_t, 2> size{1, 1}, stride{1, 1}, before{}, behind{}, dilation{1, 1};
+};
+
+/// What an engine may be.
+struct DnnLimits {
+  std::uint64_t workspace = 0;
+  /// Products of f32 are not rounded to TF32.
+  bool withoutTensorCores = false;
+};
+
+/// cuDNN's number of a type; none where it has none.
+std::optional<int> dnnType(DType dtype);
+
+class DnnGraph {
+public:
+  /// For the device of a handle; or, without a device, for one that is described (cuDNN's JSON of its properties).
+  static DnnGraph forHandle(const Dnn &dnn, dnn::Handle handle) { return DnnGraph(dnn, handle, {}); }
+  static DnnGraph forDescription(const Dnn &dnn, std::string_view json) { return DnnGraph(dnn, nullptr, json); }
+  DnnGraph(DnnGraph &&other) noexcept;
+  DnnGraph &operator=(DnnGraph &&) = delete;
+  ~DnnGraph();
+
+  /// Memory that a run gives the address of, as its number `place`. Addresses are multiples of 16.
+  DnnTensor memory(int place, int type, DnnDims extent, DnnDims strides);
+  /// What one operation leaves for another; never in memory.
+  DnnTensor between(int type, DnnDims extent);
+  DnnTensor between(int type, DnnDims extent, DnnDims strides);
+  /// One number, kept in the graph.
+  DnnTensor constant(float value);
+  DnnTensor constant(std::int32_t value);
+
+  /// One of dnn::convolutionForward, InputGrad, WeightGrad.
+  void convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight, const DnnTensor &y, bool wide);
+  /// y = mode(x, b, t); b, t and axis as the mode has them.
+  void pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b, const DnnTensor *t, const DnnTensor &y,
+                 int axis = -1);
+  void reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTensor &y);
+  void multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor &c);
+  /// One of dnn::resampleForward, resampleGrad.
+  void resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x, const DnnTensor &y);
+
+  /// Ends the graph and chooses; refused where no engine fits, with the reasons.
+  Status choose(const DnnLimits &limits);
+  const Status &status() const { return failure; }
+  std::int64_t engine() const { return chosenEngine; }
+  std::uint64_t workspaceBytes() const { return chosenWorkspace; }
+
+  /// Puts the engine's work on a stream. `addresses` by the numbers of memory().
+  Status run(Stream stream, std::span<void *const> addresses, void *workspace);
+
+private:
+  DnnGraph(const Dnn &dnn, dnn::Handle handle, std::string_view json);
+
+  /// A new descriptor, owned by the graph; null after a failure.
+  dnn::Descriptor make(dnn::Kind kind);
+  void set(dnn::Descriptor on, dnn::Attribute attribute, dnn::ValueType type, std::int64_t count, const void *values);
+  template <typename T> void setOne(dnn::Descriptor on, dnn::Attribute attribute, dnn::ValueType type, T value) {
+    set(on, attribute, type, 1, &value);
+  }
+  void setTensor(dnn::Descriptor on, dnn::Attribute attribute, const DnnTensor &tensor) {
+    setOne(on, attribute, dnn::descriptorValue, tensor.descriptor);
+  }
+  void finalize(dnn::Descriptor descriptor, const char *what);
+  void addOperation(dnn::Descriptor operation, const char *what);
+  DnnTensor tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual, bool isByValue);
+  void check(Code code, const std::string &call);
+  /// Whether the engines of one heuristic have one that fits; takes it.
+  bool tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, std::string &why);
+  bool tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::string &why);
+  std::optional<std::string> unfit(dnn::Descriptor engine, const DnnLimits &limits);
+
+  const Dnn *dnn;
+  dnn::Handle handle;
+  dnn::Descriptor device = nullptr, graph = nullptr, plan = nullptr, pack = nullptr;
+  std::vector<dnn::Descriptor> owned, operations;
+  Status failure;
+  std::int64_t nextNumber = 1000;
+  struct Argument {
+    std::int64_t number;
+    /// Of an address; -1: the constant's own memory.
+    int place;
+    const void *constant;
+  };
+  std::vector<Argument> arguments;
+  std::deque<std::uint64_t> constants;
+  std::int64_t chosenEngine = -1;
+  std::uint64_t chosenWorkspace = 0;
+  /// Those that `pack` was made for.
+  std::vector<void *> packed;
+};
+
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DNNGRAPH_H

@@ -1,0 +1,95 @@
+//===- DnnKernels.cpp - kernels of the catalogue as graphs of cuDNN -----------------------------------------------------===//
+#include "runtime/kernel/cuda/DnnKernels.h"
+#include "runtime/kernel/cuda/Prepare.h"
+
+#include <algorithm>
+
+namespace sluice::cuda {
+namespace {
+
+/// Runs the engine that was chosen.
+class DnnKernel final : public BoundKernel {
+public:
+  explicit DnnKernel(DnnGraph graph) : graph(std::move(graph)) {}
+
+  Status run(std::span<void *const>, std::span<void *const>, void *) override {
+    return internalError("a kernel of the cuda device was run without a stream");
+  }
+  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+    addresses.assign(inputs.begin(), inputs.end());
+    addresses.insert(addresses.end(), outputs.begin(), outputs.end());
+    return graph.run(nativeStream, addresses, workspace);
+  }
+
+private:
+  DnnGraph graph;
+  std::vector<void *> addresses;
+};
+
+/// What the graphs take for granted of every operand: cuDNN's types, elements that are there once, addresses and lengths in
+/// multiples of 16 bytes (repetitions lie behind each other).
+Status checkOperands(const KernelRequest &request) {
+  for (const std::span<const Operand> operands : {request.inputs, request.outputs})
+    for (const Operand &operand : operands) {
+      if (!dnnType(operand.dtype))
+        return refusedError("element type, expected f32, bf16, f16 or f64 but got " + std::string(dtypeName(operand.dtype)));
+      for (int d = 0; d < operand.rank; ++d)
+        if (operand.strides[d] <= 0 || operand.extent[d] <= 0)
+          return refusedError("extents and strides, expected at least 1");
+      if (reinterpret_cast<std::uintptr_t>(operand.data) % 16 != 0 ||
+          static_cast<std::uint64_t>(operand.elements()) * dtypeBytes(operand.dtype) % 16 != 0)
+        return refusedError("address and length of an operand, expected multiples of 16 bytes");
+    }
+  return {};
+}
+
+} // namespace
+
+std::span<const DnnForm> dnnForms() {
+  static constexpr DnnForm forms[] = {{"conv2d", dnnConvolution},
+                                      {"conv2d_input_grad", dnnConvolutionInputGrad},
+                                      {"conv2d_weight_grad", dnnConvolutionWeightGrad},
+                                      {"attention", dnnAttention, checkDnnAttention},
+                                      {"max_pool2d", dnnMaxPool, checkDnnPool},
+                                      {"avg_pool2d", dnnMeanPool, checkDnnPool},
+                                      {"avg_pool2d_grad", dnnMeanPoolGrad, checkDnnPoolGrad}};
+  return forms;
+}
+
+Status checkDnn(const DnnForm &form, const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkOperands(request));
+  return form.check ? form.check(request) : Status();
+}
+
+Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, DnnGraph &graph) {
+  SLUICE_RETURN_IF_ERROR(checkDnn(form, request));
+  SLUICE_RETURN_IF_ERROR(form.build(request, graph));
+  const bool products = form.kernel.starts_with("conv2d") || form.kernel.starts_with("attention");
+  return graph.choose({request.workspace, products && !tf32 && request.inputs[0].dtype == DType::f32});
+}
+
+Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const KernelRequest &request) {
+  DnnUse *const use = request.cuda->dnnUse();
+  if (!use)
+    return std::unique_ptr<BoundKernel>();
+  const auto leave = [&](const Status &why) -> Result<std::unique_ptr<BoundKernel>> {
+    use->left(kernel, why.message());
+    if (use->mode() == DnnMode::on)
+      return refusedError("kernel '" + std::string(kernel) + "' with --cudnn on: " + why.message());
+    return std::unique_ptr<BoundKernel>();
+  };
+  // A handle takes memory of the device: it is made for what needs it alone.
+  const auto form = std::ranges::find(dnnForms(), kernel, &DnnForm::kernel);
+  if (const Status checked = checkDnn(*form, request); !checked.isOk())
+    return leave(checked);
+  const Result<dnn::Handle> handle = request.cuda->dnnHandle();
+  if (!handle.isOk())
+    return leave(handle.status());
+  DnnGraph graph = DnnGraph::forHandle(request.cuda->table().dnn, *handle);
+  if (const Status chosen = chooseDnn(*form, request, request.cuda->usesTf32(), graph); !chosen.isOk())
+    return leave(chosen);
+  use->took(kernel, graph.engine(), dnnVersionText(request.cuda->table().dnn.version()));
+  return std::unique_ptr<BoundKernel>(std::make_unique<DnnKernel>(std::move(graph)));
+}
+
+} // namespace sluice::cuda
