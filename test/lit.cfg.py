@@ -40,6 +40,8 @@ if os.path.exists(os.path.join(build, "bin", "sluice-opt")):
 # Device code is compiled where nvcc is found.
 if glob.glob(os.path.join(build, "runtime", "base", "cuda", "*.fatbin")):
     config.available_features.add("device-code")
+if os.path.exists(os.path.join(build, "bin", "bench-cuda")):
+    config.available_features.add("benchmarks")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
 # A container may have no terminals to give.

@@ -2,30 +2,33 @@
 # Packs what a GPU node needs that has a driver and CUDA's libraries and nothing else: the runtime's tools, the GPU tests
 # and benchmarks, and compiled plans.
 #
-#   tools/bundle.sh [-o sluice-bundle.tar.zst] [-b BUILD] [-n]
+#   tools/bundle.sh [-o sluice-bundle.tar.zst] [-b BUILD] [-n] [-t FILTER]
 #
 # On the node: tar --zstd -xf sluice-bundle.tar.zst, then sluice-bundle/run-tests.sh and sluice-bundle/run-benchmarks.sh.
 #
 # The tools are configured anew in BUILD (build/bundle) with device code for sm_80, sm_90 and sm_100, which takes some
 # minutes, and linked statically as far as licences allow; libraries that stay shared travel along. -n packs what BUILD has
-# and builds nothing. Plans are compiled by build/bin/sluice-compile, which is built first if it is not there.
+# and builds nothing; -t takes other numeric tests along (a filter of GoogleTest). Plans are compiled by build/bin/sluice-compile, which is built first if it is not there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=sluice-bundle.tar.zst
 build=$root/build/bundle
 builds=1
-while getopts "o:b:n" option; do
+# Numeric tests that run on the GPU as well: reference cases, ops, families, the zoo, and the knobs that leave bits alone.
+tests='*ReferenceCases.*:*ConvCases.*:*OpReference.*:*Families.*:*Zoo.*:*Knobs.*'
+while getopts "o:b:nt:" option; do
   case $option in
   o) out=$OPTARG ;;
   b) build=$OPTARG ;;
   n) builds= ;;
-  *) echo "usage: tools/bundle.sh [-o FILE] [-b BUILD] [-n]" >&2; exit 2 ;;
+  t) tests=$OPTARG ;;
+  *) echo "usage: tools/bundle.sh [-o FILE] [-b BUILD] [-n] [-t FILTER]" >&2; exit 2 ;;
   esac
 done
 command -v zstd > /dev/null || { echo "error: zstd is missing, expected it to pack the bundle" >&2; exit 1; }
 tools=${SLUICE_BUILD:-$root/build}
 [[ -x $tools/bin/sluice-compile && -x $tools/bin/sluice-import ]] || "$root/tools/setup.sh" bin/sluice-compile bin/sluice-import
-programs=(sluice-train sluice-plan conformance unit-cuda unit-cuda-kernels cuda-plans)
+programs=(sluice-train sluice-plan conformance unit-cuda unit-cuda-kernels unit-cuda-dnn cuda-plans numeric bench-cuda)
 
 if [[ $builds ]]; then
   echo "bundle: configuring and building $build (some minutes the first time)"
@@ -67,11 +70,16 @@ compile "$work/tiny.mlir" gpt2-tiny-bf16 --set target.device=cuda --set precisio
 "$tools/bin/sluice-import" zoo conv --set stem=4 --set hidden=8 --set height=24 --set width=20 -o "$work/conv.mlir"
 compile "$work/conv.mlir" conv --set target.device=cuda --set 'optimizer.name="sgd"'
 compile "$work/conv.mlir" conv-cpu --set target.isa=avx2 --set 'optimizer.name="sgd"'
-cat > "$work/gpt2.json" <<'CONFIG'
-{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new"}
-CONFIG
-"$tools/bin/sluice-import" hf "$work/gpt2.json" --batch 8 --sequence 1024 -o "$work/gpt2.mlir"
-compile "$work/gpt2.mlir" gpt2-124m --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0
+# The models of the benchmarks: name, rows, tokens of a row, config, further settings.
+model() {
+  echo "$4" > "$work/$1.json"
+  "$tools/bin/sluice-import" hf "$work/$1.json" --train-only --batch "$2" --sequence "$3" -o "$work/$1.mlir"
+  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 "${@:5}"
+}
+model gpt2-124m 32 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new", "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
+model gpt2-1.5b 8 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 1600, "n_layer": 48, "n_head": 25, "activation_function": "gelu_new", "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
+model llama-1b 4 4096 '{"model_type": "llama", "vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu", "tie_word_embeddings": true}' --set loss.chunk_rows=2048
+model llama-7b 2 4096 '{"model_type": "llama", "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": false}' --set recompute.policy=block
 # Heads that tensor cores take, one to each of keys and two to one, sequences that fill no tile.
 cat > "$work/heads-64.json" <<'CONFIG'
 {"model_type": "gpt2", "vocab_size": 512, "n_positions": 256, "n_embd": 128, "n_layer": 2, "n_head": 2, "activation_function": "gelu_new"}
@@ -85,8 +93,19 @@ for size in 64 128; do
   compile "$work/heads-$size.mlir" "heads-$size-f16" --set target.device=cuda --set precision.compute=f16 --set precision.loss_scale=1024
   compile "$work/heads-$size.mlir" "heads-$size-cpu" --set target.isa=avx2
 done
+# The numeric tests run here on the CPU, by a compiler that keeps each of their plans, for the CPU and for CUDA; the node has its plans
+# in the compiler's place.
+echo "bundle: running the numeric tests that travel along (some minutes)"
+mkdir -p "$work/tools" "$stage/kept"
+cp "$root"/tools/bundle/keep/* "$work/tools/"
+for tool in sluice-opt sluice-train sluice-plan; do ln -s "$tools/bin/$tool" "$work/tools/$tool"; done
+SLUICE_TOOLS=$work/tools SLUICE_KEPT=$stage/kept SLUICE_REAL=$tools/bin "$build/bin/numeric" --gtest_brief=1 --gtest_filter="$tests" \
+  > "$work/numeric.log" 2>&1 || { tail -40 "$work/numeric.log" >&2; exit 1; }
+echo "$tests" > "$stage/kept/filter"
+cp -a "$root/tools/bundle/kept" "$stage/kept/tools"
+cp -r "$root/test/reference" "$stage/reference"
 cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
-cp "$root"/tools/bundle/* "$root/test/cuda/nccl_log.py" "$stage/"
+cp "$root"/tools/bundle/*.{sh,py} "$root/test/cuda/nccl_log.py" "$stage/"
 
 # The device code is in several of the programs: a window that sees them all keeps it once.
 tar -C "$work" -cf - sluice-bundle | zstd -12 --long=27 -T2 -q -f -o "$out"

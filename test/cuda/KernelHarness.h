@@ -1,7 +1,8 @@
-//===- KernelHarness.h - running CUDA kernels' source on the host against the references ---------------===//
+//===- KernelHarness.h - running CUDA kernels, emulated or on a GPU, against the references ------------===//
 //
 // Each case runs twice, the threads of a block and the blocks once from first to last and once from last to first: a barrier
-// that is missing shows as a difference.
+// that is missing shows as a difference. With SLUICE_TEST_GPU=gpu the kernels run on the machine's GPU in place of the emulated
+// one, each case twice as well, on memory of the device that tensors are copied to; SLUICE_TEST_GPU=emulated copies in the same way.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_KERNELHARNESS_H
@@ -13,6 +14,8 @@
 #include "test/cuda/Fake.h"
 #include "test/unit/kernel/Harness.h"
 
+#include <cstdlib>
+#include <optional>
 #include <set>
 
 namespace sluice::test {
@@ -25,10 +28,24 @@ inline std::set<std::string> compared;
 
 class CudaKernels : public testing::Test {
 protected:
+  /// Whether kernels run on a GPU: then nothing can be asked of the fake.
+  static bool onGpu() { return where() == "gpu"; }
+  static std::string where() {
+    const char *asked = std::getenv("SLUICE_TEST_GPU");
+    return asked ? asked : "";
+  }
+
   void SetUp() override {
+    if (!onGpu())
+      fake.emplace();
     auto made = CudaDevice::create({});
     ASSERT_TRUE(made.isOk()) << made.status().message();
     device = std::move(*made);
+    if (!where().empty()) {
+      auto memory = device->allocate(MemorySpace::device, arenaBytes, "test");
+      ASSERT_TRUE(memory.isOk()) << memory.status().message();
+      arena = static_cast<char *>(*memory);
+    }
     ASSERT_TRUE(device->createStream("compute", 0).isOk());
     auto context = cuda::KernelContext::create(device->functions(), 0, false);
     ASSERT_TRUE(context.isOk()) << context.status().message();
@@ -36,10 +53,23 @@ protected:
   }
   void TearDown() override {
     setReversed(false);
-    EXPECT_EQ(fake.complaint(), "");
+    if (fake) {
+      EXPECT_EQ(fake->complaint(), "");
+    }
     kernels.reset();
     device.reset();
-    EXPECT_EQ(fake.liveObjects(), 0);
+    if (fake) {
+      EXPECT_EQ(fake->liveObjects(), 0);
+    }
+  }
+
+  /// A tensor's memory on the device: itself, or room of the arena with what it holds. Null where the arena is full.
+  char *place(const std::vector<char> &memory, std::uint64_t &taken) {
+    if (!arena)
+      return const_cast<char *>(memory.data());
+    char *at = arena + taken;
+    taken += (memory.size() + 255) / 256 * 256;
+    return taken <= arenaBytes && device->write(at, memory.data(), memory.size()).isOk() ? at : nullptr;
   }
 
   Status runOnDevice(const KernelRun &run, std::vector<Tensor> &inputs, std::vector<Tensor> &outputs) {
@@ -48,29 +78,41 @@ protected:
       return internalError("no cuda kernel " + run.kernel);
     std::vector<Operand> in, out;
     std::vector<void *> inData, outData;
-    for (Tensor &tensor : inputs) {
-      in.push_back(tensor.bound());
-      inData.push_back(in.back().data);
-    }
-    for (Tensor &tensor : outputs) {
-      out.push_back(tensor.bound());
-      outData.push_back(out.back().data);
-    }
+    std::vector<char *> places;
+    std::uint64_t taken = 0;
+    for (std::vector<Tensor> *list : {&inputs, &outputs})
+      for (Tensor &tensor : *list) {
+        places.push_back(place(tensor.memory, taken));
+        if (!places.back())
+          return internalError("no room on the device for the tensors of " + run.kernel);
+        Operand operand = tensor.bound();
+        operand.data = places.back() + (static_cast<char *>(operand.data) - tensor.memory.data());
+        (list == &inputs ? in : out).push_back(operand);
+        (list == &inputs ? inData : outData).push_back(operand.data);
+      }
     Attributes attributes(run.attributes);
     KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
     request.workspace = cudaWorkspaceCap(run.kernel, in, out, attributes);
     // The library may have 32 MiB; the fake is given less, so that the test is quick.
-    if (run.kernel.starts_with("matmul") || run.kernel.starts_with("linear_cross_entropy"))
+    if (!onGpu() && (run.kernel.starts_with("matmul") || run.kernel.starts_with("linear_cross_entropy")))
       request.workspace -= (std::uint64_t(32) << 20) - 4096;
-    if (run.kernel.starts_with("conv2d"))
+    if (!onGpu() && run.kernel.starts_with("conv2d"))
       request.workspace -= (std::uint64_t(32) << 20) - 65536;
     auto kernel = prepare(request);
     if (!kernel.isOk())
       return kernel.takeStatus();
     std::vector<char> memory(request.workspace + 128, Tensor::pattern);
-    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, memory.data() + shift));
+    char *scratch = place(memory, taken);
+    if (!scratch)
+      return internalError("no room on the device for the workspace of " + run.kernel);
+    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(scratch) % 64;
+    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, scratch + shift));
     SLUICE_RETURN_IF_ERROR(device->synchronize());
+    if (arena) {
+      SLUICE_RETURN_IF_ERROR(device->read(memory.data(), scratch, memory.size()));
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        SLUICE_RETURN_IF_ERROR(device->read(outputs[i].memory.data(), places[inputs.size() + i], outputs[i].memory.size()));
+    }
     for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
       if (memory[i] != Tensor::pattern)
         return internalError("kernel " + run.kernel + " wrote beyond its workspace");
@@ -123,7 +165,10 @@ protected:
   }
   static DType statisticsOf(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-  FakeCuda fake;
+  static constexpr std::uint64_t arenaBytes = std::uint64_t(256) << 20;
+  std::optional<FakeCuda> fake;
+  /// Memory of the device for tensors; null where they are used where they are.
+  char *arena = nullptr;
   std::unique_ptr<CudaDevice> device;
   std::unique_ptr<cuda::KernelContext> kernels;
 };

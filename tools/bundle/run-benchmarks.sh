@@ -1,44 +1,73 @@
 #!/usr/bin/env bash
-# Times steps of this bundle's plans: on the CPU anywhere, on the GPU where there is one.
+# Times steps of this bundle's plans and kernels of the GPU: a step on the CPU anywhere, the rest where there is a GPU.
 #
 #   ./run-benchmarks.sh     0: done    1: a run failed    77: the CPU's are done, those of the GPU were skipped
 #
-# The middle of the steps' times, the first ten left out. Where python3 has PyTorch, the same model by it.
+# Of steps the middle of their times, the first ten left out. A model too large for the GPU's memory is skipped with its reason. Where
+# python3 has PyTorch, the same models and attention by it. The share of the product's rate is that of the flops that a step needs
+# (6 a parameter of its products and token, and causal attention; what is computed again in backward is not counted) at the rate
+# of a large product, which bench-cuda measures first.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 cd "$here/plans" || exit 1
-log=$here/logs/benchmark.jsonl
-mkdir -p "$here/logs"
+logs=$here/logs
+mkdir -p "$logs"
 code=0
+# Of a product, in TFLOP/s; not known yet.
+rate=0
 
-# time NAME STEPS ARGUMENTS...
+# measure TITLE STEPS FLOPS-A-TOKEN ARGUMENTS...
 measure() {
-  local name=$1 steps=$2
-  shift 2
-  if ! "$here/bin/sluice-train" "$@" --data tokens.bin --steps "$steps" --log "$log" --quiet; then
-    echo "failed: $name"
-    code=1
+  local title=$1 steps=$2 flops=$3 log=$logs/benchmark.jsonl
+  shift 3
+  if ! "$here/bin/sluice-train" "$@" --steps "$steps" --log "$log" --quiet 2> "$logs/benchmark.err"; then
+    if grep -q 'memory' "$logs/benchmark.err"; then
+      echo "skipped: $title: $(sed -n 's/^error: //p' "$logs/benchmark.err" | head -1)"
+    else
+      cat "$logs/benchmark.err" >&2
+      echo "failed: $title"
+      code=1
+    fi
     return
   fi
   sed -n 's/.*"step_ms": *\([0-9.]*\).*"tokens_per_s": *\([0-9.]*\).*/\1 \2/p' "$log" | tail -n +11 | sort -n |
-    awk -v name="$name" '{ line[NR] = $0 } END { split(line[int((NR + 1) / 2)], m, " "); printf "%-40s %10.3f ms a step %12.0f tokens/s\n", name, m[1], m[2] }'
+    awk -v title="$title" -v flops="$flops" -v rate="$rate" '
+      { line[NR] = $0 }
+      END {
+        split(line[int((NR + 1) / 2)], m, " ")
+        printf "%-48s %10.3f ms a step %12.0f tokens/s", title, m[1], m[2]
+        if (flops > 0 && rate > 0)
+          printf " %8.1f TFLOP/s, %5.1f %% of the product'"'"'s", m[2] * flops * 1e-12, m[2] * flops * 1e-10 / rate
+        printf "\n"
+      }'
+  tail -1 "$log" | sed -n 's/.*"predicted_peak": *\({[^}]*}\).*"measured_peak": *\({[^}]*}\).*/    predicted \1, measured \2/p'
 }
 
-measure "gpt2-tiny, f32, one rank, CPU" 40 gpt2-tiny-1-cpu.plan
+measure "gpt2-tiny, f32, one rank, CPU" 40 0 gpt2-tiny-1-cpu.plan --data tokens.bin
 reason=$("$here/bin/sluice-train" gpt2-tiny-1.plan --data tokens.bin --steps 1 --quiet 2>&1)
 if (($? == 4)); then
   echo "skipped: gpu: $(sed -n 's/^error: //p' <<< "$reason" | head -1)"
   exit $((code == 0 ? 77 : code))
 fi
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+"$here/bin/bench-cuda" --figures > "$logs/bench-cuda.log" || code=1
+cat "$logs/bench-cuda.log"
+# What cuDNN computes, by it; where it is not there, the reason.
+"$here/bin/bench-cuda" --dnn attention 2>&1 | grep -E 'cudnn' || echo "skipped: attention by cudnn: it is not on this machine"
+rate=$(sed -n 's/^product of .* \([0-9.]*\) TFLOP\/s.*/\1/p' "$logs/bench-cuda.log")
+rate=${rate:-0}
 for ranks in 1 2 4; do
   for graph in off auto; do
-    measure "gpt2-tiny, f32, $ranks ranks on one GPU, graph $graph" 100 "gpt2-tiny-$ranks.plan" --cuda-graph $graph
+    measure "gpt2-tiny, f32, $ranks ranks on one GPU, graph $graph" 100 0 "gpt2-tiny-$ranks.plan" --data tokens.bin --cuda-graph $graph
   done
 done
-measure "gpt2-tiny, bf16, graph auto" 100 gpt2-tiny-bf16.plan
-measure "gpt2 124M, bf16, B 8, T 1024, graph auto" 30 gpt2-124m.plan
+measure "gpt2-tiny, bf16" 100 0 gpt2-tiny-bf16.plan --data tokens.bin
+measure "gpt2 124M, bf16, B 32, T 1024" 30 797.8e6 gpt2-124m.plan --data random:1
+measure "gpt2 124M, the same, algorithms measured" 30 797.8e6 gpt2-124m.plan --data random:1 --algorithms "$logs/gpt2-124m.algorithms"
+measure "gpt2 1.5B, bf16, B 8, T 1024" 20 9.802e9 gpt2-1.5b.plan --data random:1
+measure "llama 1B, bf16, B 4, T 4096" 20 8.219e9 llama-1b.plan --data random:1
+measure "llama 7B, bf16, B 2, T 4096, block recompute" 15 42.86e9 llama-7b.plan --data random:1
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2> /dev/null; then
   python3 "$here/compare.py" || code=1
 else

@@ -68,6 +68,11 @@ checkLog() {
     NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL,REG NCCL_DEBUG_FILE="$logs/$1.nccl.%h.%p" world 2 train "$2" --cuda-graph off &&
     python3 "$here/nccl_log.py" "$logs/$1.json" "$logs/$1".nccl.* --runs train_step:10
 }
+# numericOn DEVICE: the numeric tests, with the plans that were kept for it.
+numericOn() {
+  SLUICE_TOOLS=$here/kept/tools SLUICE_KEPT=$here/kept SLUICE_DEVICE=$1 SLUICE_REFERENCE=$here/reference numeric --gtest_brief=1 \
+    --gtest_filter="$(cat "$here/kept/filter")"
+}
 
 cd "$here/plans" || exit 1
 for ranks in 1 2 4; do
@@ -80,7 +85,9 @@ for size in 64 128; do
 done
 try conv-cpu sluice-train conv-cpu.plan --data random:1 --steps 10
 try conformance conformance
+try cpu-numeric numericOn cpu
 try emulated-kernels unit-cuda-kernels
+try emulated-benchmark bench-cuda --emulated
 try emulated-executor unit-cuda
 # AdamW makes steps of one size out of gradients that are all rounding.
 try emulated-gpt2 cuda-plans --steps 2 --tolerance 0.03 gpt2-tiny-1-cpu.plan
@@ -102,6 +109,10 @@ else
     try "gpu-$ranks-graph" same "gpu-$ranks-off" "gpu-$ranks-auto"
     try "gpu-$ranks-close" close "gpu-$ranks-off" "cpu-$ranks" 0.001
   done
+  # Every kernel against the CPU's reference, and twice to the bit.
+  try gpu-kernels env SLUICE_TEST_GPU=gpu unit-cuda-kernels --gtest_brief=1 --gtest_filter='Cuda*:-CudaAlgorithms.*'
+  # PyTorch's numbers at each world size, ops, families, the zoo, knobs, by the tolerances of the CPU.
+  try gpu-numeric numericOn cuda
   try gpu-bf16 train gpt2-tiny-bf16.plan
   try gpu-bf16-close close gpu-bf16 cpu-1 0.05
   # Attention on tensor cores: the CPU's losses in f32 but for roundings, and the same digits again.
