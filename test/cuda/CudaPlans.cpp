@@ -55,7 +55,9 @@ void runPlan(const std::string &path, int steps, double tolerance) {
   retarget(plan);
   FakeCuda fake;
   {
-    auto group = RankGroup::create(plan);
+    ExecutorOptions options;
+    options.dnn = environmentDnn();
+    auto group = RankGroup::create(plan, options);
     Status status = group.isOk() ? runAll(plan, **group, steps, onGpu) : group.takeStatus();
     if (!status.isOk())
       return complain(path, "on cuda: " + status.message());
@@ -81,6 +83,7 @@ void runPlan(const std::string &path, int steps, double tolerance) {
   if (ranks <= 2) {
     // Issued alone, then from a graph: the same bits.
     ExecutorOptions options;
+    options.dnn = environmentDnn();
     options.graphs = GraphMode::off;
     Outcome issued;
     auto group = RankGroup::create(plan, options);
@@ -118,6 +121,7 @@ void runSame(const std::vector<std::string> &paths, int steps) {
       FakeCuda fake;
       Jitter jitter;
       ExecutorOptions options;
+      options.dnn = environmentDnn();
       options.delays = delayed ? &jitter : nullptr;
       Outcome outcome;
       auto group = RankGroup::create(file->plan, options);

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/HostCalls.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sluice::test {
 namespace {
@@ -97,7 +98,15 @@ std::string PlanCalls::begin() {
   if (!own.isOk())
     return own.status().message();
   kernels = std::move(*own);
+  if (const auto dnn = environmentDnn())
+    if (const Status used = kernels->useDnn(dnn); !used.isOk())
+      return used.message();
   return "";
+}
+
+std::shared_ptr<cuda::DnnUse> environmentDnn() {
+  const char *asked = std::getenv("SLUICE_CUDNN");
+  return asked ? std::make_shared<cuda::DnnUse>(std::string_view(asked) == "on" ? cuda::DnnMode::on : cuda::DnnMode::automatic) : nullptr;
 }
 
 bool PlanCalls::isOfHost(const plan::InstructionT &instruction) const {

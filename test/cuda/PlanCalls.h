@@ -26,6 +26,9 @@ inline std::string differs(const std::string &what, const auto &wanted, const au
   return what + ", expected " + std::to_string(wanted) + " but got " + std::to_string(got);
 }
 
+/// What the environment's SLUICE_CUDNN asks for, "auto" or "on": executors and what they are compared with take it alike.
+std::shared_ptr<cuda::DnnUse> environmentDnn();
+
 /// How much was compared.
 struct CallCounts {
   std::uint64_t launches = 0, moves = 0, collectives = 0, events = 0, hostCalls = 0;

@@ -32,7 +32,9 @@ public:
         return made.status().message();
       world = *made;
     }
-    auto created = Executor::create(plan, world, rank, {});
+    ExecutorOptions options;
+    options.dnn = environmentDnn();
+    auto created = Executor::create(plan, world, rank, options);
     if (!created.isOk())
       return created.status().message();
     executor = std::move(*created);
