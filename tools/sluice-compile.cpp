@@ -10,6 +10,7 @@
 #include "passes/recipe/AttachRecipe.h"
 #include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
+#include "tools/CommandLine.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
@@ -19,8 +20,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -204,38 +203,36 @@ int compile(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("Compiles a model by a recipe to a plan", "sluice-compile");
+  CommandLine line("Compiles a model by a recipe to a plan", "sluice-compile");
   Options options;
   std::vector<std::string> whatIf;
   std::string fit;
   bool pareto = false, asJson = false, recipeKeys = false;
-  app.add_option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
-  app.add_option("--recipe", options.recipe, "the recipe, a TOML file")->check(whyNoPath);
-  app.add_option("--set", options.settings, "key=value over the recipe, again and again")->allow_extra_args(false);
-  app.add_option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
-  app.add_option("--compile-to", options.compileTo, "stop after this phase and write the IR");
-  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")
-      ->check(whyNoPath);
-  app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
-  app.add_flag("--recipe-keys", recipeKeys, "print all keys of the recipe as a table in Markdown");
-  app.add_option("--what-if", whatIf, "compile variants and print a table")->allow_extra_args(false);
-  app.add_flag("--pareto", pareto, "print a table of memory against time");
-  app.add_option("--fit", fit, "the largest batch or sequence within the budget");
-  app.add_flag("--json", asJson, "the table as JSON");
+  line.option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
+  line.option("--recipe", options.recipe, "the recipe, a TOML file").check(whyNoPath);
+  line.option("--set", options.settings, "key=value over the recipe, again and again").oneEach();
+  line.option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
+  line.option("--compile-to", options.compileTo, "stop after this phase and write the IR");
+  line.option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")
+      .check(whyNoPath);
+  line.flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
+  line.flag("--recipe-keys", recipeKeys, "print all keys of the recipe as a table in Markdown");
+  line.option("--what-if", whatIf, "compile variants and print a table").oneEach();
+  line.flag("--pareto", pareto, "print a table of memory against time");
+  line.option("--fit", fit, "the largest batch or sequence within the budget");
+  line.flag("--json", asJson, "the table as JSON");
 
   std::string phases = "Phases:";
   for (const Phase &phase : pipelinePhases())
     phases += "\n  " + phase.name.str() + ": " + phase.doc.str();
-  app.footer(phases + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is at fault or an "
+  line.footer(phases + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is at fault or an "
                       "output cannot be written, 2 usage, 3 over the memory budget, 70 an internal error");
-  app.set_version_flag("--version", versionText("sluice-compile"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError &error) {
-    return report(usageError(error.what()));
-  }
+  line.version(versionText("sluice-compile"));
+  Result<std::optional<int>> parsed = line.parse(argc, argv);
+  if (!parsed.isOk())
+    return report(parsed.status());
+  if (*parsed)
+    return **parsed;
 
   if (std::getenv("NO_COLOR"))
     llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return false; });

@@ -5,10 +5,9 @@
 #include "passes/import/zoo/Zoo.h"
 #include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
+#include "tools/CommandLine.h"
 
 #include "mlir/IR/MLIRContext.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <iostream>
@@ -40,10 +39,9 @@ static Status importZooModel(const std::string &name, const std::vector<std::str
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", versionText("sluice-import"));
-  app.footer("exit codes: 0 done, 1 the config is at fault or the output cannot be written, 2 usage, "
+  CommandLine line("Imports a model as textual IR for sluice-compile", "sluice-import");
+  line.version(versionText("sluice-import"));
+  line.footer("exit codes: 0 done, 1 the config is at fault or the output cannot be written, 2 usage, "
              "70 an internal error");
   std::string config, output, zooName;
   std::vector<std::string> settings;
@@ -51,28 +49,26 @@ int main(int argc, char **argv) {
   double dropout = 0;
   bool list = false;
 
-  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
-  hf->add_option("config", config, "config.json")->required();
-  hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required();
-  hf->add_option("--sequence", options.sequence, "tokens a row")->required();
-  CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "takes the place of all the config's dropouts");
-  hf->add_flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
-  hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
+  CommandLine &hf = line.subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
+  hf.option("config", config, "config.json").required();
+  hf.option("--batch", options.batch, "rows of one rank's micro-batch").required();
+  hf.option("--sequence", options.sequence, "tokens a row").required();
+  const CommandOption dropoutOption = hf.option("--dropout", dropout, "takes the place of all the config's dropouts");
+  hf.flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
+  hf.option("-o,--output", output, "the file to write, - for standard output").required();
 
-  CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
-  zoo->add_option("name", zooName, "name of the model");
-  zoo->add_option("--set", settings, "key=value");
-  zoo->add_flag("--list", list, "print names, keys and defaults");
-  zoo->add_option("-o,--output", output, "the file to write");
+  CommandLine &zoo = line.subcommand("zoo", "a small model of the reference tests");
+  zoo.option("name", zooName, "name of the model");
+  zoo.option("--set", settings, "key=value");
+  zoo.flag("--list", list, "print names, keys and defaults");
+  zoo.option("-o,--output", output, "the file to write");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError &error) {
-    return report(usageError(error.what()));
-  }
-  if (zoo->parsed()) {
+  Result<std::optional<int>> parsed = line.parse(argc, argv);
+  if (!parsed.isOk())
+    return report(parsed.status());
+  if (*parsed)
+    return **parsed;
+  if (zoo.isChosen()) {
     Status status = list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output);
     return status.isOk() ? 0 : report(status);
   }
@@ -81,10 +77,10 @@ int main(int argc, char **argv) {
     if (value < 1 || value > limit)
       return report(Status(StatusCode::usage, std::string(name) + ", expected an integer from 1 to 1073741824 but got " +
                                                   std::to_string(value)));
-  if (dropoutOption->count()) {
+  if (dropoutOption.isGiven()) {
     if (!(dropout >= 0 && dropout < 1))
       return report(Status(StatusCode::usage, "--dropout, expected a number from 0 to 1 (below 1) but got " +
-                                                  dropoutOption->results().front()));
+                                                  dropoutOption.text()));
     options.dropout = dropout;
   }
   Status status = importModel(config, options, output);

@@ -8,8 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
 #include "runtime/plan/Commands.h"
-
-#include <CLI/CLI.hpp>
+#include "tools/CommandLine.h"
 
 #include <cstdio>
 #include <string>
@@ -27,19 +26,19 @@ int report(const Status &status) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("Looks at a plan: what it holds, whether it is sound, what memory it needs, when what runs.", "sluice-plan");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", versionText("sluice-plan"));
-  app.footer("exit codes: 0 done, 1 a file cannot be read (diff: the plans differ), 2 usage, 4 a plan is refused");
+  CommandLine line("Looks at a plan: what it holds, whether it is sound, what memory it needs, when what runs.", "sluice-plan");
+  line.version(versionText("sluice-plan"));
+  line.footer("exit codes: 0 done, 1 a file cannot be read (diff: the plans differ), 2 usage, 4 a plan is refused");
   PlanCommand command;
   command.isTerminal = isatty(STDOUT_FILENO) == 1;
+  std::vector<CommandLine *> subcommands;
   for (const PlanSubcommand &row : planSubcommands()) {
-    CLI::App *subcommand = app.add_subcommand(row.name, row.help);
-    subcommand->add_option("FILE", command.files, "a plan")->expected(row.minFiles, row.maxFiles)->required();
-    subcommand->add_flag("--json", command.json, "print JSON and nothing else");
+    CommandLine &subcommand = line.subcommand(row.name, row.help);
+    subcommand.option("FILE", command.files, "a plan").expected(row.minFiles, row.maxFiles).required();
+    subcommand.flag("--json", command.json, "print JSON and nothing else");
     if (std::string_view(row.name) == "memory")
-      subcommand->add_option("--machine", command.machine, "a description of the device (tools/machines): what a rank's process takes of it");
-    subcommand->callback([&command, &row] { command.name = row.name; });
+      subcommand.option("--machine", command.machine, "a description of the device (tools/machines): what a rank's process takes of it");
+    subcommands.push_back(&subcommand);
   }
   // CLI11 would only say that a subcommand is missing.
   std::string names;
@@ -50,13 +49,14 @@ int main(int argc, char **argv) {
   }
   if (!known)
     return report(Status(StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError &error) {
-    return report(usageError(error.what()));
-  }
+  Result<std::optional<int>> parsed = line.parse(argc, argv);
+  if (!parsed.isOk())
+    return report(parsed.status());
+  if (*parsed)
+    return **parsed;
+  for (std::size_t i = 0; i < subcommands.size(); ++i)
+    if (subcommands[i]->isChosen())
+      command.name = planSubcommands()[i].name;
   const PlanAnswer answer = runPlanCommand(command);
   std::fputs(answer.text.c_str(), stdout);
   if (!answer.status.isOk())

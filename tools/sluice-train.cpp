@@ -15,8 +15,9 @@
 #include "runtime/train/Trace.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
+#include "tools/CommandLine.h"
 
-#include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -116,7 +117,7 @@ private:
   std::string closing;
 };
 
-struct CommandLine {
+struct TrainCommand {
   std::string plan;
   std::string order = "sequential";
   std::string entries = "train_step";
@@ -135,12 +136,12 @@ struct CommandLine {
 
 } // namespace
 
-/// A check of CLI11: whole numbers from `least` on.
+/// A check: whole numbers from `least` on.
 static auto wholeFrom(std::uint64_t least) {
   return [least](const std::string &text) { return whyNoWholeNumber(text, least); };
 }
 
-/// A check of CLI11: numbers above 0, and 0 where it `mayBeZero`.
+/// A check: numbers above 0, and 0 where it `mayBeZero`.
 static auto numberOrZero(bool mayBeZero) {
   return [mayBeZero](const std::string &text) {
     char *end = nullptr;
@@ -151,59 +152,59 @@ static auto numberOrZero(bool mayBeZero) {
   };
 }
 
-static void declare(CLI::App &app, CommandLine &line) {
-  app.add_option("plan", line.plan, "the plan, written by sluice-compile")->required();
-  app.add_option("--data", line.train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
-  app.add_option("--eval-data", line.train.evaluation.data, "data to evaluate the loss on");
-  app.add_option("--eval-every", line.train.evaluation.every, "steps between two evaluations (default: after the last)")
-      ->check(wholeFrom(1));
-  app.add_option("--eval-batches", line.train.evaluation.batches, "batches of an evaluation (default: all whole ones)")
-      ->check(wholeFrom(1));
-  app.add_option("--steps", line.train.steps, "steps to train")->check(wholeFrom(0))->capture_default_str();
-  app.add_option("--entries", line.entries, "entry points, run in turn at each step")->capture_default_str();
-  app.add_option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one")
-      ->check(whyNoPath);
-  app.add_option("--seed", line.train.seed, "key of the initial weights and of the order")
-      ->check(wholeFrom(0))
-      ->capture_default_str();
-  app.add_option("--order", line.order, "order of the data")
-      ->check(CLI::IsMember({"sequential", "shuffled"}))
-      ->capture_default_str();
-  app.add_flag("--overfit-one-batch", line.train.overfit, "every step takes the rows of the first");
-  app.add_option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
-      ->check(wholeFrom(1));
-  app.add_option("--log", line.train.log, "write run.jsonl here, one object a step")->check(whyNoPath);
-  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(whyNoPath);
-  app.add_option("--trace", line.trace, "write a Chrome trace of what ran when")->check(whyNoPath);
-  app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(wholeFrom(0));
-  app.add_option("--prompt", line.generate.prompt, "what they follow");
-  app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
-  app.add_option("--top-k", line.generate.topK, "draw from the k most likely tokens only")->check(wholeFrom(0));
-  app.add_option("--communicator", line.launch.communicator,
+static void declare(CommandLine &options, TrainCommand &line) {
+  options.option("plan", line.plan, "the plan, written by sluice-compile").required();
+  options.option("--data", line.train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
+  options.option("--eval-data", line.train.evaluation.data, "data to evaluate the loss on");
+  options.option("--eval-every", line.train.evaluation.every, "steps between two evaluations (default: after the last)")
+      .check(wholeFrom(1));
+  options.option("--eval-batches", line.train.evaluation.batches, "batches of an evaluation (default: all whole ones)")
+      .check(wholeFrom(1));
+  options.option("--steps", line.train.steps, "steps to train").check(wholeFrom(0)).showDefault();
+  options.option("--entries", line.entries, "entry points, run in turn at each step").showDefault();
+  options.option("--init", line.train.init, "initial weights: a safetensors file, or a folder that holds one")
+      .check(whyNoPath);
+  options.option("--seed", line.train.seed, "key of the initial weights and of the order")
+      .check(wholeFrom(0))
+      .showDefault();
+  options.option("--order", line.order, "order of the data")
+      .oneOf({"sequential", "shuffled"})
+      .showDefault();
+  options.flag("--overfit-one-batch", line.train.overfit, "every step takes the rows of the first");
+  options.option("--threads", line.ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
+      .check(wholeFrom(1));
+  options.option("--log", line.train.log, "write run.jsonl here, one object a step").check(whyNoPath);
+  options.option("--save", line.train.save, "folder for model.safetensors and config.json").check(whyNoPath);
+  options.option("--trace", line.trace, "write a Chrome trace of what ran when").check(whyNoPath);
+  options.option("--generate", line.generate.count, "tokens to generate after training").check(wholeFrom(0));
+  options.option("--prompt", line.generate.prompt, "what they follow");
+  options.option("--temperature", line.generate.temperature, "0: always the most likely token").showDefault();
+  options.option("--top-k", line.generate.topK, "draw from the k most likely tokens only").check(wholeFrom(0));
+  options.option("--communicator", line.launch.communicator,
                  "how ranks are joined: auto is one process a rank under mpirun, torchrun and srun, else local")
-      ->check(CLI::IsMember({"auto", "local", "mpi", "socket"}))
-      ->capture_default_str();
-  app.add_option("--listen", line.launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
-  app.add_option("--join-timeout", line.launch.joinSeconds, "seconds that processes wait for each other at the start")
-      ->check(numberOrZero(false))
-      ->capture_default_str();
-  app.add_option("--watchdog", line.launch.watchdogSeconds,
+      .oneOf({"auto", "local", "mpi", "socket"})
+      .showDefault();
+  options.option("--listen", line.launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
+  options.option("--join-timeout", line.launch.joinSeconds, "seconds that processes wait for each other at the start")
+      .check(numberOrZero(false))
+      .showDefault();
+  options.option("--watchdog", line.launch.watchdogSeconds,
                  "seconds after which a process that does nothing ends the run; 0: never")
-      ->check(numberOrZero(true))
-      ->capture_default_str();
-  app.add_option("--cuda-graph", line.ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->capture_default_str();
-  app.add_flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
-  app.add_option("--algorithms", line.ranks.algorithms,
+      .check(numberOrZero(true))
+      .showDefault();
+  options.option("--cuda-graph", line.ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
+      .oneOf({"auto", "on", "off"})
+      .showDefault();
+  options.flag("--tf32", line.ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
+  options.option("--algorithms", line.ranks.algorithms,
                  "on a GPU: a file of measured algorithms of matrix products, made where there is none (default: the library's choice)");
-  app.add_option("--cudnn", line.ranks.cudnn,
+  options.option("--cudnn", line.ranks.cudnn,
                  "on a GPU: cuDNN computes convolutions, pooling and attention; auto: where it is there and has an engine")
-      ->check(CLI::IsMember({"auto", "on", "off"}))
-      ->capture_default_str();
-  app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
-  app.set_version_flag("--version", versionText("sluice-train"));
-  app.footer("exit codes: 0 done, 1 an input is at fault or an output cannot be written, 2 usage, 4 the plan or weights "
+      .oneOf({"auto", "on", "off"})
+      .showDefault();
+  options.flag("--quiet", line.quiet, "print nothing but errors and generated text");
+  options.version(versionText("sluice-train"));
+  options.footer("exit codes: 0 done, 1 an input is at fault or an output cannot be written, 2 usage, 4 the plan or weights "
              "are refused, 5 a rank or device failed or the loss is not finite, 70 an internal error");
 }
 
@@ -219,7 +220,7 @@ static std::vector<std::string> splitNames(const std::string &text) {
 }
 
 /// The log and the trace take the place of what they name: never of what the run reads.
-static Status checkOutputs(const CommandLine &line) {
+static Status checkOutputs(const TrainCommand &line) {
   std::vector<std::string> inputs = {line.plan, line.train.init, line.train.init + "/model.safetensors"};
   for (const std::vector<std::string> &sources : {line.train.data, line.train.evaluation.data})
     for (std::string &path : expandGlobs(sources))
@@ -228,7 +229,7 @@ static Status checkOutputs(const CommandLine &line) {
   return checkNoInput(line.trace, inputs);
 }
 
-static Status run(CommandLine &line) {
+static Status run(TrainCommand &line) {
   line.train.processBefore = processHighWater();
   line.train.stop = line.generate.stop = &stopRequested;
   line.train.shuffled = line.order == "shuffled";
@@ -282,7 +283,7 @@ static Status run(CommandLine &line) {
 }
 
 /// Where a launcher has started this process: meets the others.
-static Status join(CommandLine &line) {
+static Status join(TrainCommand &line) {
   if (!line.launched)
     return Status::ok();
   catchTermination();
@@ -295,7 +296,7 @@ static Status join(CommandLine &line) {
 }
 
 /// Ends the run on all ranks, and says why: rank 0 does, and who cannot reach it.
-static int tell(CommandLine &line, Status status) {
+static int tell(TrainCommand &line, Status status) {
   if (!line.launched)
     return fail(status);
   const std::shared_ptr<World> &world = line.ranks.world;
@@ -314,17 +315,15 @@ static int tell(CommandLine &line, Status status) {
 
 int main(int argc, char **argv) {
   restartWithoutThreadCaches(argv);
-  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.",
-               "sluice-train");
-  CommandLine line;
-  declare(app, line);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError &error) {
-    return fail(usageError(error.what()));
-  }
+  CommandLine options("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.",
+                      "sluice-train");
+  TrainCommand line;
+  declare(options, line);
+  Result<std::optional<int>> parsed = options.parse(argc, argv);
+  if (!parsed.isOk())
+    return fail(parsed.status());
+  if (*parsed)
+    return **parsed;
   catchInterrupt();
   returnFreedMemory();
   Result<std::optional<Launch>> launched =

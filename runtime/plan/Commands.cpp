@@ -16,12 +16,8 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Schedule.h"
 
-#include <nlohmann/json.hpp>
-
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr PlanSubcommand subcommands[] = {
     {"describe", "what the plan holds: mesh, units, events, collectives, memory", 1, 1},
@@ -36,8 +32,8 @@ constexpr PlanSubcommand subcommands[] = {
 };
 
 std::string jsonText(const Json &json) {
-  // Names in a plan are bytes of a stranger: what is not UTF-8 is shown as a replacement, never thrown over.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Names in a plan are bytes of a stranger: what is not UTF-8 is shown as a replacement.
+  return json.dump(2) + "\n";
 }
 
 PlanAnswer checkAnswer(const std::string &path, bool asJson) {
@@ -52,7 +48,7 @@ PlanAnswer checkAnswer(const std::string &path, bool asJson) {
   if (asJson) {
     Json properties = Json::array();
     for (const auto &property : report.properties)
-      properties.push_back({{"property", "P" + std::to_string(property.number)},
+      properties.append({{"property", "P" + std::to_string(property.number)},
                             {"title", propertyTitle(property.number)},
                             {"outcome", outcomeName(property.outcome)}});
     Json json = {{"digest", file->digest}, {"sound", answer.status.isOk()}, {"properties", properties}};

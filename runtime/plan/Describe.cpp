@@ -10,14 +10,11 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool isSharded(const plan::PlanT &plan, const plan::UnitT &unit) {
   for (std::uint32_t p : unit.parameters)
@@ -45,7 +42,7 @@ Json describeUnits(const plan::PlanT &plan) {
       const std::uint64_t padding = paddingElements(plan, parameter);
       bytes += *elementCount(partShape(parameter)) * element;
       shard += plan.buffers[parameter.buffer]->bytes;
-      parameters.push_back({{"name", parameter.name},
+      parameters.append({{"name", parameter.name},
                             {"shape", parameter.shape},
                             {"dim", isFlat(parameter) ? Json("flat") : Json(parameter.dim)},
                             {"local", shardShape(parameter)},
@@ -59,7 +56,7 @@ Json describeUnits(const plan::PlanT &plan) {
                                      {"segments", split->segments},
                                      {"shape", partShape(parameter)}};
     }
-    units.push_back({{"name", unit->name},
+    units.append({{"name", unit->name},
                      {"bytes", bytes},
                      {"parameters", parameters},
                      {"shard_bytes", shard},
@@ -126,13 +123,13 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
       const int unit = unitOf(plan, instruction);
       if (instruction.recompute && unit >= 0 && instruction.operation.type == plan::Operation::Launch &&
           recomputed.insert({issued.section, issued.repetition, instruction.pass, unit}).second)
-        events.push_back(describeEvent(plan, *entry, issued, "recompute"));
+        events.append(describeEvent(plan, *entry, issued, "recompute"));
       const bool isFollowing = instruction.operation.AsCopy() && isCopied(instruction);
       copy = instruction.operation.AsCopy() ? &instruction : nullptr;
       if (const std::string what = unitEvent(plan, instruction); !what.empty() && !isFollowing)
-        events.push_back(describeEvent(plan, *entry, issued, what));
+        events.append(describeEvent(plan, *entry, issued, what));
       if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
-        collectives.push_back(describeCollective(plan, *entry, issued, *collective));
+        collectives.append(describeCollective(plan, *entry, issued, *collective));
     });
   }
 }
@@ -150,7 +147,7 @@ Json describeStates(const plan::PlanT &plan) {
         if (plan.parameters[p]->dim >= 0)
           shards[u] = groupSize(plan, plan.parameters[p]->axes);
       latest[u] = states.size();
-      states.push_back({{"entry", entry->name},
+      states.append({{"entry", entry->name},
                         {"i", 0},
                         {"microbatch", 0},
                         {"unit", plan.units[u]->name},
@@ -168,7 +165,7 @@ Json describeStates(const plan::PlanT &plan) {
           states[latest[u]]["over"] = ranks;
         }
       latest[u] = states.size();
-      states.push_back({{"entry", entry->name},
+      states.append({{"entry", entry->name},
                         {"i", issued.position},
                         {"microbatch", microbatchOf(*entry, issued.section, issued.repetition)},
                         {"unit", plan.units[u]->name},
@@ -183,7 +180,7 @@ Json describeMemory(const plan::PlanT &plan) {
   Json points = Json::array();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     for (const MemoryPoint &point : memoryPoints(plan, e, plan::Space::device))
-      points.push_back({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
+      points.append({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
   Json memory = {{"points", points}};
   if (!plan.entries.empty()) {
     const PeakPlace peak = findPeak(plan, plan::Space::device);
@@ -245,18 +242,18 @@ bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction) {
   return instruction.recompute || instruction.operation.AsCollective() || !unitEvent(plan, instruction).empty();
 }
 
-nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
+Json describePlan(const plan::PlanT &plan) {
   Json mesh = Json::array(), arenas = Json::array(), events = Json::array(), collectives = Json::array();
   for (const auto &axis : plan.mesh) {
     // Parts of an axis are one axis to whoever asks.
     const std::string name(axisBase(axis->name));
     if (name != axis->name && !mesh.empty() && mesh.back()["axis"] == name)
-      mesh.back()["size"] = mesh.back()["size"].get<std::uint64_t>() * axis->size;
+      mesh.back()["size"] = mesh.back()["size"].asWhole() * axis->size;
     else
-      mesh.push_back({{"axis", name}, {"size", axis->size}});
+      mesh.append({{"axis", name}, {"size", axis->size}});
   }
   for (const auto &arena : plan.arenas)
-    arenas.push_back({{"space", plan::EnumNameSpace(arena->space)},
+    arenas.append({{"space", plan::EnumNameSpace(arena->space)},
                       {"bytes", arena->bytes},
                       {"persistent", arena->persistent},
                       {"peak_live", arena->peak_live},
@@ -273,8 +270,8 @@ nlohmann::ordered_json describePlan(const plan::PlanT &plan) {
                {"mesh", mesh},
                {"arenas", arenas},
                {"units", describeUnits(plan)},
-               {"events", events},
-               {"collectives", collectives},
+               {"events", std::move(events)},
+               {"collectives", std::move(collectives)},
                {"states", describeStates(plan)},
                {"memory", describeMemory(plan)},
                {"version", std::to_string(plan.major) + "." + std::to_string(plan.minor)},

@@ -7,15 +7,14 @@
 #ifndef SLUICE_RUNTIME_PLAN_DESCRIBE_H
 #define SLUICE_RUNTIME_PLAN_DESCRIBE_H
 
+#include "runtime/base/Json.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 
 namespace sluice {
 
-nlohmann::ordered_json describePlan(const plan::PlanT &plan);
+Json describePlan(const plan::PlanT &plan);
 
 /// True for an instruction that describePlan lists once for each time that it is issued.
 bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction);

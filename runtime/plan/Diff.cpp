@@ -9,7 +9,6 @@
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Profile.h"
 
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <map>
 
@@ -168,10 +167,10 @@ std::string PlanDifference::toText() const {
   return out;
 }
 
-nlohmann::ordered_json PlanDifference::toJson() const {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json PlanDifference::toJson() const {
+  Json list = Json::array();
   for (const Entry &entry : entries)
-    list.push_back(
+    list.append(
         {{"entry", entry.name}, {"removed", entry.removed}, {"added", entry.added}, {"lines", entry.lines}});
   return {{"same", same()}, {"facts", facts}, {"entries", list}};
 }

@@ -7,9 +7,8 @@
 #ifndef SLUICE_RUNTIME_PLAN_DIFF_H
 #define SLUICE_RUNTIME_PLAN_DIFF_H
 
+#include "runtime/base/Json.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
@@ -30,7 +29,7 @@ struct PlanDifference {
 
   bool same() const { return facts.empty() && entries.empty(); }
   std::string toText() const;
-  nlohmann::ordered_json toJson() const;
+  Json toJson() const;
 };
 
 PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second);

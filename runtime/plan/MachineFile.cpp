@@ -3,7 +3,6 @@
 
 #include "runtime/base/Text.h"
 
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -12,8 +11,6 @@
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t mostOfAFigure = std::uint64_t(1) << 60;
 
@@ -30,23 +27,23 @@ public:
   explicit MachineReader(const std::string &path) : path(path) {}
 
   Result<Machine> read(const std::string &text) const {
-    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object())
+    const Json json = Json::parse(text);
+    if (!json.isObject())
       return inputError(path + ": machine file, expected a JSON object but got something else");
     std::vector<std::string> keys = {"name", "device", "arch", "figures"};
     SLUICE_RETURN_IF_ERROR(expectKeys(json, "the file", keys));
     Machine machine;
     for (auto [key, to] : {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
-      if (!json[key].is_string() || json[key].get<std::string>().empty())
+      if (json[key].asString().empty())
         return inputError(path + ": '" + key + "' of a machine file, expected a word but got " + shown(json[key]));
-      *to = json[key].get<std::string>();
+      *to = json[key].asString();
     }
     if (machine.device != "cuda")
       return inputError(path + ": 'device' of a machine file, expected 'cuda' but got '" + machine.device + "'");
     if (architecture(machine.arch) < 0)
       return inputError(path + ": 'arch' of a machine file, expected one as 'sm_90' but got '" + machine.arch + "'");
     const Json &figures = json["figures"];
-    if (!figures.is_object())
+    if (!figures.isObject())
       return inputError(path + ": 'figures' of a machine file, expected an object but got " + shown(figures));
     keys.clear();
     for (const MachineFigure &figure : machineFigures)
@@ -58,14 +55,14 @@ public:
   }
 
 private:
-  static std::string shown(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+  static std::string shown(const Json &json) { return json.dump(); }
 
   /// All of them and no others.
   Status expectKeys(const Json &json, const std::string &where, const std::vector<std::string> &keys) const {
     for (const std::string &key : keys)
       if (!json.contains(key))
         return inputError(path + ": keys of " + where + ", expected '" + key + "' among them");
-    for (const auto &[key, value] : json.items())
+    for (const std::string &key : json.keys())
       if (std::ranges::find(keys, key) == keys.end())
         return inputError(path + ": key '" + key + "' in " + where + ", expected one of a machine file's");
     return {};
@@ -73,23 +70,22 @@ private:
 
   Status readFigure(const Json &json, const MachineFigure &figure, std::optional<Machine::Value> &value) const {
     const std::string what = path + ": figure '" + std::string(figure.name) + "'";
-    if (json.is_null())
+    if (json.isNull())
       return {};
-    if (!json.is_object() || !json.contains("value") || !json.contains("from") || !json["from"].is_string())
+    if (!json.isObject() || !json.contains("value") || !json.contains("from") || !json["from"].isString())
       return inputError(what + ", expected null or an object with 'value' and 'from' but got " + shown(json));
-    for (const auto &[key, part] : json.items())
+    for (const std::string &key : json.keys())
       if (key != "value" && key != "from" && key != "note")
         return inputError(what + ", expected 'value', 'from' and 'note' but got '" + key + "'");
-    if (!json["value"].is_number_unsigned() || json["value"].get<std::uint64_t>() == 0 || json["value"].get<std::uint64_t>() > mostOfAFigure)
+    if (json["value"].asWhole() == 0 || json["value"].asWhole() > mostOfAFigure)
       return inputError(what + ", expected a whole number from 1 to " + std::to_string(mostOfAFigure) + " but got " + shown(json["value"]));
     Machine::Value made;
-    made.value = json["value"].get<std::uint64_t>();
-    made.from = json["from"].get<std::string>();
+    made.value = json["value"].asWhole();
+    made.from = json["from"].asString();
     if (made.from != "measured" && (made.from != "datasheet" || figure.measuredOnly))
       return inputError(what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") + "' but got '" +
                         made.from + "'");
-    if (json.contains("note") && json["note"].is_string())
-      made.note = json["note"].get<std::string>();
+    made.note = json["note"].asString();
     if (made.from == "measured" && made.note.empty())
       return inputError(what + ", expected a 'note' that says when and with what it was measured");
     value = std::move(made);
@@ -180,7 +176,7 @@ std::string machineText(const Machine &machine, const DeviceShare &share) {
   return out;
 }
 
-nlohmann::ordered_json machineJson(const Machine &machine, const DeviceShare &share) {
+Json machineJson(const Machine &machine, const DeviceShare &share) {
   Json figures = Json::object(), process = Json::object();
   for (std::size_t f = 0; f < machineFigures.size(); ++f) {
     const std::optional<Machine::Value> &value = machine.figures[f];

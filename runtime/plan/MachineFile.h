@@ -7,10 +7,9 @@
 #ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H
 #define SLUICE_RUNTIME_PLAN_MACHINEFILE_H
 
+#include "runtime/base/Json.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <string>
@@ -75,7 +74,7 @@ struct DeviceShare {
 Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine);
 
 std::string machineText(const Machine &machine, const DeviceShare &share);
-nlohmann::ordered_json machineJson(const Machine &machine, const DeviceShare &share);
+Json machineJson(const Machine &machine, const DeviceShare &share);
 
 } // namespace sluice
 

@@ -9,13 +9,10 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
-#include <nlohmann/json.hpp>
 #include <algorithm>
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t shownTensors = 12;
 constexpr std::size_t pictureWidth = 72;
@@ -96,7 +93,7 @@ std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, s
   return out;
 }
 
-nlohmann::ordered_json memoryJson(const plan::PlanT &plan) {
+Json memoryJson(const plan::PlanT &plan) {
   Json spaces = Json::array();
   for (const auto &arena : plan.arenas) {
     Json space = {{"space", plan::EnumNameSpace(arena->space)}, {"bytes", arena->bytes},
@@ -109,13 +106,13 @@ nlohmann::ordered_json memoryJson(const plan::PlanT &plan) {
       for (std::size_t c = 0; c < bufferClassCount; ++c)
         byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
       for (std::uint32_t b : liveBuffers(plan, peak.entry, peak.instruction, arena->space))
-        tensors.push_back({{"name", plan.buffers[b]->name},
+        tensors.append({{"name", plan.buffers[b]->name},
                            {"class", plan::EnumNameBufferClass(plan.buffers[b]->class_)},
                            {"bytes", plan.buffers[b]->bytes},
                            {"offset", plan.buffers[b]->offset}});
       for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
         const EntryProfile profile = profileEntry(plan, e, arena->space);
-        entries.push_back({{"entry", plan.entries[e]->name},
+        entries.append({{"entry", plan.entries[e]->name},
                            {"peak", profile.peakBytes},
                            {"instruction", profile.peakAt},
                            {"live", profile.live}});
@@ -127,7 +124,7 @@ nlohmann::ordered_json memoryJson(const plan::PlanT &plan) {
                        {"tensors", tensors}};
       space["entries"] = entries;
     }
-    spaces.push_back(space);
+    spaces.append(std::move(space));
   }
   Json process = Json::object();
   for (const ProcessTerm &term : processTerms(plan))

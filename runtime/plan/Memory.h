@@ -6,9 +6,8 @@
 #ifndef SLUICE_RUNTIME_PLAN_MEMORY_H
 #define SLUICE_RUNTIME_PLAN_MEMORY_H
 
+#include "runtime/base/Json.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <span>
@@ -16,7 +15,7 @@
 
 namespace sluice {
 
-nlohmann::ordered_json memoryJson(const plan::PlanT &plan);
+Json memoryJson(const plan::PlanT &plan);
 
 /// With `unicode` the picture is drawn with block characters, otherwise with ASCII.
 std::string memoryText(const plan::PlanT &plan, bool unicode);

@@ -7,14 +7,11 @@
 
 #include "runtime/base/Text.h"
 
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <string_view>
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t timelineWidth = 96;
 
@@ -109,7 +106,7 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
   return work;
 }
 
-nlohmann::ordered_json scheduleJson(const plan::PlanT &plan) {
+Json scheduleJson(const plan::PlanT &plan) {
   Json entries = Json::array();
   for (const auto &entry : plan.entries) {
     const std::vector<ScheduledWork> work = scheduleOf(plan, *entry);
@@ -120,7 +117,7 @@ nlohmann::ordered_json scheduleJson(const plan::PlanT &plan) {
         const plan::InstructionT &instruction = *each.issued.instruction;
         if (instruction.stream != s)
           continue;
-        list.push_back({{"i", each.issued.position},
+        list.append({{"i", each.issued.position},
                         {"instruction", each.issued.index},
                         {"microbatch", microbatchOf(*entry, each.issued.section, each.issued.repetition)},
                         {"phase", plan::EnumNamePhase(instruction.phase)},
@@ -131,11 +128,11 @@ nlohmann::ordered_json scheduleJson(const plan::PlanT &plan) {
                         {"column", each.column},
                         {"until", each.until}});
       }
-      streams.push_back({{"stream", plan.streams[s]->name}, {"work", list}});
+      streams.append({{"stream", plan.streams[s]->name}, {"work", std::move(list)}});
     }
-    entries.push_back({{"entry", entry->name}, {"streams", streams}});
+    entries.append({{"entry", entry->name}, {"streams", std::move(streams)}});
   }
-  return {{"name", plan.name}, {"entries", entries}};
+  return {{"name", plan.name}, {"entries", std::move(entries)}};
 }
 
 std::string scheduleText(const plan::PlanT &plan, bool unicode) {

@@ -7,9 +7,8 @@
 #ifndef SLUICE_RUNTIME_PLAN_SCHEDULE_H
 #define SLUICE_RUNTIME_PLAN_SCHEDULE_H
 
+#include "runtime/base/Json.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
@@ -31,7 +30,7 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
 /// True for an instruction that is drawn.
 bool isScheduled(const plan::PlanT &plan, const plan::InstructionT &instruction);
 
-nlohmann::ordered_json scheduleJson(const plan::PlanT &plan);
+Json scheduleJson(const plan::PlanT &plan);
 std::string scheduleText(const plan::PlanT &plan, bool unicode);
 
 } // namespace sluice

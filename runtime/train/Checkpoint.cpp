@@ -1,6 +1,7 @@
 //===- Checkpoint.cpp - the tensors of a checkpoint, in one file or in shards ------------===//
 #include "runtime/train/Checkpoint.h"
 
+#include "runtime/base/Json.h"
 #include "runtime/kernel/cpu/Numbers.h"
 
 #include <algorithm>
@@ -8,12 +9,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace sluice {
-
-using nlohmann::json;
 
 static constexpr std::string_view singleName = "model.safetensors", indexName = "model.safetensors.index.json";
 
@@ -58,18 +56,19 @@ static Result<std::map<std::string, std::string>> readIndex(const std::string &p
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
   std::string duplicate;
-  json index = parseUniqueJson(text, duplicate);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+  const Json index = Json::parse(text, &duplicate);
+  const Json &map = index["weight_map"];
+  if (!map.isObject())
     return refusedError(fmt::format("'{}': index, expected a JSON object with 'weight_map' but got something else", path));
   if (!duplicate.empty())
     return refusedError(fmt::format("'{}': index, expected each key once but got '{}' twice", path, duplicate));
   std::map<std::string, std::string> shards;
-  for (const auto &[tensor, shard] : index["weight_map"].items()) {
-    std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const std::string &tensor = map.keys()[i], &name = map[i].asString();
     // A name out of a file from anywhere must not lead out of its folder.
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
       return refusedError(fmt::format("'{}': shard of tensor '{}', expected the name of a file beside the index but got {}",
-                                      path, tensor, shard.dump()));
+                                      path, tensor, map[i].dump()));
     shards[tensor] = name;
   }
   return shards;
@@ -168,16 +167,17 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
     remove(indexName);
     return Status::ok();
   }
-  json map = json::object();
+  Json map = Json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
     std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     for (const SafetensorsTensor &tensor : shards[i])
-      map[tensor.name] = name;
+      map.add(tensor.name, name);
     SLUICE_RETURN_IF_ERROR(writeSafetensors(fmt::format("{}/{}", folder, name), std::move(shards[i])));
   }
-  json index = {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}};
+  map.sortKeys();
+  Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}};
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(fmt::format("{}/{}", folder, indexName)));
-  SLUICE_RETURN_IF_ERROR(file.write(index.dump(2, ' ', false, json::error_handler_t::replace) + "\n"));
+  SLUICE_RETURN_IF_ERROR(file.write(index.dump(2) + "\n"));
   SLUICE_RETURN_IF_ERROR(file.commit());
   remove(singleName);
   return Status::ok();

@@ -1,17 +1,15 @@
 //===- Safetensors.cpp - the weights format of Hugging Face --------------------===//
 #include "runtime/train/Safetensors.h"
 
+#include "runtime/base/Json.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
-#include <set>
 
 namespace sluice {
-
-using nlohmann::json;
 
 // The files are little-endian, and so is every machine that Sluice runs on.
 static_assert(std::endian::native == std::endian::little);
@@ -57,50 +55,38 @@ static bool sizeInBytes(const std::vector<std::int64_t> &shape, std::uint64_t el
 
 std::string shapeText(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-json parseUniqueJson(const std::string &text, std::string &duplicate) {
-  std::vector<std::set<std::string>> open;
-  auto watch = [&](int, json::parse_event_t event, json &parsed) {
-    if (event == json::parse_event_t::object_start)
-      open.emplace_back();
-    else if (event == json::parse_event_t::object_end)
-      open.pop_back();
-    else if (event == json::parse_event_t::key && !open.back().insert(parsed.get_ref<const std::string &>()).second)
-      duplicate = parsed.get_ref<const std::string &>();
-    return true;
-  };
-  return json::parse(text, watch, /*allow_exceptions=*/false);
-}
-
 /// Reads a list of non-negative integers.
-static bool readIntegers(const json &value, std::vector<std::int64_t> &out) {
-  if (!value.is_array())
+static bool readIntegers(const Json &value, std::vector<std::int64_t> &out) {
+  if (!value.isArray())
     return false;
-  for (const json &item : value) {
-    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > INT64_MAX)
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].isWhole() || value[i].asWhole() > INT64_MAX)
       return false;
-    out.push_back(static_cast<std::int64_t>(item.get<std::uint64_t>()));
+    out.push_back(static_cast<std::int64_t>(value[i].asWhole()));
   }
   return true;
 }
 
 /// One tensor of the header; `where` is "'FILE': tensor 'NAME'".
-static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const json &value) {
-  if (!value.is_object())
-    return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.type_name()));
+static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const Json &value) {
+  if (!value.isObject())
+    return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.typeName()));
   SafetensorsEntry entry;
   entry.name = name;
   std::vector<std::int64_t> offsets;
   bool hasShape = false;
-  for (const auto &[key, field] : value.items()) {
-    if (key == "dtype" && field.is_string())
-      entry.dtype = field.get<std::string>();
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string &key = value.keys()[i];
+    const Json &field = value[i];
+    if (key == "dtype" && field.isString())
+      entry.dtype = field.asString();
     else if (key == "shape")
       hasShape = readIntegers(field, entry.shape);
     else if (key == "data_offsets" && readIntegers(field, offsets))
       continue;
     else
       return refusedError(fmt::format("{}, expected the fields dtype, shape and data_offsets but got '{}' of type {}",
-                                      where, key, field.type_name()));
+                                      where, key, field.typeName()));
   }
   if (entry.dtype.empty() || !hasShape || offsets.size() != 2)
     return refusedError(
@@ -166,18 +152,20 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
 
   std::string duplicate;
-  json header = text.empty() || text[0] != '{' ? json(json::value_t::discarded) : parseUniqueJson(text, duplicate);
-  if (!header.is_object())
+  Json header = text.starts_with('{') ? Json::parse(text, &duplicate) : Json();
+  if (!header.isObject())
     return refusedError(fmt::format("'{}': header, expected a JSON object but got something else", path));
   if (!duplicate.empty())
     return refusedError(fmt::format("'{}': header, expected each key once but got '{}' twice", path, duplicate));
 
   std::vector<SafetensorsEntry> list;
-  for (const auto &[name, value] : header.items()) {
+  header.sortKeys();
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string &name = header.keys()[i];
     if (name == "__metadata__")
       continue;
     SLUICE_ASSIGN_OR_RETURN(SafetensorsEntry entry,
-                            readEntry(fmt::format("'{}': tensor '{}'", path, name), name, value));
+                            readEntry(fmt::format("'{}': tensor '{}'", path, name), name, header[i]));
     list.push_back(std::move(entry));
   }
   SLUICE_RETURN_IF_ERROR(checkCover(path, list, file.size() - 8 - headerBytes));
@@ -199,16 +187,18 @@ Status SafetensorsFile::read(const SafetensorsEntry &entry, std::uint64_t offset
 Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   // transformers refuses files that do not say which framework's layout they are in.
-  json header = {{"__metadata__", {{"format", "pt"}}}};
+  Json header = {{"__metadata__", {{"format", "pt"}}}};
   std::uint64_t at = 0;
   for (const SafetensorsTensor &tensor : tensors) {
     std::uint64_t bytes = 0;
-    if (!sizeInBytes(tensor.shape, elementBytes(tensor.dtype), bytes) || header.contains(tensor.name))
+    if (!sizeInBytes(tensor.shape, elementBytes(tensor.dtype), bytes) || tensor.name == header.keys().back() ||
+        tensor.name == header.keys().front())
       return internalError(fmt::format("tensor '{}' cannot be written", tensor.name));
-    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
+    header.add(tensor.name, {{"data_offsets", std::vector{at, at + bytes}}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
     at += bytes;
   }
-  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  header.sortKeys();
+  std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));

@@ -10,7 +10,6 @@
 #include "runtime/train/File.h"
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,6 @@ std::uint64_t elementBytes(std::string_view dtype);
 
 /// "[2, 3]".
 std::string shapeText(const std::vector<std::int64_t> &shape);
-
-/// Parses JSON without exceptions; what is none is `discarded`. A key that stands twice in one object goes to
-/// `duplicate`.
-nlohmann::json parseUniqueJson(const std::string &text, std::string &duplicate);
 
 class SafetensorsFile {
 public:

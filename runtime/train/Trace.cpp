@@ -1,16 +1,14 @@
 //===- Trace.cpp - what ran when, for chrome://tracing and Perfetto --------------------===//
 #include "runtime/train/Trace.h"
+#include "runtime/base/Json.h"
 #include "runtime/train/File.h"
 
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace sluice {
 
-static std::string jsonString(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+static std::string jsonString(const std::string &text) { return Json(text).dump(); }
 
 Status writeTrace(const std::string &path, std::span<const Span> spans) {
   std::map<std::pair<int, std::string>, int> threads;

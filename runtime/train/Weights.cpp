@@ -1,5 +1,6 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
+#include "runtime/base/Json.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Parts.h"
 #include "runtime/train/Variables.h"
@@ -9,7 +10,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace sluice {
@@ -302,18 +302,17 @@ static Status emitParameter(const Ranks &ranks, const plan::ParameterT &paramete
 /// The model's config with the dtype that the weights are saved in: a reader that converts to what the config names would
 /// otherwise round them.
 static std::string withDType(const plan::PlanT &plan) {
-  using nlohmann::ordered_json;
-  ordered_json config = ordered_json::parse(plan.config, nullptr, /*allow_exceptions=*/false);
-  if (!config.is_object() || plan.parameters.empty())
+  Json config = Json::parse(plan.config);
+  if (!config.isObject() || plan.parameters.empty())
     return plan.config;
   std::string dtype = dtypeOf(*plan.parameters[0]) == "F64" ? "float64" : "float32";
   bool same = true;
   for (const char *key : {"dtype", "torch_dtype"})
-    if (config.contains(key) && config[key] != dtype) {
+    if (config.contains(key) && config[key].asString() != dtype) {
       config[key] = dtype;
       same = false;
     }
-  return same ? plan.config : config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return same ? plan.config : config.dump(2) + "\n";
 }
 
 Status saveWeights(const Ranks &ranks, const std::string &folder) {

@@ -9,7 +9,12 @@ RUNTIME = {"base": 0, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "exe
 DIALECTS = ("model", "spmd", "plan")
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
 # Mains that link no LLVM, and what they may include of the house.
-PLAIN_TOOLS = {"tools/sluice-train.cpp": ("runtime/",), "tools/sluice-plan.cpp": ("runtime/", "passes/solver/")}
+PLAIN_TOOLS = {
+    "tools/CommandLine.h": ("runtime/base/",),
+    "tools/CommandLine.cpp": ("runtime/base/", "tools/CommandLine.h"),
+    "tools/sluice-train.cpp": ("runtime/", "tools/CommandLine.h"),
+    "tools/sluice-plan.cpp": ("runtime/", "passes/solver/", "tools/CommandLine.h"),
+}
 
 
 def allowed(name, target):

@@ -24,6 +24,14 @@ endif()
 # and a change of one file then compiles that file only.
 option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
 
+# sluice_memory(NAME): GCC may take a gigabyte before it looks for memory that it no longer needs; the search is a
+# twentieth of its time.
+function(sluice_memory name)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE --param=ggc-min-heapsize=1048576)
+  endif()
+endfunction()
+
 # sluice_precompiled_headers(NAME; LINK libraries...; HEADERS...): a header that others' REUSE_FROM takes.
 function(sluice_precompiled_headers name)
   cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
@@ -38,11 +46,10 @@ endfunction()
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
 # share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's. PRIVATE
 # libraries leave their compile options here. UNITY: how many files are compiled at once; their file-local names must
-# differ. FIRST: those that include JSON, which costs a whole compilation once wherever it stands: they stand together.
-# APART: those that are compiled alone. COLD: it prepares, checks and reports; to optimise it less saves a third of the
+# differ. APART: those that are compiled alone. COLD: it prepares, checks and reports; to optimise it less saves a third of the
 # time to build it, and nothing is slower to be seen.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN;COLD" "UNITY" "LINK;PRIVATE;APART;FIRST" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN;COLD" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -54,12 +61,11 @@ function(sluice_library name)
     target_link_libraries(${name} INTERFACE sluice_options ${ARG_LINK})
     return()
   endif()
-  list(TRANSFORM ARG_FIRST PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  list(REMOVE_ITEM sources ${ARG_FIRST})
-  add_library(${name} STATIC ${ARG_FIRST} ${sources})
+  add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
   if(ARG_COLD)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    sluice_memory(${name})
   endif()
   if(ARG_UNITY AND SLUICE_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
@@ -73,6 +79,18 @@ function(sluice_library name)
   elseif(ARG_PLAN AND SLUICE_UNITY)
     target_precompile_headers(${name} REUSE_FROM sluice_plan_headers)
   endif()
+endfunction()
+
+# sluice_without_cuda(NAME; files...): where nothing is built for a GPU, the library does without these files.
+function(sluice_without_cuda name)
+  if(SLUICE_CUDA_HOST)
+    return()
+  endif()
+  get_target_property(sources ${name} SOURCES)
+  file(GLOB left_out ${ARGN})
+  list(REMOVE_ITEM sources ${left_out})
+  set_target_properties(${name} PROPERTIES SOURCES "${sources}")
+  target_compile_definitions(${name} PRIVATE SLUICE_WITHOUT_CUDA=1)
 endfunction()
 
 # sluice_test(NAME; LINK libraries...; HEADERS name; UNITY n): a GoogleTest program of all .cpp files in the calling folder.
@@ -104,6 +122,7 @@ function(sluice_test_program name)
   set(batch ${ARGN} 7)
   list(GET batch 0 batch)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  sluice_memory(${name})
   if(SLUICE_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()

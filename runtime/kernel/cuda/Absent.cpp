@@ -1,0 +1,21 @@
+//===- Absent.cpp - a build without CUDA's kernels ----------------------------------===//
+//
+// It takes plans for a GPU as far as one without a GPU goes, so that a run says what is missing.
+//
+//===----------------------------------------------------------------------===//
+#ifdef SLUICE_WITHOUT_CUDA
+#include "runtime/base/cuda/Table.h"
+#include "runtime/kernel/Kernel.h"
+
+namespace sluice {
+
+static Result<std::unique_ptr<BoundKernel>> refuse(const KernelRequest &) {
+  Result<const cuda::Table *> table = cuda::table();
+  return table.isOk() ? internalError("a kernel of CUDA in a build without them") : table.takeStatus();
+}
+
+PrepareFunction findCudaKernel(std::string_view name) { return findInCatalogue(name) ? refuse : nullptr; }
+
+} // namespace sluice
+
+#endif // SLUICE_WITHOUT_CUDA
