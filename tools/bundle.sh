@@ -8,7 +8,8 @@
 #
 # The tools are configured anew in BUILD (build/bundle) with device code for sm_80, sm_90 and sm_100, which takes some
 # minutes, and linked statically as far as licences allow; libraries that stay shared travel along. -n packs what BUILD has
-# and builds nothing; -t takes other numeric tests along (a filter of GoogleTest). Plans are compiled by build/bin/sluice-compile, which is built first if it is not there.
+# and builds nothing; -t takes other numeric tests along (a filter of GoogleTest). Plans are compiled by
+# build/bin/sluice-compile, which is built first if it is not there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=sluice-bundle.tar.zst

@@ -181,8 +181,14 @@ void floors(Bench &b) {
   double least = 1e9;
   for (int round = 0; round < (b.emulated ? 1 : 10); ++round) {
     const double begin = seconds();
-    (void)b.device->copy(b.device->stream(0), b.memory, b.memory + half, half);
-    (void)b.device->synchronize();
+    Status status = b.device->copy(b.device->stream(0), b.memory, b.memory + half, half);
+    if (status.isOk())
+      status = b.device->synchronize();
+    if (!status.isOk()) {
+      std::printf("copy within the device: %s\n", status.message().c_str());
+      b.failed = true;
+      break;
+    }
     least = std::min(least, seconds() - begin);
   }
   b.copyRate = 2. * static_cast<double>(half) / least;

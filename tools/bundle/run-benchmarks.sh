@@ -22,7 +22,7 @@ measure() {
   local title=$1 steps=$2 flops=$3 log=$logs/benchmark.jsonl
   shift 3
   if ! "$here/bin/sluice-train" "$@" --steps "$steps" --log "$log" --quiet 2> "$logs/benchmark.err"; then
-    if grep -q 'memory' "$logs/benchmark.err"; then
+    if grep -q 'cannot get .* bytes of device memory .* bytes free' "$logs/benchmark.err"; then
       echo "skipped: $title: $(sed -n 's/^error: //p' "$logs/benchmark.err" | head -1)"
     else
       cat "$logs/benchmark.err" >&2
@@ -54,7 +54,11 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 "$here/bin/bench-cuda" --figures > "$logs/bench-cuda.log" || code=1
 cat "$logs/bench-cuda.log"
 # What cuDNN computes, by it; where it is not there, the reason.
-"$here/bin/bench-cuda" --dnn attention 2>&1 | grep -E 'cudnn' || echo "skipped: attention by cudnn: it is not on this machine"
+if "$here/bin/bench-cuda" --dnn attention > "$logs/bench-dnn.log" 2>&1; then
+  grep ', cudnn' "$logs/bench-dnn.log"
+else
+  echo "skipped: attention by cudnn: $(tail -1 "$logs/bench-dnn.log")"
+fi
 rate=$(sed -n 's/^product of .* \([0-9.]*\) TFLOP\/s.*/\1/p' "$logs/bench-cuda.log")
 rate=${rate:-0}
 for ranks in 1 2 4; do
