@@ -16,6 +16,7 @@ using namespace sluice;
 
 namespace {
 
+/// As large as an arena may be (passes/memory/Arena.h).
 constexpr std::int64_t maxTensorBytes = std::int64_t(1) << 48;
 
 struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
@@ -55,9 +56,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     if (!tensor || !tensor.hasStaticShape())
       return false;
     std::int64_t bytes = std::max(1u, tensor.getElementTypeBitWidth() / 8);
-    for (std::int64_t extent : tensor.getShape())
-      if (extent == 0)
-        return false;
+    if (llvm::is_contained(tensor.getShape(), 0))
+      return false;
     for (std::int64_t extent : tensor.getShape())
       if (__builtin_mul_overflow(bytes, extent, &bytes))
         return true;
