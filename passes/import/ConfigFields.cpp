@@ -48,6 +48,8 @@ std::int64_t ConfigFields::size(llvm::StringRef field, llvm::StringRef otherName
   const json::Value *value = get(field);
   if (!otherName.empty()) {
     const json::Value *other = get(otherName);
+    if (value && other && *value != *other)
+      fail(field, "the same as '" + otherName.str() + "' = " + jsonText(*other), value);
     value = value ? value : other;
   }
   std::optional<std::int64_t> integer = value ? value->getAsInteger() : std::nullopt;

@@ -18,7 +18,7 @@ namespace {
 struct Family {
   llvm::StringLiteral type, article;
   /// Where the config is silent; 0: as many as query heads, as wide as the width divided by the heads.
-  std::int64_t keyHeads, headSize;
+  std::int64_t keyHeads, headSize, positions;
   /// q, k and v have biases whatever the config says; the config's `attention_bias` gives q, k, v and o theirs.
   bool alwaysQueryBias, mayHaveBias, mayHaveMlpBias, headNorms;
   /// Mistral has `sliding_window` for all layers; Qwen has it with `use_sliding_window` for some.
@@ -26,10 +26,10 @@ struct Family {
 };
 
 constexpr Family families[] = {
-    {"llama", "a Llama config", 0, 0, false, true, true, false, false, false},
-    {"mistral", "a Mistral config", 8, 0, false, false, false, false, true, false},
-    {"qwen2", "a Qwen2 config", 32, 0, true, false, false, false, false, true},
-    {"qwen3", "a Qwen3 config", 32, 128, false, true, false, true, false, true},
+    {"llama", "a Llama config", 0, 0, 2048, false, true, true, false, false, false},
+    {"mistral", "a Mistral config", 8, 0, 131072, false, false, false, false, true, false},
+    {"qwen2", "a Qwen2 config", 32, 0, 32768, true, false, false, false, false, true},
+    {"qwen3", "a Qwen3 config", 32, 128, 32768, false, true, false, true, false, true},
 };
 
 const Family *familyOf(llvm::StringRef type) {
@@ -48,6 +48,9 @@ RopeConfig readRope(ConfigFields &fields, std::int64_t positions) {
   };
   mustRotateAll(fields);
   const json::Value *older = fields.get("rope_scaling"), *newer = fields.get("rope_parameters");
+  // An empty one is none.
+  if (const json::Object *inner = older ? older->getAsObject() : nullptr; inner && inner->empty())
+    older = nullptr;
   const char *name = older ? "rope_scaling" : "rope_parameters";
   const json::Value *outerOriginal = fields.get("original_max_position_embeddings");
   rope.theta = outerTheta;
@@ -151,7 +154,7 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   config.keyHeads = fields.optionalSize("num_key_value_heads", silent ? family.keyHeads : config.heads);
   bool ownSize = fields.has("head_dim") || family.headSize == 0;
   config.headSize = fields.optionalSize("head_dim", ownSize ? config.width / config.heads : family.headSize);
-  std::int64_t positions = fields.optionalSize("max_position_embeddings", 2048);
+  std::int64_t positions = fields.optionalSize("max_position_embeddings", family.positions);
   config.epsilon = fields.number("rms_norm_eps", 1e-6, true);
   config.initializerRange = fields.number("initializer_range", 0.02, true);
   config.tied = fields.boolean("tie_word_embeddings", false);

@@ -42,16 +42,17 @@ static std::string_view dtypeOf(const plan::ParameterT &parameter) {
   return parameter.dtype == plan::DType::f64 ? "F64" : "F32";
 }
 
-/// What checkpoints may hold beside the weights in a numbered block, computed and never trained: the causal masks of an
-/// attention and the frequencies of rotary positions, which older library versions saved. The shape tells a mask from a
-/// bias that another model has trained under that name.
+/// What checkpoints may hold beside the weights, computed and never trained: the causal masks of an attention in a numbered
+/// block, and the frequencies of rotary positions in a block or of the whole model, which older library versions saved. The
+/// shape tells a mask from a bias that another model has trained under that name.
 static bool isBuffer(const CheckpointTensor &tensor) {
   const std::string_view name = tensor.name();
   const std::vector<std::int64_t> &shape = tensor.entry->shape;
   const bool isMask = shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+  if (name.ends_with("rotary_emb.inv_freq") && shape.size() == 1)
+    return true;
   const bool known = (name.ends_with(".attn.bias") && isMask) ||
-                     (name.ends_with(".attn.masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1})) ||
-                     (name.ends_with(".rotary_emb.inv_freq") && shape.size() == 1);
+                     (name.ends_with(".attn.masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1}));
   bool numbered = false;
   for (std::size_t begin = 0, dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
     numbered = numbered || (dot > begin && name.substr(begin, dot - begin).find_first_not_of("0123456789") ==
