@@ -2,13 +2,15 @@
 //
 // Issues the instructions of an entry point in order, twice over, and keeps what is done before what (StreamOrder.h) and
 // for every byte who wrote it last, through which buffer, and who has read it since. The host takes part only at ports,
-// where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all.
+// where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all. What is refused
+// is told by a witness (Witness.h).
 //
 // Where waits are carried over steps, three are followed: a step may then overlap with the one before, and must be behind
 // the one before that. An entry point that follows another one is behind all of it, so each is followed by itself alone.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/ByteMap.h"
+#include "runtime/plan/check/Witness.h"
 
 #include <algorithm>
 
@@ -26,7 +28,7 @@ class Simulation {
 public:
   Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings)
       : plan(plan), e(entry), entry(*plan.entries[entry]), actions(resolveActions(plan, this->entry, paddings)),
-        order(plan.streams.size()), gathered(plan.buffers.size()) {
+        order(plan.streams.size()), witness(plan, entry, actions, order), gathered(plan.buffers.size()) {
     for (plan::Space space : {plan::Space::device, plan::Space::host}) {
       std::uint64_t bytes = 0;
       for (const auto &arena : plan.arenas)
@@ -65,8 +67,7 @@ private:
   //===--- The step ---===//
 
   Verdict issue(const Action &action, std::uint32_t repetition) {
-    stream = action.instruction->stream;
-    now = order.issue(action.issue, stream, repetition);
+    now = order.issue(action.issue, action.instruction->stream, repetition);
     switch (action.kind) {
     case plan::Operation::Record:
       order.record(action.event);
@@ -87,20 +88,17 @@ private:
   Verdict wait(const Action &action) {
     if (action.carried && step == 0)
       return {};
+    const auto wrong = [&](const char *why) {
+      return witness.refuse(11, "waits for event " + std::to_string(action.event) + why,
+                            witness.recordsOf(action.event));
+    };
     if (action.carried && !order.recordOf(action.event).empty())
-      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
-                            " of the step before, which this step has recorded anew before it",
-                    recordsOf(action.event));
+      return wrong(" of the step before, which this step has recorded anew before it");
     const StreamOrder::Clock &record =
         action.carried ? order.recordOfStepBefore(action.event) : order.recordOf(action.event);
-    if (action.carried && record.empty())
-      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
-                            " of the step before, which no step records",
-                    recordsOf(action.event));
     if (record.empty())
-      return refuse(11, place(plan, e, action.issue) + " waits for event " + std::to_string(action.event) +
-                            ", which nothing has recorded before it in the step",
-                    recordsOf(action.event));
+      return wrong(action.carried ? " of the step before, which no step records"
+                                  : ", which nothing has recorded before it in the step");
     order.wait(record);
     return {};
   }
@@ -110,19 +108,20 @@ private:
       const plan::BufferT &buffer = *plan.buffers[b];
       Gathered &state = gathered[b];
       if (!isGathered(b))
-        return refuse(4, here() + " releases buffer '" + buffer.name + "', which is part of no gathered unit");
+        return witness.refuse(4, "releases buffer '" + buffer.name + "', which is part of no gathered unit");
       if (state.state != Gathered::State::held)
-        return refuse(4, here() + " releases buffer '" + buffer.name + "', which is not gathered", history(state));
+        return witness.refuse(4, "releases buffer '" + buffer.name + "', which is not gathered", history(state));
       Verdict verdict = space(b).visit(
           buffer.offset, buffer.offset + buffer.bytes, [&](std::uint64_t begin, const Run &run) -> Verdict {
             if (run.buffer != int(b))
               return {};
             if (!order.happened(run.writer))
-              return unordered(4, "releases buffer '" + buffer.name + "' while it is gathered", run.writer, b, begin,
-                               run.end);
+              return witness.unordered(4, "releases buffer '" + buffer.name + "' while it is gathered", run.writer, b,
+                                       begin, run.end);
             for (Instance reader : run.readers)
               if (!order.happened(reader))
-                return unordered(4, "releases buffer '" + buffer.name + "' while it is read", reader, b, begin, run.end);
+                return witness.unordered(4, "releases buffer '" + buffer.name + "' while it is read", reader, b, begin,
+                                         run.end);
             return {};
           });
       if (verdict)
@@ -139,23 +138,27 @@ private:
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     const bool tracked = isGathered(access.buffer);
     if (tracked && begin != end && gathered[access.buffer].state != Gathered::State::held)
-      return refuse(4, here() + " reads buffer '" + buffer.name + "' " +
-                           (gathered[access.buffer].state == Gathered::State::released ? "after its release"
-                                                                                       : "before any gather of it"),
-                    history(gathered[access.buffer]));
+      return witness.refuse(4,
+                            "reads buffer '" + buffer.name + "' " +
+                                (gathered[access.buffer].state == Gathered::State::released
+                                     ? "after its release"
+                                     : "before any gather of it"),
+                            history(gathered[access.buffer]));
     Padding padding = clean;
     Verdict verdict = space(access.buffer).visit(begin, end, [&](std::uint64_t from, Run &run) -> Verdict {
       const bool needed = from < begin + access.neededBytes;
       if (!order.happened(run.writer))
-        return unordered(tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
-                         "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
+        return witness.unordered(
+            tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
+            "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
       if (needed)
         SLUICE_CHECK(holdsValue(access, run, from));
       if (!access.carriesPadding && run.buffer == int(access.buffer) && run.padding != clean &&
           run.padding != access.padding)
-        return refuse(8, here() + " reads padding of buffer '" + buffer.name + "', expected a view with " +
-                             (run.padding == garbage ? "the true extent" : "the valid extent of its writer"),
-                      {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+        return witness.refuse(8,
+                              "reads padding of buffer '" + buffer.name + "', expected a view with " +
+                                  (run.padding == garbage ? "the true extent" : "the valid extent of its writer"),
+                              {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
       if (run.padding != clean)
         padding = run.padding;
       addReader(run);
@@ -169,22 +172,25 @@ private:
   Verdict holdsValue(const Access &access, const Run &run, std::uint64_t from) const {
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     if (run.buffer == -1)
-      return refuse(2, here() + " reads bytes of buffer '" + buffer.name + "' that nothing has written",
-                    {byteRange(access.space, from, run.end)});
+      return witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that nothing has written",
+                            {byteRange(access.space, from, run.end)});
     if (run.buffer != int(access.buffer))
-      return refuse(2, here() + " reads buffer '" + buffer.name + "', whose bytes hold buffer '" +
-                           plan.buffers[run.buffer]->name + "' by then",
-                    {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+      return witness.refuse(2,
+                            "reads buffer '" + buffer.name + "', whose bytes hold buffer '" +
+                                plan.buffers[run.buffer]->name + "' by then",
+                            {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
     if (buffer.entry == -1 || run.writer == before)
       return {};
     const Issued &writer = order[run.writer];
     const bool sameSection = sectionBegin <= writer.issue && writer.issue < sectionEnd;
     if (sameSection && writer.repetition != order[now].repetition &&
         (buffer.begin > sectionBegin || buffer.end < sectionEnd))
-      return refuse(2, here() + " reads buffer '" + buffer.name + "' of another repetition, expected a lifespan over " +
-                           "the whole section, [" + std::to_string(sectionBegin) + ", " + std::to_string(sectionEnd) +
-                           "), but got [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")",
-                    {"written by " + describe(run.writer), byteRange(access.space, from, run.end)});
+      return witness.refuse(2,
+                            "reads buffer '" + buffer.name + "' of another repetition, expected a lifespan over " +
+                                "the whole section, [" + std::to_string(sectionBegin) + ", " +
+                                std::to_string(sectionEnd) + "), but got [" + std::to_string(buffer.begin) + ", " +
+                                std::to_string(buffer.end) + ")",
+                            {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
     return {};
   }
 
@@ -198,21 +204,22 @@ private:
     if (isGathered(access.buffer)) {
       Gathered &state = gathered[access.buffer];
       if (state.state == Gathered::State::held && action.gathers)
-        return refuse(4, here() + " gathers buffer '" + buffer.name + "' again before its release", history(state));
+        return witness.refuse(4, "gathers buffer '" + buffer.name + "' again before its release", history(state));
       state = {Gathered::State::held, now, before};
     }
     ByteMap &map = space(access.buffer);
     Verdict verdict = map.visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
       if (!order.happened(run.writer))
-        return unordered(race(run.writer, run.buffer, access.buffer), "writes buffer '" + buffer.name + "'", run.writer,
-                         access.buffer, from, run.end);
+        return witness.unordered(race(run.writer, run.buffer, access.buffer), "writes buffer '" + buffer.name + "'",
+                                 run.writer, access.buffer, from, run.end);
       for (Instance reader : run.readers)
         if (!order.happened(reader)) {
           const bool gathering = actions.actions[order[reader].issue].gathers && run.buffer == int(access.buffer) &&
                                  order[reader].step == step;
-          return unordered(gathering ? 4 : race(reader, run.buffer, access.buffer),
-                           "writes buffer '" + buffer.name + "'" + (gathering ? " while its gather is in flight" : ""),
-                           reader, access.buffer, from, run.end);
+          return witness.unordered(gathering ? 4 : race(reader, run.buffer, access.buffer),
+                                   "writes buffer '" + buffer.name + "'" +
+                                       (gathering ? " while its gather is in flight" : ""),
+                                   reader, access.buffer, from, run.end);
         }
       return {};
     });
@@ -253,12 +260,12 @@ private:
         if ((buffer.ahead != 0 && buffer.ahead <= other.issue) ||
             (buffer.begin == 0 && buffer.end == actions.actions.size()))
           break;
-        return refuse(12, here() + " writes buffer '" + buffer.name + "' while " + place(plan, e, other.issue) +
-                              " of the step before may run, expected its bytes to be kept from there on but got " +
-                              (buffer.ahead == 0 ? std::string("them kept in its own step alone")
-                                                 : "them kept from " + std::to_string(buffer.ahead) + " on"),
-                      {"missing order: stream '" + plan.streams[stream]->name + "' waits for no record made on stream '" +
-                       plan.streams[s]->name + "' after it"});
+        return witness.refuse(12,
+                              "writes buffer '" + buffer.name + "' while " + place(plan, e, other.issue) +
+                                  " of the step before may run, expected its bytes to be kept from there on but got " +
+                                  (buffer.ahead == 0 ? std::string("them kept in its own step alone")
+                                                     : "them kept from " + std::to_string(buffer.ahead) + " on"),
+                              {witness.missingOrder(s, "it")});
       }
     }
     return {};
@@ -344,14 +351,12 @@ private:
   }
   void addReader(Run &run) const {
     for (Instance &reader : run.readers)
-      if (order[reader].stream == stream) {
+      if (order[reader].stream == order[now].stream) {
         reader = now;
         return;
       }
     run.readers.push_back(now);
   }
-
-  //===--- Counterexamples ---===//
 
   /// Which property two unordered accesses break: by step, and by whether they are about one buffer.
   int race(Instance other, std::int32_t held, std::uint32_t buffer) const {
@@ -359,38 +364,8 @@ private:
       return 12;
     return held == int(buffer) ? 3 : 2;
   }
-  std::string here() const { return place(plan, e, order[now].issue); }
-  std::string describe(Instance id) const {
-    if (id == before)
-      return "what was there at the start";
-    std::string text = place(plan, e, order[id].issue);
-    text += ", repetition " + std::to_string(order[id].repetition);
-    return order[id].step == step ? text : text + " of the step before";
-  }
-  Verdict unordered(int property, const std::string &what, Instance first, std::uint32_t buffer, std::uint64_t begin,
-                    std::uint64_t end) const {
-    const Issued &other = order[first];
-    return refuse(property,
-                  here() + " " + what + " without waiting for " + place(plan, e, other.issue) +
-                      (other.step == step ? "" : " of the step before"),
-                  {"first: " + describe(first), "second: " + describe(now),
-                   byteRange(plan.buffers[buffer]->space, begin, end),
-                   "missing order: stream '" + plan.streams[stream]->name + "' waits for no record made on stream '" +
-                       plan.streams[other.stream]->name + "' after the first"});
-  }
   std::vector<std::string> history(const Gathered &state) const {
-    std::vector<std::string> notes;
-    if (state.filledBy != before)
-      notes.push_back("gathered by " + describe(state.filledBy));
-    if (state.releasedBy != before)
-      notes.push_back("released by " + describe(state.releasedBy));
-    return notes;
-  }
-  std::vector<std::string> recordsOf(std::uint32_t event) const {
-    for (const Action &action : actions.actions)
-      if (action.kind == plan::Operation::Record && action.event == event)
-        return {"recorded by " + place(plan, e, action.issue)};
-    return {"nothing records it"};
+    return witness.history(state.filledBy, state.releasedBy);
   }
 
   const plan::PlanT &plan;
@@ -398,12 +373,12 @@ private:
   const plan::EntryT &entry;
   Actions actions;
   StreamOrder order;
+  Witness witness;
   std::vector<Gathered> gathered;
   std::vector<ByteMap> spaces;
   /// Of the instruction at hand: padding of what each read found.
   std::vector<Padding> carried;
   std::uint32_t step = 0;
-  std::uint32_t stream = 0;
   Instance now = before;
   std::uint32_t sectionBegin = 0;
   std::uint32_t sectionEnd = 0;

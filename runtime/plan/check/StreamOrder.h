@@ -52,6 +52,8 @@ public:
     return made;
   }
   const Issued &operator[](Instance id) const { return issued[std::size_t(id)]; }
+  Instance atHand() const { return Instance(issued.size()) - 1; }
+  std::uint32_t currentStep() const { return step; }
 
   /// By the instruction at hand.
   void record(std::uint32_t event) {

@@ -1,0 +1,42 @@
+//===- Witness.h - what a counterexample tells of the steps that were followed --------------===//
+//
+// Names instructions as they were issued, seen from the one at hand, and says which order is missing between two.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_WITNESS_H
+#define SLUICE_RUNTIME_PLAN_CHECK_WITNESS_H
+
+#include "runtime/plan/check/Access.h"
+#include "runtime/plan/check/StreamOrder.h"
+
+namespace sluice::check {
+
+class Witness {
+public:
+  /// Keeps what it is given by reference.
+  Witness(const plan::PlanT &plan, std::uint32_t entry, const Actions &actions, const StreamOrder &order)
+      : plan(plan), e(entry), actions(actions), order(order) {}
+
+  /// An instruction with its repetition and, if it was another, its step.
+  std::string describe(Instance id) const;
+  /// Refuses what the instruction at hand does.
+  Verdict refuse(int property, const std::string &what, std::vector<std::string> notes = {}) const;
+  /// So, what it does to bytes of a buffer, since nothing orders it behind `first`.
+  Verdict unordered(int property, const std::string &what, Instance first, std::uint32_t buffer, std::uint64_t begin,
+                    std::uint64_t end) const;
+  /// `other`: the stream that is not waited for; `after`: what a record of it would stand behind.
+  std::string missingOrder(std::size_t other, const char *after) const;
+  /// Of a gathered buffer, `before` for what was not done.
+  std::vector<std::string> history(Instance gatheredBy, Instance releasedBy) const;
+  std::vector<std::string> recordsOf(std::uint32_t event) const;
+
+private:
+  const plan::PlanT &plan;
+  std::uint32_t e;
+  const Actions &actions;
+  const StreamOrder &order;
+};
+
+} // namespace sluice::check
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_WITNESS_H
