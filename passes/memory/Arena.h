@@ -12,9 +12,6 @@ namespace sluice {
 /// Of every offset in an arena: enough for vector loads and for what GPU libraries ask of their operands.
 inline constexpr std::uint64_t arenaAlignment = 256;
 
-/// No arena is larger: what the checker of plans accepts.
-inline constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
-
 /// The buffers of one entry point (empty: the persistent ones) in one space, in the module's order.
 llvm::SmallVector<plan_ir::BufferOp> buffersOf(mlir::ModuleOp module, llvm::StringRef space, llvm::StringRef entry);
 

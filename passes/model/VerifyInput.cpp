@@ -3,6 +3,7 @@
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/AttachRecipe.h"
+#include "passes/solver/PackingProblem.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -15,9 +16,6 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
-
-/// As large as an arena may be (passes/memory/Arena.h).
-constexpr std::int64_t maxTensorBytes = std::int64_t(1) << 48;
 
 struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   void runOnOperation() override {
@@ -61,7 +59,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (std::int64_t extent : tensor.getShape())
       if (__builtin_mul_overflow(bytes, extent, &bytes))
         return true;
-    return bytes > maxTensorBytes;
+    return static_cast<std::uint64_t>(bytes) > maxArenaBytes;
   }
 
   static LogicalResult verifyParameter(model::ParameterOp parameter) {

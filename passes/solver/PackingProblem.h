@@ -15,6 +15,10 @@
 
 namespace sluice {
 
+/// No arena is larger, and so no tensor: 256 TiB, what the checker of plans accepts. That has the number for itself, as it
+/// takes nothing from the passes.
+inline constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
+
 struct PackingBuffer {
   std::string name;
   std::uint64_t bytes = 0;
