@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/Heads.h"
 
-#include "dialect/spmd/Names.h"
+#include "dialect/rules/Rules.h"
 
 using namespace mlir;
 
@@ -24,19 +24,18 @@ bool isDivided(const ShardingRule &rule, const TensorFactors &tensor, unsigned f
 
 bool isSharedFrom(Value value, std::int64_t dim, std::int64_t ranks, unsigned ops) {
   for (OpOperand &use : value.getUses()) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
-    if (!ruled || spmd::phaseOf(use.getOwner()) == "backward" || spmd::phaseOf(use.getOwner()) == "update")
+    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
+    if (!rule)
       continue;
-    ShardingRule rule = ruled.getShardingRule();
-    const auto &factors = rule.operands[use.getOperandNumber()][dim];
+    const auto &factors = rule->operands[use.getOperandNumber()][dim];
     if (factors.empty())
       continue;
     unsigned factor = factors.front();
-    for (auto [index, operand] : llvm::enumerate(rule.operands))
-      if (index != use.getOperandNumber() && factors.size() == 1 && isDivided(rule, operand, factor, ranks))
+    for (auto [index, operand] : llvm::enumerate(rule->operands))
+      if (index != use.getOperandNumber() && factors.size() == 1 && isDivided(*rule, operand, factor, ranks))
         return true;
-    for (auto [index, result] : llvm::enumerate(rule.results))
-      if (auto further = layoutOf(rule, result, {factor, 1}); further && ops > 0)
+    for (auto [index, result] : llvm::enumerate(rule->results))
+      if (auto further = layoutOf(*rule, result, {factor, 1}); further && ops > 0)
         if (isSharedFrom(use.getOwner()->getResult(index), further->dim, ranks, ops - 1))
           return true;
   }
@@ -49,25 +48,22 @@ bool isShared(Value value, std::int64_t dim, std::int64_t ranks) { return isShar
 
 namespace {
 
-bool runsForward(Operation *op) { return spmd::phaseOf(op) != "backward" && spmd::phaseOf(op) != "update"; }
-
 /// Of the ops that read the value.
 std::int64_t grainBehind(Value value, const Layout &layout, std::int64_t ranks, unsigned ops) {
   for (OpOperand &use : value.getUses()) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
-    if (!ruled || !runsForward(use.getOwner()))
+    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
+    if (!rule)
       continue;
-    ShardingRule rule = ruled.getShardingRule();
-    const TensorFactors &operand = rule.operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(rule, operand, layout);
-    if (!split || rule.factors[split->factor].whole)
+    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
+    std::optional<FactorSplit> split = factorOf(*rule, operand, layout);
+    if (!split || rule->factors[split->factor].whole)
       continue;
-    std::int64_t inner = inside(rule, operand[layout.dim], split->factor);
-    std::int64_t pieces = rule.factors[split->factor].size / split->segments;
+    std::int64_t inner = inside(*rule, operand[layout.dim], split->factor);
+    std::int64_t pieces = rule->factors[split->factor].size / split->segments;
     if (inner != 1 && pieces % ranks == 0)
       return inner;
-    for (auto [index, result] : llvm::enumerate(rule.results)) {
-      std::optional<Layout> further = layoutOf(rule, result, *split);
+    for (auto [index, result] : llvm::enumerate(rule->results)) {
+      std::optional<Layout> further = layoutOf(*rule, result, *split);
       if (!further)
         continue;
       Value next = use.getOwner()->getResult(index);
@@ -109,22 +105,21 @@ std::int64_t grainOf(Value parameter, const Layout &layout, std::int64_t ranks) 
     return grain;
   // What is summed over is taken apart by what makes the other operand.
   for (OpOperand &use : parameter.getUses()) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
-    if (!ruled || !runsForward(use.getOwner()))
+    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
+    if (!rule)
       continue;
-    ShardingRule rule = ruled.getShardingRule();
-    std::optional<FactorSplit> split = factorOf(rule, rule.operands[use.getOperandNumber()], layout);
+    std::optional<FactorSplit> split = factorOf(*rule, rule->operands[use.getOperandNumber()], layout);
     if (!split)
       continue;
-    if (llvm::any_of(rule.results, [&](const TensorFactors &result) { return hasFactor(result, split->factor); })) {
+    if (llvm::any_of(rule->results, [&](const TensorFactors &result) { return hasFactor(result, split->factor); })) {
       // A cast, a transpose: as its result's.
-      for (auto [index, result] : llvm::enumerate(rule.results))
-        if (std::optional<Layout> further = layoutOf(rule, result, *split); further && use.getOwner()->getNumOperands() == 1)
+      for (auto [index, result] : llvm::enumerate(rule->results))
+        if (std::optional<Layout> further = layoutOf(*rule, result, *split); further && use.getOwner()->getNumOperands() == 1)
           if (std::int64_t grain = grainOf(use.getOwner()->getResult(index), *further, ranks); grain != 1)
             return grain;
       continue;
     }
-    for (auto [index, operand] : llvm::enumerate(rule.operands))
+    for (auto [index, operand] : llvm::enumerate(rule->operands))
       for (auto [dim, factors] : llvm::enumerate(operand))
         if (index != use.getOperandNumber() && llvm::is_contained(factors, split->factor))
           if (std::int64_t grain = grainAhead(use.getOwner()->getOperand(index), static_cast<std::int64_t>(dim), ranks, mostOps);

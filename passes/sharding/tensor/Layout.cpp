@@ -2,6 +2,9 @@
 
 #include "passes/sharding/tensor/Layout.h"
 
+#include "dialect/rules/Rules.h"
+#include "dialect/spmd/Names.h"
+
 using namespace mlir;
 
 namespace sluice::tensor {
@@ -74,6 +77,13 @@ Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks
         }
       }
   return isInside ? Cut::merged : split.chunk != 0 ? Cut::padded : Cut::unaligned;
+}
+
+std::optional<ShardingRule> forwardRuleOf(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled || spmd::phaseOf(op) == "backward" || spmd::phaseOf(op) == "update")
+    return std::nullopt;
+  return ruled.getShardingRule();
 }
 
 bool hasFactor(const TensorFactors &tensor, unsigned factor) {

@@ -81,6 +81,8 @@ Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks
 inline bool isCut(Cut cut) { return cut == Cut::even || cut == Cut::padded; }
 /// The extent of what a dim has inside of one of its factors.
 std::int64_t inside(const ShardingRule &rule, llvm::ArrayRef<unsigned> dim, unsigned factor);
+/// The rule of an op that runs forward; nothing for one of the backward or the update, or without a rule.
+std::optional<ShardingRule> forwardRuleOf(mlir::Operation *op);
 /// True where a tensor has the factor.
 bool hasFactor(const TensorFactors &tensor, unsigned factor);
 

@@ -36,11 +36,10 @@ struct Dims {
 /// the parameter's dims are in the value.
 std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsigned depth = 0) {
   for (OpOperand &use : value.getUses()) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
-    if (!ruled || spmd::phaseOf(use.getOwner()) == "backward" || spmd::phaseOf(use.getOwner()) == "update")
+    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
+    if (!rule)
       continue;
-    ShardingRule rule = ruled.getShardingRule();
-    const TensorFactors &operand = rule.operands[use.getOperandNumber()];
+    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
     Dims found;
     SmallVector<std::int64_t> next;
     bool isPlain = true;
@@ -49,9 +48,9 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
       if (operand[at].size() != 1)
         continue;
       FactorSplit split{operand[at].front(), 1};
-      std::optional<Layout> inResult = layoutOf(rule, rule.results[0], split);
+      std::optional<Layout> inResult = layoutOf(*rule, rule->results[0], split);
       // A dim that is cut, and not summed over, has no result either.
-      isPlain &= inResult || rule.reduction != PartialReduction::none;
+      isPlain &= inResult || rule->reduction != PartialReduction::none;
       (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
       next.push_back(inResult ? inResult->dim : 0);
     }
@@ -71,27 +70,26 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
 /// outside of a factor that can be split; 1 where there is none.
 std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0) {
   for (OpOperand &use : value.getUses()) {
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
-    if (!ruled || spmd::phaseOf(use.getOwner()) == "backward" || spmd::phaseOf(use.getOwner()) == "update")
+    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
+    if (!rule)
       continue;
-    ShardingRule rule = ruled.getShardingRule();
-    const TensorFactors &operand = rule.operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(rule, operand, layout);
+    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
+    std::optional<FactorSplit> split = factorOf(*rule, operand, layout);
     if (!split)
       continue;
-    if (rule.factors[split->factor].whole) {
+    if (rule->factors[split->factor].whole) {
       const auto &dim = operand[layout.dim];
       bool isOutside = false, hasInside = false;
       for (unsigned factor : dim) {
-        hasInside |= isOutside && !rule.factors[factor].whole;
+        hasInside |= isOutside && !rule->factors[factor].whole;
         isOutside |= factor == split->factor;
       }
       if (hasInside)
-        return rule.factors[split->factor].size;
+        return rule->factors[split->factor].size;
       continue;
     }
     for (auto [index, result] : llvm::enumerate(use.getOwner()->getResults()))
-      if (auto further = layoutOf(rule, rule.results[index], *split); further && depth < 16)
+      if (auto further = layoutOf(*rule, rule->results[index], *split); further && depth < 16)
         if (std::int64_t more = moreSegments(result, *further, depth + 1); more != 1)
           return more;
   }

@@ -1,7 +1,8 @@
 //===- Propagate.cpp - splits flow through an entry function -----------------------------===//
 //
-// One pass in program order: what an op's rule asks of its operands, and how its results lie by it. Until the end the types
-// of all values are those of whole tensors, as the rules want them; layouts stand beside.
+// One pass in program order: each op's operands are brought into the split that it is computed in (SplitChoice.h), and
+// its results lie by its rule. Until the end the types of all values are those of whole tensors, as the rules want them;
+// layouts stand beside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,8 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/sharding/tensor/Collectives.h"
-#include "passes/sharding/tensor/Heads.h"
 #include "passes/sharding/tensor/Relayout.h"
+#include "passes/sharding/tensor/SplitChoice.h"
 
 using namespace mlir;
 
@@ -62,9 +63,6 @@ private:
   /// The op's split form in its place; the first of the new ops, or null where there is none.
   Operation *replaceBySplitForm(Operation *op);
 
-  FailureOr<std::optional<FactorSplit>> splitOf(OpOperand &use, const ShardingRule &rule, StringRef &text);
-  bool makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split);
-  bool takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   void clearDense(Operation *op, const ShardingRule &rule, const FactorSplit &split);
   LogicalResult refusePlaces(Operation *op);
 
@@ -165,57 +163,6 @@ LogicalResult Propagation::takePartials(Operation *op, const ShardingRule &rule,
   return success();
 }
 
-/// The split that an operand asks for, by its factor; nothing where it must be whole. An error where that would make all
-/// ranks do the same work.
-FailureOr<std::optional<FactorSplit>> Propagation::splitOf(OpOperand &use, const ShardingRule &rule, StringRef &text) {
-  Operation *op = use.getOwner();
-  const Layout layout = values.of(use.get());
-  std::optional<FactorSplit> found = factorOf(rule, rule.operands[use.getOperandNumber()], layout);
-  text = "a split dim must be whole for";
-  if (!found || rule.factors[found->factor].whole || (rule.factors[found->factor].positioned && layout.segments != 1))
-    return std::optional<FactorSplit>();
-  Cut cut = cutOf(rule, *found, ranks);
-  if (isCut(cut) || (cut == Cut::merged && !layout.ofTokens && takesDense(op, rule, *found)))
-    return found;
-  text = "a dim that the ranks do not divide is part of another for";
-  // What gives way is made whole.
-  if (cut == Cut::merged || layout.ofTokens || spmd::phaseOf(op) == "backward")
-    return std::optional<FactorSplit>();
-  for (auto [index, result] : llvm::enumerate(op->getResults()))
-    if (auto further = layoutOf(rule, rule.results[index], {found->factor, 1});
-        further && isShared(result, further->dim, ranks)) {
-      text = "heads that serve several ranks are whole for";
-      return std::optional<FactorSplit>();
-    }
-  std::int64_t piece = inside(rule, rule.operands[use.getOperandNumber()][layout.dim], found->factor);
-  InFlightDiagnostic error = op->emitError()
-                             << wishes.origin << ": value of '" << wishes.key << "' for parameter '" << layout.parameter
-                             << "', expected parts in whole pieces of " << piece << " for '" << op->getName()
-                             << "' but got parts of " << layout.chunk;
-  error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
-  error.attachNote(op->getLoc()) << "a 'mesh." << axis.name
-                               << "' that divides all that the dim is taken apart into works, and so does a table that "
-                                  "leaves the parameter whole";
-  return failure();
-}
-
-/// True where the op can take parts that are no windows as they lie, padding and all: what has the factor throughout keeps
-/// padding apart, a sum of products over it takes zeros there, and in the update there are zeros.
-bool Propagation::takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
-  if (split.chunk == 0 || rule.factors[split.factor].positioned)
-    return false;
-  auto has = [&](const TensorFactors &tensor) { return hasFactor(tensor, split.factor); };
-  if (llvm::all_of(rule.results, has) || spmd::phaseOf(op) == "update")
-    return true;
-  unsigned terms = 0;
-  for (auto [tensor, operand] : llvm::zip(rule.operands, op->getOperands())) {
-    terms += has(tensor);
-    if (has(tensor) && !isa<FloatType>(getElementTypeOrSelf(operand.getType())))
-      return false;
-  }
-  return terms == 2 && rule.reduction == PartialReduction::sum && llvm::none_of(rule.results, has);
-}
-
 /// The parts of another axis lie along another dim, and the kernel is to be told of both.
 LogicalResult Propagation::refusePlaces(Operation *op) {
   InFlightDiagnostic error = op->emitError()
@@ -249,73 +196,34 @@ void Propagation::clearDense(Operation *op, const ShardingRule &rule, const Fact
   }
 }
 
-/// True where the op adds up over the factor for the gradient of a parameter that is split: that is made in parts, out of
-/// the whole sequence.
-bool Propagation::makesSplitGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
-  for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    if (hasFactor(rule.results[index], split.factor))
-      continue;
-    Value value = result;
-    while (value.hasOneUse() && value.getUsers().begin()->getNumResults() == 1 &&
-           !isa<model::GradientOp>(*value.getUsers().begin()))
-      value = value.getUsers().begin()->getResult(0);
-    for (Operation *user : value.getUsers())
-      if (auto gradient = dyn_cast<model::GradientOp>(user); gradient && splits.contains(gradient.getParameter()))
-        return true;
-  }
-  return false;
-}
-
 LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
-  std::optional<FactorSplit> split;
-  StringRef parameter;
-  bool isOfTokens = false;
-  // Splits of parameters first: the sequence gives way.
-  for (bool ofTokens : {false, true})
-    for (OpOperand &use : op->getOpOperands()) {
-      const Layout layout = values.of(use.get());
-      if (!layout.isSplit() || layout.ofTokens != ofTokens)
-        continue;
-      StringRef text;
-      FailureOr<std::optional<FactorSplit>> found = splitOf(use, rule, text);
-      if (failed(found))
-        return failure();
-      if (!*found || (split && !(*split == **found))) {
-        values.makeWhole(use, op,
-                  !*found      ? text
-                  : ofTokens ? (wishes.byRows ? "rows in parts are made whole for" : "parts of the sequence are made whole for")
-                               : "one dim at most is split for");
-        continue;
-      }
-      if (ofTokens && !split && makesSplitGradient(op, rule, **found)) {
-        values.makeWhole(use, op, "the gradient of a split parameter is made in parts by");
-        continue;
-      }
-      split = *found;
-      parameter = layout.parameter;
-      isOfTokens = ofTokens;
-    }
-  if (!split)
+  FailureOr<SplitChoice> choice = chooseSplit(op, rule, values, wishes);
+  if (failed(choice))
+    return failure();
+  for (auto [use, text] : choice->whole)
+    values.makeWhole(*use, op, text);
+  if (!choice->split)
     return success();
+  const FactorSplit &split = *choice->split;
   for (OpOperand &use : op->getOpOperands())
-    if (std::optional<Layout> wanted = layoutOf(rule, rule.operands[use.getOperandNumber()], *split)) {
-      wanted->parameter = parameter;
-      wanted->ofTokens = isOfTokens;
+    if (std::optional<Layout> wanted = layoutOf(rule, rule.operands[use.getOperandNumber()], split)) {
+      wanted->parameter = choice->parameter;
+      wanted->ofTokens = choice->ofTokens;
       values.makeSplit(use, *wanted);
     }
-  if (cutOf(rule, *split, ranks) == Cut::merged)
-    clearDense(op, rule, *split);
+  if (cutOf(rule, split, ranks) == Cut::merged)
+    clearDense(op, rule, split);
   bool isMade = true;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    isMade &= !hasFactor(rule.operands[index], split->factor) || values.of(operand).isMade;
-  if (!canPlace(op, rule, *split, isMade, axis))
+    isMade &= !hasFactor(rule.operands[index], split.factor) || values.of(operand).isMade;
+  if (!canPlace(op, rule, split, isMade, axis))
     return refusePlaces(op);
-  setPlaces(op, rule, *split, isMade, axis);
+  setPlaces(op, rule, split, isMade, axis);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    if (std::optional<Layout> layout = layoutOf(rule, rule.results[index], *split)) {
-      layout->ofTokens = isOfTokens;
+    if (std::optional<Layout> layout = layoutOf(rule, rule.results[index], split)) {
+      layout->ofTokens = choice->ofTokens;
       layout->isMade = isMade;
-      values.set(result, *layout, parameter);
+      values.set(result, *layout, choice->parameter);
       continue;
     }
     if (rule.reduction == PartialReduction::none)
@@ -323,7 +231,7 @@ LogicalResult Propagation::visitRuled(Operation *op, const ShardingRule &rule) {
     Layout partial;
     partial.kind = Layout::Kind::partial;
     partial.reduction = rule.reduction;
-    values.set(result, partial, parameter);
+    values.set(result, partial, choice->parameter);
   }
   return success();
 }
@@ -396,19 +304,7 @@ FailureOr<Operation *> Propagation::visit(Operation *op) {
     values.close(op);
     return visitAdditive(op, rule);
   }
-  // An op that can take no split as it lies, since a factor must be whole or cannot be cut as the ranks are, may have a form
-  // that can.
-  bool isStuck = false, isTaken = false;
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    const Layout &layout = values.of(operand);
-    std::optional<FactorSplit> split = layout.isSplit() ? factorOf(rule, rule.operands[index], layout) : std::nullopt;
-    if (!split)
-      continue;
-    Cut cut = cutOf(rule, *split, ranks);
-    isStuck |= rule.factors[split->factor].whole || cut == Cut::unaligned;
-    isTaken |= !rule.factors[split->factor].whole && isCut(cut) && !layout.ofTokens;
-  }
-  if (isStuck && !isTaken)
+  if (isStuck(op, rule, values, ranks))
     if (Operation *first = replaceBySplitForm(op))
       return first;
   if (failed(visitRuled(op, rule)))
