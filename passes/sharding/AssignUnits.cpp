@@ -143,11 +143,163 @@ Status checkTypes(const RecipeView &recipe, ArrayRef<model::ParameterOp> paramet
   return Status::ok();
 }
 
+/// One module's, step by step. Each step says what is wrong, if it fails.
+class UnitAssignment {
+public:
+  explicit UnitAssignment(ModuleOp module)
+      : module(module), recipe(module), uses(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
+    // What is no parameter is in no unit: whole, and each rank's own.
+    for (auto parameter : module.getOps<model::ParameterOp>())
+      if (!parameter.isState()) {
+        parameters.push_back(parameter);
+        names.push_back(parameter.getSymName().str());
+      }
+  }
+
+  LogicalResult run() {
+    return failure(failed(makePlan()) || failed(checkNames()) || failed(makeMesh()) || failed(makeUnits()) ||
+                   failed(placeParameters()));
+  }
+
+private:
+  LogicalResult makePlan();
+  LogicalResult checkNames();
+  LogicalResult makeMesh();
+  LogicalResult makeUnits();
+  LogicalResult placeParameters();
+
+  UnitParameter describe(model::ParameterOp parameter) const;
+  LogicalResult take(const Status &status) {
+    if (status.isOk())
+      return success();
+    return emitError(UnknownLoc::get(module.getContext())) << status.message();
+  }
+
+  ModuleOp module;
+  RecipeView recipe;
+  Uses uses;
+  OpBuilder builder;
+  std::vector<model::ParameterOp> parameters;
+  std::vector<std::string> names;
+  UnitPlan plan;
+  /// Sizes of the axes that `shard` is taken apart into.
+  llvm::SmallVector<std::int64_t> parts;
+};
+
 struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
   void runOnOperation() override;
 };
 
 } // namespace
+
+UnitParameter UnitAssignment::describe(model::ParameterOp parameter) const {
+  Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
+  UnitParameter made{parameter.getSymName().str(), used.blocks};
+  if (auto aliases = parameter.getAliases())
+    for (auto alias : aliases->getAsRange<StringAttr>())
+      made.aliases.push_back(alias.getValue().str());
+  made.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
+               (parameter.getType().getElementTypeBitWidth() / 8);
+  made.firstUse = used.first;
+  return made;
+}
+
+/// Which parameters make a unit.
+LogicalResult UnitAssignment::makePlan() {
+  std::vector<UnitParameter> list;
+  // Experts are sharded over other axes than the rest: in units of their own.
+  std::vector<bool> isExpert;
+  for (model::ParameterOp parameter : parameters) {
+    list.push_back(describe(parameter));
+    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+    isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
+  }
+  plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
+  if (!plan.error.empty())
+    return take(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+  if (recipe.integer("mesh.expert") > 1)
+    setApart(plan, isExpert, ".experts");
+  return take(checkTypes(recipe, parameters, uses, plan));
+}
+
+/// Tables of the recipe name units and parameters that are there.
+LogicalResult UnitAssignment::checkNames() {
+  for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
+                        "sharding.unshard_in_backward", "gradient.sync", "gradient.divide", "schedule.forward_prefetch",
+                        "schedule.backward_prefetch"})
+    if (failed(take(recipe.checkNames(key, "unit", plan.units))))
+      return failure();
+  if (failed(take(recipe.checkNames("sharding.dim", "parameter", names))))
+    return failure();
+  return take(recipe.checkGlobs("sharding.replicated", "parameter", names));
+}
+
+LogicalResult UnitAssignment::makeMesh() {
+  Result<llvm::SmallVector<std::int64_t>> found = shardParts(recipe, plan.units);
+  if (!found.isOk())
+    return take(found.status());
+  parts = *found;
+  const std::int64_t experts = recipe.integer("mesh.expert");
+  if (parts.size() > 1 && experts > 1)
+    return take(inputError(recipe.origin("sharding.reshard_after_forward") +
+                           ": value of 'sharding.reshard_after_forward', expected true, false or \"default\" with "
+                           "'mesh.expert' above 1 but got a number of ranks"));
+  SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
+  SmallVector<std::int64_t> sizes = {recipe.integer("mesh.replicate")};
+  for (const std::string &name : shardPartNames(parts.size()))
+    axes.push_back(builder.getStringAttr(name));
+  sizes.append(parts.begin(), parts.end());
+  // Meshes of data and tensor ranks alone are as they were before there were experts.
+  if (experts > 1) {
+    axes.push_back(builder.getStringAttr("expert"));
+    sizes.push_back(experts);
+  }
+  axes.push_back(builder.getStringAttr("tensor"));
+  sizes.push_back(recipe.integer("mesh.tensor"));
+  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);
+  return success();
+}
+
+LogicalResult UnitAssignment::makeUnits() {
+  for (auto [index, name] : llvm::enumerate(plan.units)) {
+    if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
+      InFlightDiagnostic error = module.emitError()
+                                 << "name of a unit, expected one that no other symbol has but got '" << name << "'";
+      error.attachNote(taken->getLoc()) << "the other symbol is here";
+      return failure();
+    }
+    SmallVector<Attribute> members;
+    for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf))
+      if (unit == index)
+        members.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, builder.getArrayAttr(members));
+    const std::vector<std::string> &blocks = plan.blocks[index];
+    if (name != spmd::rootUnit && blocks != std::vector<std::string>{name})
+      unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(blocks.begin(), blocks.end())));
+    if (failed(take(setUnitKnobs(unit, recipe, parts))))
+      return failure();
+  }
+  return success();
+}
+
+/// Each parameter's unit, and the dim that it is split on.
+LogicalResult UnitAssignment::placeParameters() {
+  bool sharded = recipe.string("sharding.strategy") != "no_shard";
+  std::vector<std::string> replicated = recipe.strings("sharding.replicated");
+  for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf)) {
+    parameter->setAttr("unit", builder.getStringAttr(plan.units[unit]));
+    StringRef name = parameter.getSymName();
+    // A scalar has no dim to split.
+    if (!sharded || parameter.getType().getRank() == 0 ||
+        llvm::any_of(replicated, [&](const std::string &glob) { return matchesGlob(glob, name); }))
+      continue;
+    Result<std::int64_t> dim = dimOf(recipe, parameter);
+    if (!dim.isOk())
+      return take(dim.status());
+    parameter->setAttr("dim", builder.getI64IntegerAttr(*dim));
+  }
+  return success();
+}
 
 void AssignUnits::runOnOperation() {
   ModuleOp module = getOperation();
@@ -159,103 +311,8 @@ void AssignUnits::runOnOperation() {
     module.emitError() << checked.status().message();
     return signalPassFailure();
   }
-  RecipeView recipe(module);
-  auto refuse = [&](const Status &status) {
-    emitError(UnknownLoc::get(&getContext())) << status.message();
-    signalPassFailure();
-  };
-  for (const std::string &remark : uselessKnobs(recipe))
+  for (const std::string &remark : uselessKnobs(RecipeView(module)))
     emitRemark(UnknownLoc::get(&getContext())) << remark;
-  // What is no parameter is in no unit: whole, and each rank's own.
-  auto parameters = llvm::to_vector(llvm::make_filter_range(
-      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
-  Uses uses(module);
-  std::vector<UnitParameter> list;
-  std::vector<std::string> names;
-  // Experts are sharded over other axes than the rest: in units of their own.
-  std::vector<bool> isExpert;
-  for (model::ParameterOp parameter : parameters) {
-    Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
-    UnitParameter made{parameter.getSymName().str(), used.blocks};
-    if (auto aliases = parameter.getAliases())
-      for (auto alias : aliases->getAsRange<StringAttr>())
-        made.aliases.push_back(alias.getValue().str());
-    made.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
-                 (parameter.getType().getElementTypeBitWidth() / 8);
-    made.firstUse = used.first;
-    names.push_back(made.name);
-    list.push_back(std::move(made));
-    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
-    isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
-  }
-  UnitPlan plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
-  if (!plan.error.empty())
-    return refuse(inputError(recipe.origin("sharding.units") + ": " + plan.error));
-  if (recipe.integer("mesh.expert") > 1)
-    setApart(plan, isExpert, ".experts");
-  if (Status status = checkTypes(recipe, parameters, uses, plan); !status.isOk())
-    return refuse(status);
-  for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
-                        "sharding.unshard_in_backward", "gradient.sync", "gradient.divide", "schedule.forward_prefetch",
-                        "schedule.backward_prefetch"})
-    if (Status status = recipe.checkNames(key, "unit", plan.units); !status.isOk())
-      return refuse(status);
-  if (Status status = recipe.checkNames("sharding.dim", "parameter", names); !status.isOk())
-    return refuse(status);
-  if (Status status = recipe.checkGlobs("sharding.replicated", "parameter", names); !status.isOk())
-    return refuse(status);
-
-  Result<llvm::SmallVector<std::int64_t>> parts = shardParts(recipe, plan.units);
-  if (!parts.isOk())
-    return refuse(parts.status());
-  if (parts->size() > 1 && recipe.integer("mesh.expert") > 1)
-    return refuse(inputError(recipe.origin("sharding.reshard_after_forward") +
-                             ": value of 'sharding.reshard_after_forward', expected true, false or \"default\" with "
-                             "'mesh.expert' above 1 but got a number of ranks"));
-  auto builder = OpBuilder::atBlockBegin(module.getBody());
-  SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
-  SmallVector<std::int64_t> sizes = {recipe.integer("mesh.replicate")};
-  for (const std::string &name : shardPartNames(parts->size()))
-    axes.push_back(builder.getStringAttr(name));
-  sizes.append(parts->begin(), parts->end());
-  // Meshes of data and tensor ranks alone are as they were before there were experts.
-  if (std::int64_t experts = recipe.integer("mesh.expert"); experts > 1) {
-    axes.push_back(builder.getStringAttr("expert"));
-    sizes.push_back(experts);
-  }
-  axes.push_back(builder.getStringAttr("tensor"));
-  sizes.push_back(recipe.integer("mesh.tensor"));
-  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);
-  for (auto [index, name] : llvm::enumerate(plan.units)) {
-    if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
-      InFlightDiagnostic error = module.emitError()
-                                 << "name of a unit, expected one that no other symbol has but got '" << name << "'";
-      error.attachNote(taken->getLoc()) << "the other symbol is here";
-      return signalPassFailure();
-    }
-    SmallVector<Attribute> members;
-    for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf))
-      if (unit == index)
-        members.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, builder.getArrayAttr(members));
-    if (name != spmd::rootUnit && plan.blocks[index] != std::vector<std::string>{name})
-      unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(plan.blocks[index].begin(), plan.blocks[index].end())));
-    if (Status status = setUnitKnobs(unit, recipe, *parts); !status.isOk())
-      return refuse(status);
-  }
-
-  bool sharded = recipe.string("sharding.strategy") != "no_shard";
-  std::vector<std::string> replicated = recipe.strings("sharding.replicated");
-  for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf)) {
-    parameter->setAttr("unit", builder.getStringAttr(plan.units[unit]));
-    // A scalar has no dim to split.
-    if (!sharded || parameter.getType().getRank() == 0 || llvm::any_of(replicated, [&](const std::string &glob) {
-          return matchesGlob(glob, model::ParameterOp(parameter).getSymName());
-        }))
-      continue;
-    Result<std::int64_t> dim = dimOf(recipe, parameter);
-    if (!dim.isOk())
-      return refuse(dim.status());
-    parameter->setAttr("dim", builder.getI64IntegerAttr(*dim));
-  }
+  if (failed(UnitAssignment(module).run()))
+    signalPassFailure();
 }

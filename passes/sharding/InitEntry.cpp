@@ -87,6 +87,18 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
 
 } // namespace
 
+DictionaryAttr Persistent::argumentAttributes() const {
+  model::ParameterOp declared = parameter;
+  Builder builder(declared.getContext());
+  NamedAttrList list;
+  list.set(spmd::parameterName, FlatSymbolRefAttr::get(declared.getSymNameAttr()));
+  if (!state.empty())
+    list.set(spmd::stateName, builder.getStringAttr(state));
+  if (inHost)
+    list.set(spmd::spaceName, builder.getStringAttr("host"));
+  return list.getDictionary(builder.getContext());
+}
+
 void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<Persistent> persistent) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto seedType = RankedTensorType::get({}, builder.getI64Type());
@@ -101,14 +113,7 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   Block *entry = function.addEntryBlock();
   SmallVector<DictionaryAttr> arguments, results;
   for (auto [index, piece] : llvm::enumerate(persistent)) {
-    model::ParameterOp parameter = piece.parameter;
-    NamedAttrList list;
-    list.set(spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    if (!piece.state.empty())
-      list.set(spmd::stateName, builder.getStringAttr(piece.state));
-    if (piece.inHost)
-      list.set(spmd::spaceName, builder.getStringAttr("host"));
-    arguments.push_back(list.getDictionary(builder.getContext()));
+    arguments.push_back(piece.argumentAttributes());
     results.push_back(
         builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(index))));
   }

@@ -16,6 +16,9 @@ struct Persistent {
   mlir::RankedTensorType type;
   /// True for what is kept in host memory.
   bool inHost = false;
+
+  /// Of an argument that is this.
+  mlir::DictionaryAttr argumentAttributes() const;
 };
 
 /// Adds `@init`: from the seed to all parameters and states, whose memory it takes as arguments.

@@ -27,6 +27,87 @@ ArrayAttr axesOf(spmd::ValidAttr valid) {
   return ArrayAttr::get(valid.getContext(), axes);
 }
 
+/// What an op's operands say of the factors of its rule.
+struct OpSplits {
+  llvm::MapVector<unsigned, Split> ofFactor;
+  /// Operands that are no shards.
+  SmallVector<unsigned> whole;
+};
+
+/// Adds what one operand that is a shard says; an error where the op cannot take it.
+LogicalResult addShard(OpSplits &splits, OpOperand &operand, spmd::ValidAttr valid, const ShardingRule &rule) {
+  Operation *op = operand.getOwner();
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  const TensorFactors &dims = rule.operands[operand.getOperandNumber()];
+  // With all elements in one dim, its factors are those of all dims.
+  bool isFlat = type.getRank() == 1 && dims.size() != 1;
+  Split split{valid, type.getDimSize(valid.getDim()), isFlat};
+  for (std::size_t dim = 0; dim < dims.size(); ++dim)
+    if (isFlat || static_cast<std::int64_t>(dim) == valid.getDim())
+      split.factors.append(dims[dim].begin(), dims[dim].end());
+  bool isWhole = split.factors.empty() || (!isFlat && split.factors.size() != 1) ||
+                 llvm::any_of(split.factors, [&](unsigned factor) { return rule.factors[factor].whole; });
+  if (isWhole)
+    return op->emitOpError() << "operand " << operand.getOperandNumber() << ", expected a tensor whole along dim "
+                             << valid.getDim() << " but got " << type;
+  for (unsigned factor : split.factors) {
+    auto [slot, fresh] = splits.ofFactor.insert({factor, split});
+    if (!fresh && !(slot->second == split))
+      return op->emitOpError() << "operand " << operand.getOperandNumber()
+                               << ", expected a shard like the others but got " << type;
+  }
+  return success();
+}
+
+FailureOr<OpSplits> splitsOf(Operation *op, const ShardingRule &rule) {
+  OpSplits splits;
+  for (OpOperand &operand : op->getOpOperands())
+    if (spmd::ValidAttr valid = spmd::validOf(operand.get().getType()); !valid)
+      splits.whole.push_back(operand.getOperandNumber());
+    else if (failed(addShard(splits, operand, valid, rule)))
+      return failure();
+  // A whole operand must not have a split factor.
+  for (unsigned index : splits.whole)
+    for (const auto &factors : rule.operands[index])
+      for (unsigned factor : factors)
+        if (splits.ofFactor.contains(factor))
+          return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
+                                   << op->getOperand(index).getType();
+  return splits;
+}
+
+/// Types one result by the factors that it has, and takes those that are split out of `reduced`.
+LogicalResult typeResult(OpResult result, const ShardingRule &rule, const OpSplits &splits, spmd::MeshOp mesh,
+                         llvm::SmallDenseSet<unsigned> &reduced) {
+  auto type = cast<RankedTensorType>(result.getType());
+  const TensorFactors &dims = rule.results[result.getResultNumber()];
+  auto shardOf = [&](RankedTensorType whole, std::int64_t dim, const Split &split) {
+    ArrayAttr axes = axesOf(split.valid);
+    return spmd::shardType(whole, dim, axes, spmd::groupSize(mesh, axes));
+  };
+  llvm::SmallVector<unsigned> all;
+  for (const auto &factors : dims)
+    all.append(factors.begin(), factors.end());
+  if (auto first = all.empty() ? splits.ofFactor.end() : splits.ofFactor.find(all.front());
+      first != splits.ofFactor.end() && first->second.flat && first->second.factors == all) {
+    for (unsigned factor : all)
+      reduced.erase(factor);
+    result.setType(shardOf(RankedTensorType::get({type.getNumElements()}, type.getElementType()), 0, first->second));
+    return success();
+  }
+  for (auto [dim, factors] : llvm::enumerate(dims)) {
+    auto split = factors.size() == 1 ? splits.ofFactor.find(factors.front()) : splits.ofFactor.end();
+    if (split == splits.ofFactor.end())
+      continue;
+    if (split->second.flat)
+      return result.getOwner()->emitOpError() << "result " << result.getResultNumber()
+                                              << ", expected all elements of a shard by elements but got " << type;
+    reduced.erase(factors.front());
+    result.setType(shardOf(type, static_cast<std::int64_t>(dim), split->second));
+  }
+  return success();
+}
+
 } // namespace
 
 void LocalTypes::remember(Operation *op) {
@@ -41,74 +122,21 @@ LogicalResult LocalTypes::retype(Operation *op) {
   if (found == rules.end())
     return op->emitOpError("operands, expected whole tensors for an op without a sharding rule but got a shard");
   const ShardingRule &rule = found->second;
-
-  llvm::MapVector<unsigned, Split> splits;
-  SmallVector<unsigned> wholeOperands;
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    spmd::ValidAttr valid = spmd::validOf(operand.getType());
-    if (!valid) {
-      wholeOperands.push_back(index);
-      continue;
-    }
-    auto type = cast<RankedTensorType>(operand.getType());
-    const TensorFactors &dims = rule.operands[index];
-    // With all elements in one dim, its factors are those of all dims.
-    bool isFlat = type.getRank() == 1 && dims.size() != 1;
-    Split split{valid, type.getDimSize(valid.getDim()), isFlat};
-    for (std::size_t dim = 0; dim < dims.size(); ++dim)
-      if (isFlat || static_cast<std::int64_t>(dim) == valid.getDim())
-        split.factors.append(dims[dim].begin(), dims[dim].end());
-    bool isWhole = split.factors.empty() || (!isFlat && split.factors.size() != 1) ||
-                   llvm::any_of(split.factors, [&](unsigned factor) { return rule.factors[factor].whole; });
-    if (isWhole)
-      return op->emitOpError() << "operand " << index << ", expected a tensor whole along dim " << valid.getDim()
-                               << " but got " << operand.getType();
-    for (unsigned factor : split.factors) {
-      auto [slot, fresh] = splits.insert({factor, split});
-      if (!fresh && !(slot->second == split))
-        return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
-                                 << operand.getType();
-    }
-  }
-  // A whole operand must not have a split factor.
-  for (unsigned index : wholeOperands)
-    for (const auto &factors : rule.operands[index])
-      for (unsigned factor : factors)
-        if (splits.contains(factor))
-          return op->emitOpError() << "operand " << index << ", expected a shard like the others but got "
-                                   << op->getOperand(index).getType();
-
-  llvm::SmallDenseSet<unsigned> parallel;
-  for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    auto type = cast<RankedTensorType>(result.getType());
-    llvm::SmallVector<unsigned> all;
-    for (const auto &factors : rule.results[index])
-      all.append(factors.begin(), factors.end());
-    if (!all.empty() && splits.contains(all.front()) && splits[all.front()].flat && splits[all.front()].factors == all) {
-      parallel.insert(all.begin(), all.end());
-      ArrayAttr axes = axesOf(splits[all.front()].valid);
-      auto elements = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-      result.setType(spmd::shardType(elements, 0, axes, spmd::groupSize(mesh, axes)));
-      continue;
-    }
-    for (auto [dim, factors] : llvm::enumerate(rule.results[index])) {
-      if (factors.size() != 1 || !splits.contains(factors.front()))
-        continue;
-      if (splits[factors.front()].flat)
-        return op->emitOpError() << "result " << index << ", expected all elements of a shard by elements but got "
-                                 << type;
-      parallel.insert(factors.front());
-      const Split &split = splits[factors.front()];
-      ArrayAttr axes = axesOf(split.valid);
-      result.setType(spmd::shardType(type, static_cast<std::int64_t>(dim), axes, spmd::groupSize(mesh, axes)));
-    }
-  }
+  FailureOr<OpSplits> splits = splitsOf(op, rule);
+  if (failed(splits))
+    return failure();
+  llvm::SmallDenseSet<unsigned> reduced;
+  for (const auto &[factor, split] : splits->ofFactor)
+    reduced.insert(factor);
+  for (OpResult result : op->getResults())
+    if (failed(typeResult(result, rule, *splits, mesh, reduced)))
+      return failure();
   // What is split and in no result has been reduced on each rank alone.
-  for (auto &[factor, split] : splits)
-    if (!parallel.contains(factor)) {
+  for (const auto &[factor, split] : splits->ofFactor)
+    if (reduced.contains(factor)) {
       if (rule.reduction == PartialReduction::none)
         return op->emitOpError("sharding rule, expected a reduction for a factor without result but got none");
-      return complete(op, rule.reduction, axesOf(split.valid), wholeOperands);
+      return complete(op, rule.reduction, axesOf(split.valid), splits->whole);
     }
   return success();
 }

@@ -161,15 +161,8 @@ void Entry::addArguments() {
   SmallVector<Location> locations;
   for (const Persistent &piece : persistent) {
     types.push_back(piece.type);
-    model::ParameterOp parameter = piece.parameter;
-    NamedAttrList list;
-    list.set(spmd::parameterName, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    if (!piece.state.empty())
-      list.set(spmd::stateName, builder.getStringAttr(piece.state));
-    if (piece.inHost)
-      list.set(spmd::spaceName, builder.getStringAttr("host"));
-    attributes.push_back(list.getDictionary(builder.getContext()));
-    locations.push_back(parameter.getLoc());
+    attributes.push_back(piece.argumentAttributes());
+    locations.push_back(model::ParameterOp(piece.parameter).getLoc());
   }
   (void)function.insertArguments(places, types, attributes, locations);
 }

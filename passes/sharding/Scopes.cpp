@@ -60,51 +60,67 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
   scopes.push_back(scope);
 }
 
-} // namespace
+/// What the recipe says of a unit; whether it gathers and reduces is seen in the section.
+UnitBehaviour behaviourOf(spmd::UnitOp unit) {
+  UnitBehaviour behaviour;
+  behaviour.root = unit.getSymName() == spmd::rootUnit;
+  behaviour.gathers = behaviour.reduces = false;
+  behaviour.reshardAfterForward = unit.getReshardAfterForward();
+  behaviour.keepsPiece = unit.getPiece().has_value();
+  behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
+  behaviour.skipsBackward = unit.getSkipBackward();
+  behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
+  return behaviour;
+}
 
-SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &placement) {
-  SectionScopes found;
-  for (Operation &op : section.getBody().front().without_terminator())
-    found.ops.push_back(&op);
-
-  for (spmd::UnitOp unit : placement.units()) {
-    UnitBehaviour behaviour;
-    behaviour.root = unit.getSymName() == spmd::rootUnit;
-    behaviour.gathers = behaviour.reduces = false;
-    behaviour.reshardAfterForward = unit.getReshardAfterForward();
-    behaviour.keepsPiece = unit.getPiece().has_value();
-    behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
-    behaviour.skipsBackward = unit.getSkipBackward();
-    behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
-    found.units.push_back(behaviour);
+/// Follows a section's ops in order and keeps where each unit is used.
+class ScopeFinder {
+public:
+  ScopeFinder(spmd::SectionOp section, const Placement &placement)
+      : placement(placement), blocks(section->getParentOfType<ModuleOp>()) {
+    for (Operation &op : section.getBody().front().without_terminator())
+      found.ops.push_back(&op);
+    for (spmd::UnitOp unit : placement.units())
+      found.units.push_back(behaviourOf(unit));
+    found.readInBackward.assign(found.units.size(), nullptr);
+    spans.resize(found.units.size());
   }
 
-  spmd::UnitBlocks blocks(section->getParentOfType<ModuleOp>());
-  std::vector<Spans> spans(found.units.size());
-  found.readInBackward.assign(found.units.size(), nullptr);
-  // Values that are a parameter's memory: reads, and views of reads.
+  SectionScopes run() {
+    for (auto [position, op] : llvm::enumerate(found.ops))
+      if (auto read = dyn_cast<model::ReadOp>(op))
+        takeRead(read);
+      else
+        takeOp(op, static_cast<std::int64_t>(position));
+    for (auto [unit, behaviour] : llvm::enumerate(found.units))
+      if (behaviour.root)
+        addRootScopes(unit);
+      else
+        for (const auto &[key, span] : spans[unit])
+          if (!span.empty())
+            addScope(found.scopes, {unit, key.first, span.begin, span.end, key.second});
+    return std::move(found);
+  }
+
+private:
+  /// A value that is a parameter's memory: a read, or a view of one.
   struct Memory {
     std::size_t unit;
     bool sharded;
   };
-  llvm::DenseMap<Value, Memory> ofUnit;
-  std::int64_t firstBackward = -1, passes = 1;
-  // By pass, what runs forward.
-  std::map<std::int64_t, Span> forwards;
-  std::map<std::int64_t, std::int64_t> forwardEnds;
-  for (auto [index, op] : llvm::enumerate(found.ops)) {
-    auto position = static_cast<std::int64_t>(index);
+
+  /// Where a read stands says nothing: it is its readers that need the value.
+  void takeRead(model::ReadOp read) {
+    if (read->use_empty())
+      return;
+    std::size_t unit = placement.unitOf(read.getParameter());
+    bool sharded = placement.dim(read.getParameter()).has_value();
+    memories[read.getValue()] = {unit, sharded};
+    found.units[unit].gathers |= sharded;
+  }
+
+  void takeOp(Operation *op, std::int64_t position) {
     bool backward = isBackward(op);
-    if (auto read = dyn_cast<model::ReadOp>(op)) {
-      // Where a read stands says nothing: it is its readers that need the value.
-      if (read->use_empty())
-        continue;
-      std::size_t unit = placement.unitOf(read.getParameter());
-      bool sharded = placement.dim(read.getParameter()).has_value();
-      ofUnit[read.getValue()] = {unit, sharded};
-      found.units[unit].gathers |= sharded;
-      continue;
-    }
     std::int64_t pass = passOf(op);
     passes = std::max(passes, pass + 1);
     if (spmd::phaseOf(op) == "forward")
@@ -121,41 +137,50 @@ SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &place
       found.units[unit].reduces = true;
     }
     for (OpOperand &operand : op->getOpOperands()) {
-      auto reader = ofUnit.find(operand.get());
-      if (reader == ofUnit.end())
+      auto known = memories.find(operand.get());
+      if (known == memories.end())
         continue;
-      Memory memory = reader->second;
+      Memory memory = known->second;
       spans[memory.unit][{backward, pass}].cover(position);
       bool isView = operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op);
       if (backward && !isView && memory.sharded && !found.readInBackward[memory.unit])
         found.readInBackward[memory.unit] = op;
       if (isView)
         for (Value view : op->getResults())
-          ofUnit[view] = memory;
+          memories[view] = memory;
     }
   }
 
-  auto end = static_cast<std::int64_t>(found.ops.size());
-  for (auto [unit, behaviour] : llvm::enumerate(found.units)) {
-    if (behaviour.root) {
-      // Nothing is gathered for a root that nobody reads, but it still is what prefetches the first unit. Its gradients
-      // are complete at the end alone: one backward scope for all passes.
-      for (std::int64_t pass = 0; pass < passes; ++pass) {
-        const Span &forward = spans[unit][{false, pass}];
-        std::int64_t from = pass == 0 ? 0 : forwards[pass].begin;
-        std::int64_t to = firstBackward < 0 ? end : std::max(forward.end, forwardEnds[pass]);
-        if (pass + 1 < passes)
-          to = std::min(to, std::max(forward.end, forwards[pass + 1].begin));
-        if (from >= 0)
-          addScope(found.scopes, {unit, false, from, to, pass});
-      }
-      if (firstBackward >= 0)
-        found.scopes.push_back({unit, true, firstBackward, end});
-      continue;
+  /// Nothing is gathered for a root that nobody reads, but it still is what prefetches the first unit. Its gradients
+  /// are complete at the end alone: one backward scope for all passes.
+  void addRootScopes(std::size_t unit) {
+    auto end = static_cast<std::int64_t>(found.ops.size());
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
+      const Span &forward = spans[unit][{false, pass}];
+      std::int64_t from = pass == 0 ? 0 : forwards[pass].begin;
+      std::int64_t to = firstBackward < 0 ? end : std::max(forward.end, forwardEnds[pass]);
+      if (pass + 1 < passes)
+        to = std::min(to, std::max(forward.end, forwards[pass + 1].begin));
+      if (from >= 0)
+        addScope(found.scopes, {unit, false, from, to, pass});
     }
-    for (const auto &[key, span] : spans[unit])
-      if (!span.empty())
-        addScope(found.scopes, {unit, key.first, span.begin, span.end, key.second});
+    if (firstBackward >= 0)
+      found.scopes.push_back({unit, true, firstBackward, end});
   }
-  return found;
+
+  const Placement &placement;
+  spmd::UnitBlocks blocks;
+  SectionScopes found;
+  std::vector<Spans> spans;
+  llvm::DenseMap<Value, Memory> memories;
+  std::int64_t firstBackward = -1, passes = 1;
+  /// By pass: what is not backward, and where the phase `forward` ends.
+  std::map<std::int64_t, Span> forwards;
+  std::map<std::int64_t, std::int64_t> forwardEnds;
+};
+
+} // namespace
+
+SectionScopes sluice::findScopes(spmd::SectionOp section, const Placement &placement) {
+  return ScopeFinder(section, placement).run();
 }
