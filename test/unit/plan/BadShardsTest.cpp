@@ -130,6 +130,15 @@ TEST(Checker, AcceptsAGatherFromAPiece) {
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
 
+/// The columns of a parameter in parts along the first axis: a rank has so many of them.
+plan::TensorSplitT &splitColumns(HandPlan &h, std::int64_t extent) {
+  auto &split = h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
+  split->dim = 1;
+  split->axes = {0};
+  split->extent = extent;
+  return *split;
+}
+
 const Bad replicas[] = {
     {"NoReductionOverReplicas", 7, "expected the same on all ranks that hold this shard but it may differ along 'replicate'",
      [](HandPlan &h) { h.plan.mesh[0]->size = 2; }},
@@ -139,10 +148,7 @@ const Bad replicas[] = {
        h.plan.mesh[0]->name = "tensor";
        h.plan.mesh[0]->size = 2;
        h.parameter("a.weight").shape = {3, 8};
-       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
-       h.parameter("a.weight").split->dim = 1;
-       h.parameter("a.weight").split->axes = {0};
-       h.parameter("a.weight").split->extent = 4;
+       splitColumns(h, 4);
      }},
     // All ranks of one operation see the same data.
     {"SumOfTheSame", 7, "adds up what is the same on all ranks along 'tensor', expected parts of a sum",
@@ -168,21 +174,14 @@ const Bad splits[] = {
     {"SplitWithAHole", 1, "in 1 segments but got parts of 1",
      [](HandPlan &h) {
        h.plan.mesh[0]->size = 2;
-       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
-       h.parameter("a.weight").split->dim = 1;
-       h.parameter("a.weight").split->axes = {0};
-       h.parameter("a.weight").split->extent = 1;
+       splitColumns(h, 1);
      }},
     // Segments side by side are covered each by itself.
     {"UnevenSegments", 1, "in 2 segments but got parts of 2",
      [](HandPlan &h) {
        h.plan.mesh[0]->size = 2;
        h.parameter("a.weight").shape = {3, 6};
-       h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
-       h.parameter("a.weight").split->dim = 1;
-       h.parameter("a.weight").split->axes = {0};
-       h.parameter("a.weight").split->segments = 2;
-       h.parameter("a.weight").split->extent = 2;
+       splitColumns(h, 2).segments = 2;
      }},
 };
 INSTANTIATE_TEST_SUITE_P(Splits, BadPlan, testing::ValuesIn(splits), nameOf);
