@@ -72,19 +72,10 @@ TEST_F(CudaDnn, Convolutions) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
-        const Shape shape = resultOf(c);
-        const std::string what = std::string(c.name) + " " + std::string(dtypeName(dtype));
-        const Tensor x = Tensor(dtype, c.x, layout).normal(1), weight = Tensor(dtype, c.weight, layout).normal(2);
-        const Tensor bias = Tensor(dtype, {c.weight[0]}).normal(3), dy = Tensor(dtype, shape, layout).normal(4);
-        const auto attributes = attributesOf(c);
-        const double terms = static_cast<double>(c.weight[1] * c.weight[2] * c.weight[3]);
-        if (c.weight[0] % 8 == 0)
-          compareDnn({"conv2d", {}, 1, attributes}, {x, weight, bias}, {Tensor(dtype, shape, layout)}, terms, what);
-        compareDnn({"conv2d", {}, 1, attributes}, {x, weight}, {Tensor(dtype, shape)}, terms, what);
-        compareDnn({"conv2d_input_grad", {}, 1, attributes}, {dy, weight}, {Tensor(dtype, c.x, layout)}, terms * static_cast<double>(c.weight[0]),
-                   what);
-        compareDnn({"conv2d_weight_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, c.weight, layout)},
-                   static_cast<double>(c.x[0] * c.x[1] * c.x[2]), what);
+        const bool withBias = c.weight[0] % 8 == 0;
+        forConvolutionKernels(c, dtype, layout, withBias, [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
+          compareDnn(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
+        });
       }
 }
 

@@ -5,19 +5,12 @@
 namespace sluice::test {
 namespace {
 
-const Convolution convolutions[] = {
-    {"plain", {2, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
+const std::vector<Convolution> convolutions = smallConvolutionsAnd({
     {"wide", {1, 5, 6, 20}, {70, 20, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
-    {"strided", {2, 9, 11, 6}, {4, 6, 3, 3}, {2, 3}, {1, 0}, {1, 1}, 1},
-    {"dilated", {2, 9, 11, 2}, {3, 2, 3, 3}, {1, 1}, {1, 1}, {2, 2}, 1},
-    {"groups", {2, 9, 11, 4}, {6, 2, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2},
-    {"depthwise", {2, 9, 11, 4}, {4, 1, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 4},
-    {"pointwise", {2, 5, 6, 5}, {3, 5, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
     {"patches", {1, 8, 12, 3}, {8, 3, 4, 4}, {4, 4}, {0, 0}, {1, 1}, 1},
-    {"one place", {1, 3, 3, 2}, {2, 2, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
     {"runs", {3, 13, 11, 3}, {5, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
     {"no images", {0, 9, 11, 3}, {4, 3, 3, 3}, {1, 1}, {0, 0}, {1, 1}, 1},
-};
+});
 
 TEST_F(CudaKernels, Convolutions) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
@@ -25,18 +18,9 @@ TEST_F(CudaKernels, Convolutions) {
       for (const Convolution &c : convolutions) {
         if (layout == Layout::permuted && (dtype == DType::f16 || dtype == DType::bf16))
           continue;
-        const Shape shape = resultOf(c);
-        const std::string what = std::string(c.name) + " " + std::string(dtypeName(dtype));
-        const Tensor x = Tensor(dtype, c.x, layout).normal(1), weight = Tensor(dtype, c.weight, layout).normal(2);
-        const Tensor bias = Tensor(dtype, {c.weight[0]}).normal(3), dy = Tensor(dtype, shape, layout).normal(4);
-        const auto attributes = attributesOf(c);
-        const double terms = static_cast<double>(c.weight[1] * c.weight[2] * c.weight[3]);
-        compare({"conv2d", {}, 1, attributes}, {x, weight, bias}, {Tensor(dtype, shape, layout)}, terms, what);
-        compare({"conv2d", {}, 1, attributes}, {x, weight}, {Tensor(dtype, shape)}, terms, what);
-        compare({"conv2d_input_grad", {}, 1, attributes}, {dy, weight}, {Tensor(dtype, c.x, layout)},
-                terms * static_cast<double>(c.weight[0]), what);
-        compare({"conv2d_weight_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, c.weight, layout)},
-                static_cast<double>(c.x[0] * c.x[1] * c.x[2]), what);
+        forConvolutionKernels(c, dtype, layout, true, [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
+          compare(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
+        });
       }
   // Master weights beside images in bf16.
   const Convolution &c = convolutions[0];

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/KernelHarness.h"
+#include "test/unit/kernel/Products.h"
 
 namespace sluice::test {
 
@@ -13,26 +14,10 @@ extern bool fakeLacksGelu;
 namespace {
 
 TEST_F(CudaKernels, Matmul) {
-  struct Case {
-    Shape a, b, c;
-    bool transposeA, transposeB;
-  };
-  const std::vector<Case> cases = {{{7, 13}, {13, 5}, {7, 5}, false, false},
-                                   {{7, 13}, {5, 13}, {7, 5}, false, true},
-                                   {{13, 7}, {13, 5}, {7, 5}, true, false},
-                                   {{13, 7}, {5, 13}, {7, 5}, true, true},
-                                   {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-                                   {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
-                                   {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
-                                   {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-                                   {{7, 1}, {1, 5}, {7, 5}, false, false},
-                                   {{1, 13}, {13, 1}, {1, 1}, false, false},
-                                   {{7, 0}, {0, 5}, {7, 5}, false, false},
-                                   {{0, 3}, {3, 5}, {0, 5}, false, false},
-                                   {{90, 33}, {90, 17}, {33, 17}, true, false}};
+  const std::vector<Product> products = smallProductsAnd({{{90, 33}, {90, 17}, {33, 17}, true, false}});
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-      for (const Case &c : cases)
+      for (const Product &c : products)
         for (int extras = 0; extras < 4; ++extras)
           for (DType to : {dtype, DType::f32}) {
             if (dtype == DType::f64 && to != dtype)

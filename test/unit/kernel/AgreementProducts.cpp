@@ -1,5 +1,6 @@
 //===- AgreementProducts.cpp - attention, tables and matrix products ----------===//
 #include "Agreement.h"
+#include "Products.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -65,33 +66,17 @@ TEST(Agreement, Embedding) {
 }
 
 TEST(Agreement, Matmul) {
-  struct Case {
-    Shape a, b, c;
-    bool transposeA, transposeB;
-  };
-  const std::vector<Case> cases = {
-      {{7, 13}, {13, 5}, {7, 5}, false, false},
-      {{7, 13}, {5, 13}, {7, 5}, false, true},
-      {{13, 7}, {13, 5}, {7, 5}, true, false},
-      {{13, 7}, {5, 13}, {7, 5}, true, true},
-      {{3, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-      {{3, 7, 13}, {13, 5}, {3, 7, 5}, false, false},
-      {{2, 3, 7, 13}, {2, 1, 5, 13}, {2, 3, 7, 5}, false, true},
-      {{1, 7, 13}, {3, 13, 5}, {3, 7, 5}, false, false},
-      {{7, 1}, {1, 5}, {7, 5}, false, false},
-      {{1, 13}, {13, 1}, {1, 1}, false, false},
-      {{7, 0}, {0, 5}, {7, 5}, false, false},
-      {{0, 3}, {3, 5}, {0, 5}, false, false},
-      // More than one panel of a widened product along each dim, and exactly one.
-      {{270, 40}, {40, 530}, {270, 530}, false, false},
+  // More than one panel of a widened product along each dim, and exactly one.
+  const std::vector<Product> products = smallProductsAnd({
+      {{270, 40}, {40, 530}, {270, 530}},
       {{2, 150, 20}, {600, 20}, {2, 150, 600}, false, true},
-      {{20, 1100}, {1100, 30}, {20, 30}, false, false},
-      {{256, 8}, {8, 512}, {256, 512}, false, false},
+      {{20, 1100}, {1100, 30}, {20, 30}},
+      {{256, 8}, {8, 512}, {256, 512}},
       {{2048, 33}, {2048, 17}, {33, 17}, true, false},
-  };
+  });
   for (DType dtype : floats)
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-      for (const Case &c : cases)
+      for (const Product &c : products)
         for (int extras = 0; extras < 4; ++extras) {
           bool bias = extras & 1, residual = extras & 2;
           std::int64_t work = c.c.back() * c.a.back() * c.a[c.a.size() - 2];
@@ -120,13 +105,9 @@ TEST(Agreement, Matmul) {
 
 /// The product and the gelu behind it have the bits of the two kernels; so have those of the references.
 TEST(Agreement, MatmulGelu) {
-  struct Case {
-    Shape a, b, c;
-    bool transposeA, transposeB;
-  };
-  for (const Case &c : {Case{{7, 13}, {13, 5}, {7, 5}, false, false}, Case{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true},
-                        Case{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Case{{0, 3}, {3, 5}, {0, 5}, false, false},
-                        Case{{270, 40}, {40, 530}, {270, 530}, false, false}})
+  for (const Product &c : {Product{{7, 13}, {13, 5}, {7, 5}}, Product{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true},
+                        Product{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Product{{0, 3}, {3, 5}, {0, 5}},
+                        Product{{270, 40}, {40, 530}, {270, 530}}})
     for (DType dtype : floats)
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
         for (bool bias : {false, true}) {
