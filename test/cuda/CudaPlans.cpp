@@ -141,13 +141,19 @@ void runSame(const std::vector<std::string> &paths, int steps) {
   }
 }
 
+/// For a GPU, whatever it was compiled for.
+Result<PlanFile> readForGpu(const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path));
+  if (file.plan.target->device == "cpu")
+    retarget(file.plan);
+  return file;
+}
+
 void runRecorded(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
-    Result<PlanFile> file = readCheckedPlan(path);
+    Result<PlanFile> file = readForGpu(path);
     if (!file.isOk())
       return complain(path, file.status().message());
-    if (file->plan.target->device == "cpu")
-      retarget(file->plan);
     CallCounts counts;
     const std::string wrong = recordPlan(file->plan, counts);
     if (!wrong.empty())
@@ -162,11 +168,9 @@ void runRecorded(const std::vector<std::string> &paths) {
 
 void runSpoiled(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
-    Result<PlanFile> file = readCheckedPlan(path);
+    Result<PlanFile> file = readForGpu(path);
     if (!file.isOk())
       return complain(path, file.status().message());
-    if (file->plan.target->device == "cpu")
-      retarget(file->plan);
     for (const std::string &line : spoilPlan(file->plan))
       std::printf("%s\n", line.c_str());
   }

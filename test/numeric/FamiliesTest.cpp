@@ -8,8 +8,6 @@
 
 #include "test/numeric/Training.h"
 
-#include "runtime/train/Checkpoint.h"
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -22,23 +20,6 @@ struct Family {
   std::string name;
   int ranks = 1;
 };
-
-/// A checkpoint as transformers reads it: every tensor as f32.
-std::map<std::string, std::vector<float>> readWeights(const std::string &folder) {
-  std::map<std::string, std::vector<float>> weights;
-  Result<Checkpoint> file = Checkpoint::open(folder);
-  if (!file.isOk()) {
-    ADD_FAILURE() << file.status().message();
-    return weights;
-  }
-  std::vector<std::byte> room;
-  for (const CheckpointTensor &tensor : file->tensors()) {
-    std::vector<float> &values = weights[tensor.name()];
-    values.resize(tensor.elements());
-    EXPECT_TRUE(tensor.readAs(0, std::span(values), room).isOk()) << tensor.name();
-  }
-  return weights;
-}
 
 class Families : public testing::TestWithParam<Family> {};
 
@@ -64,7 +45,7 @@ TEST_P(Families, LossAndEveryGradient) {
   double loss = expected["loss"], norm = expected["grad_norm"];
   EXPECT_NEAR(training.loss[0], loss, 2e-5 * loss);
   EXPECT_NEAR(training.gradientNorm[0], norm, 2e-5 * norm);
-  std::map<std::string, std::vector<float>> initial = readWeights(folder);
+  TensorMap initial = readCheckpoint(folder);
   TensorMap reference = readSafetensors(folder + "/expected.safetensors");
   std::size_t compared = 0;
   for (const auto &[name, gradient] : reference) {
@@ -80,7 +61,7 @@ TEST_P(Families, LossAndEveryGradient) {
     ASSERT_EQ(after->second.size(), gradient.size()) << parameter;
     double largest = 0, error = 0;
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-      double ours = (static_cast<double>(before->second[i]) - after->second.values[i]) / rate;
+      double ours = (before->second.values[i] - after->second.values[i]) / rate;
       largest = std::max(largest, std::abs(gradient.values[i]));
       error = std::max(error, std::isnan(ours) ? INFINITY : std::abs(ours - gradient.values[i]));
     }

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Safetensors.h"
 #include "test/numeric/Training.h"
 #include "test/numeric/Program.h"
 
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <span>
 #include <sstream>
 
 namespace sluice::numeric {
@@ -57,23 +58,6 @@ std::vector<double> rowOf(const Tensor &table, std::int64_t row) {
   return {begin, begin + table.shape[1]};
 }
 
-/// A checkpoint's tensors, whatever it is cut in.
-TensorMap checkpointOf(const std::string &folder) {
-  TensorMap weights;
-  Result<Checkpoint> file = Checkpoint::open(folder);
-  if (!file.isOk()) {
-    ADD_FAILURE() << file.status().message();
-    return weights;
-  }
-  std::vector<std::byte> room;
-  for (const CheckpointTensor &tensor : file->tensors()) {
-    std::vector<float> values(tensor.elements());
-    EXPECT_TRUE(tensor.readAs(0, std::span(values), room).isOk()) << tensor.name();
-    weights[tensor.name()] = {"f32", tensor.entry->shape, {values.begin(), values.end()}};
-  }
-  return weights;
-}
-
 constexpr const char *table = "model.embed_tokens.weight";
 
 // Values are those of the table as it is, in every split of it.
@@ -81,7 +65,7 @@ TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
   for (const char *family : {"llama", "mistral", "qwen3"}) {
     SCOPED_TRACE(family);
     std::string folder = referenceFolder() + "/families/" + family;
-    TensorMap initial = checkpointOf(folder);
+    TensorMap initial = readCheckpoint(folder);
     ASSERT_TRUE(initial.count(table));
     struct {
       const char *name;
@@ -119,7 +103,7 @@ TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
 // What the projection gives a row is what a projection of its own has, begun with the same weights.
 TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
   std::string folder = referenceFolder() + "/families/qwen2";
-  TensorMap initial = checkpointOf(folder);
+  TensorMap initial = readCheckpoint(folder);
   ASSERT_TRUE(initial.count(table));
   std::string apart = scratchFolder() + "/padding-apart";
   std::filesystem::create_directories(apart);

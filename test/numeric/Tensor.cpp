@@ -2,7 +2,7 @@
 
 #include "test/numeric/Tensor.h"
 
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/Checkpoint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -145,6 +145,22 @@ TensorMap readSafetensors(const std::string &path) {
     }
     Tensor tensor = tensorFromBytes(type->second, entry.shape, data.data());
     tensors[entry.name] = type->second == "i64" ? withType(tensor, "i32") : tensor;
+  }
+  return tensors;
+}
+
+TensorMap readCheckpoint(const std::string &folder) {
+  TensorMap tensors;
+  Result<Checkpoint> file = Checkpoint::open(folder);
+  if (!file.isOk()) {
+    ADD_FAILURE() << file.status().message();
+    return tensors;
+  }
+  std::vector<std::byte> room;
+  for (const CheckpointTensor &tensor : file->tensors()) {
+    std::vector<float> values(tensor.elements());
+    EXPECT_TRUE(tensor.readAs(0, std::span(values), room).isOk()) << tensor.name();
+    tensors[tensor.name()] = {"f32", tensor.entry->shape, {values.begin(), values.end()}};
   }
   return tensors;
 }

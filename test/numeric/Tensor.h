@@ -41,6 +41,9 @@ using TensorMap = std::map<std::string, Tensor>;
 /// All tensors of a safetensors file; i64 become i32, booleans ui8. Fails the running test if it cannot be read.
 TensorMap readSafetensors(const std::string &path);
 
+/// All tensors of a checkpoint, in one file or in shards, as f32. Fails the running test if it cannot be read.
+TensorMap readCheckpoint(const std::string &folder);
+
 /// Largest |a - b| over elements, NaN against NaN counting as equal, and largest |b|.
 struct Difference {
   double largest = 0;
