@@ -1,7 +1,8 @@
 //===- References.h - the plain form of every kernel --------------------------===//
 //
 // One function a catalogue entry, under its name. References take any strides, compute in double, and are written to be
-// read: they are what the fast kernels are tested against, and serve where a fast kernel does not take the operands.
+// read: they are what the fast kernels are tested against, and serve where a fast kernel does not take the operands. What
+// they have in common with a device's kernels is written twice: one mistake in both would not be seen.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H
