@@ -189,11 +189,11 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   SLUICE_RETURN_IF_ERROR(fields.status);
 
   auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (config.headSize % 2 != 0)
-    return inputError(file + ": field 'head_dim', expected an even number but got " + number(config.headSize));
   if (!fields.has("head_dim") && config.width % config.heads != 0)
     return inputError(file + ": field 'hidden_size', expected a multiple of 'num_attention_heads' = " +
                       number(config.heads) + " but got " + number(config.width));
+  if (config.headSize % 2 != 0)
+    return inputError(file + ": field 'head_dim', expected an even number but got " + number(config.headSize));
   if (config.heads % config.keyHeads != 0)
     return inputError(file + ": field 'num_attention_heads', expected a multiple of 'num_key_value_heads' = " +
                       number(config.keyHeads) + " but got " + number(config.heads));

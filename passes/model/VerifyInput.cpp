@@ -25,6 +25,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (failed(verifyParameter(parameter)))
         return signalPassFailure();
+    if (failed(verifyModuleAttributes(module)))
+      return signalPassFailure();
     bool hasEntry = false;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr(names::entry)) {
@@ -63,11 +65,69 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   }
 
   static LogicalResult verifyParameter(model::ParameterOp parameter) {
+    if (failed(verifyAttributes(parameter)))
+      return failure();
     auto type = cast<RankedTensorType>(parameter.getType());
     if (isTooLarge(type))
       return parameter.emitOpError("tensor, expected at most 256 TiB but got ") << type;
     if (type.getNumElements() == 0)
       return parameter.emitOpError("tensor without elements, expected at least one but got ") << type;
+    return success();
+  }
+
+  /// "expected a, b or c but got": of what is not known the nearest known is left to the reader.
+  static std::string expectedOneOf(llvm::ArrayRef<llvm::StringRef> names) {
+    std::string text;
+    for (auto [index, name] : llvm::enumerate(names))
+      text += (index == 0 ? "" : index + 1 == names.size() ? " or " : ", ") + ("'" + name + "'").str();
+    return text.empty() ? "none" : text;
+  }
+
+  /// Attributes that nothing reads, most of them misspelt: what they were to say would be left out in silence.
+  static LogicalResult verifyModuleAttributes(ModuleOp module) {
+    llvm::StringRef known[] = {"model.name", "model.batch", "model.sequence", "model.config", "model.recipe", "model.recipe_origins"};
+    for (NamedAttribute attribute : module->getDiscardableAttrs())
+      if (attribute.getName().strref().starts_with("model.") && !llvm::is_contained(known, attribute.getName().strref()))
+        return module.emitError("unknown attribute of the module, expected ")
+               << expectedOneOf(llvm::ArrayRef(known).take_front(4)) << " but got '" << attribute.getName().strref() << "'";
+    return success();
+  }
+  static LogicalResult verifyAttributes(Operation *op) {
+    llvm::SmallVector<llvm::StringRef> known;
+    for (StringAttr name : op->getName().getAttributeNames())
+      if (name.getValue() != "operandSegmentSizes" && name.getValue() != "resultSegmentSizes")
+        known.push_back(name.getValue());
+    // What makes a parameter a state is a word of its own, which the op keeps beside its attributes.
+    if (isa<model::ParameterOp>(op))
+      known.push_back("state");
+    for (NamedAttribute attribute : op->getDiscardableAttrs())
+      if (!attribute.getName().strref().contains('.') && !llvm::is_contained(known, attribute.getName().strref()))
+        return op->emitOpError("unknown attribute, expected ")
+               << expectedOneOf(known) << " but got '" << attribute.getName().strref() << "'";
+    return success();
+  }
+  static LogicalResult verifyPortAttributes(func::FuncOp function) {
+    auto check = [&](DictionaryAttr attributes, llvm::StringRef what, unsigned index,
+                     llvm::ArrayRef<llvm::StringRef> known) -> LogicalResult {
+      for (NamedAttribute attribute : attributes ? attributes.getValue() : llvm::ArrayRef<NamedAttribute>()) {
+        if (!llvm::is_contained(known, attribute.getName().strref()))
+          return function.emitError("unknown attribute of ")
+                 << what << " " << index << " of '@" << function.getName() << "', expected " << expectedOneOf(known)
+                 << " but got '" << attribute.getName().strref() << "'";
+        auto limit = dyn_cast<IntegerAttr>(attribute.getValue());
+        if (attribute.getName() == "model.limit" && !(limit && limit.getValue().isStrictlyPositive()))
+          return function.emitError("'model.limit' of argument ")
+                 << index << " of '@" << function.getName() << "', expected an integer of at least 1 but got "
+                 << attribute.getValue();
+      }
+      return success();
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(check(function.getArgAttrDict(i), "argument", i, {names::input, "model.limit"})))
+        return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (failed(check(function.getResultAttrDict(i), "result", i, {names::output})))
+        return failure();
     return success();
   }
 
@@ -125,7 +185,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
              << function.getName() << "', expected \"train\", \"eval\" or \"forward\" but got " << function->getAttr(names::entry);
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
       return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
-    if (failed(verifyNames(function)))
+    if (failed(verifyPortAttributes(function)) || failed(verifyNames(function)))
       return failure();
     if (failed(verifyStepInputs(function)))
       return failure();
@@ -135,11 +195,17 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return function.emitError("results of the ")
                << kind << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
                << function.getFunctionType();
+      // The trainer knows it by its name.
+      if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, names::output).getValue(); name != "loss")
+        return function.emitError("result 0 of the ")
+               << kind << " entry point '@" << function.getName() << "', expected the name 'loss' but got '" << name << "'";
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
       for (Type type : op->getResultTypes())
         if (isTooLarge(type))
           return op->emitOpError("result, expected at most 256 TiB but got ") << type;
+      if (failed(verifyAttributes(op)))
+        return WalkResult::interrupt();
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
         return op->emitError("read of the state '") << *read.getState() << "', expected none before the update is made";

@@ -23,10 +23,13 @@ MISTAKES = {
     "a block without its yield": ("      model.yield %kept : tensor<4x5x16xf32>\n", ""),
     "an input without a name": (' {model.input = "words", model.limit = 50 : i64}', ""),
     "a result without a name": (' {model.output = "loss"}', ""),
+    "a result with another name": ('model.output = "loss"', 'model.output = "score"'),
     "a train function whose": ("(tensor<f32> {", "(tensor<4xf32> {"),
     "a function without": (' attributes {model.entry = "train"}', ""),
     "an op that does not exist": ("model.gelu", "model.linear"),
     "an op without an attribute": (' {approximate = "tanh"}', ""),
+    "an attribute misspelt": ('{reduction = "mean"}', '{reduction = "mean", smoothing = 0.1 : f64}'),
+    "a bound that is none": ("model.limit = 3", "model.limit = 0"),
     "classes in floats": ("tensor<4xi32>", "tensor<4xf32>"),
 }
 

@@ -75,6 +75,76 @@ module {
 
 // -----
 
+// What nothing reads is not left out in silence.
+// expected-error@+1 {{unknown attribute of the module, expected 'model.name', 'model.batch', 'model.sequence' or 'model.config' but got 'model.bacth'}}
+module attributes {model.bacth = 4 : i64} {
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{unknown attribute of argument 0 of '@f', expected 'model.input' or 'model.limit' but got 'model.limt'}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limt = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{unknown attribute of result 0 of '@f', expected 'model.output' but got 'model.input'}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x"}) -> (tensor<4xi32> {model.input = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got 0}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = 0 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got "3"}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = "3"}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+// Else this attention would see what comes behind.
+module {
+  func.func @f(%x: tensor<1x4x2x8xf32> {model.input = "x"}) -> (tensor<1x4x2x8xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+    // expected-error@+1 {{'model.attention' op unknown attribute, expected 'causal', 'scale' or 'window' but got 'casual'}}
+    %y, %lse = model.attention %x, %x, %x {casual, scale = 0.5 : f64} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> (tensor<1x4x2x8xf32>, tensor<1x2x4xf32>)
+    return %y : tensor<1x4x2x8xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{'model.parameter' op unknown attribute, expected 'a', 'aliases', 'b', 'frozen', 'init', 'padding', 'sym_name', 'type' or 'state' but got 'frozn'}}
+  model.parameter @w : tensor<4xf32> zeros {frozn}
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{result 0 of the train entry point '@f', expected the name 'loss' but got 'los'}}
+  func.func @f(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "los"}) attributes {model.entry = "train"} {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
 module {
   // expected-error@+1 {{argument 1 of '@f', expected a name of its own but got 'x' again}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.input = "x"})
