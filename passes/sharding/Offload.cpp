@@ -35,9 +35,9 @@ bool isFixed(Operation *op) {
              spmd::ReleaseOp, spmd::YieldOp>(op);
 }
 
-class Entry {
+class OffloadedEntry {
 public:
-  explicit Entry(func::FuncOp function)
+  explicit OffloadedEntry(func::FuncOp function)
       : function(function), builder(function.getContext()), units(function->getParentOfType<ModuleOp>()),
         sections(llvm::to_vector(function.getOps<spmd::SectionOp>())) {}
 
@@ -84,7 +84,7 @@ private:
 
 } // namespace
 
-bool Entry::updatesOnHost() {
+bool OffloadedEntry::updatesOnHost() {
   bool any = false, all = true;
   for (BlockArgument argument : function.getArguments()) {
     any |= spmd::isInHost(argument);
@@ -95,7 +95,7 @@ bool Entry::updatesOnHost() {
 }
 
 /// Initial values are made where they will lie.
-void Entry::runMakersOnHost() {
+void OffloadedEntry::runMakersOnHost() {
   if (function->getAttrOfType<StringAttr>(spmd::entryName).getValue() != "init")
     return;
   Operation *end = function.front().getTerminator();
@@ -114,7 +114,7 @@ void Entry::runMakersOnHost() {
   }
 }
 
-spmd::WaitOp Entry::reductionOf(Value value) {
+spmd::WaitOp OffloadedEntry::reductionOf(Value value) {
   while (Operation *maker = value.getDefiningOp()) {
     if (auto wait = dyn_cast<spmd::WaitOp>(maker)) {
       Operation *start = wait.getToken().getDefiningOp();
@@ -130,7 +130,7 @@ spmd::WaitOp Entry::reductionOf(Value value) {
 }
 
 /// What the ops of later sections and the function's end want of a section's result; nothing where they do not agree.
-std::optional<bool> Entry::wantsHost(OpResult result) {
+std::optional<bool> OffloadedEntry::wantsHost(OpResult result) {
   std::optional<bool> wanted;
   for (OpOperand &use : result.getUses()) {
     Operation *user = use.getOwner();
@@ -149,7 +149,7 @@ std::optional<bool> Entry::wantsHost(OpResult result) {
 }
 
 /// Reduced gradients that several repetitions add up are added up in host memory.
-void Entry::runSumsOnHost() {
+void OffloadedEntry::runSumsOnHost() {
   for (spmd::SectionOp section : sections)
     for (auto sum : section.getBody().front().getOps<spmd::AccumulateOp>()) {
       if (!sum->hasOneUse() || !isa<spmd::YieldOp>(*sum->user_begin()) || !reductionOf(sum.getOperand()))
@@ -161,14 +161,14 @@ void Entry::runSumsOnHost() {
 }
 
 /// An input that the host alone reads is put where the host reads it.
-void Entry::takeInputs() {
+void OffloadedEntry::takeInputs() {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), spmd::inputName) && !argument.use_empty() &&
         llvm::all_of(argument.getUsers(), [](Operation *user) { return spmd::streamOf(user) == spmd::hostStream; }))
       function.setArgAttr(argument.getArgNumber(), spmd::spaceName, builder.getStringAttr("host"));
 }
 
-ValueRange Entry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, StringRef when) {
+ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, StringRef when) {
   SmallVector<Location> locations;
   for (Value value : values)
     locations.push_back(value.getLoc());
@@ -186,7 +186,7 @@ ValueRange Entry::copy(ValueRange values, bool toHost, Operation *like, StringRe
 }
 
 /// What later sections, or the memory that a result takes over, want in the other space.
-void Entry::copyResults(spmd::SectionOp section) {
+void OffloadedEntry::copyResults(spmd::SectionOp section) {
   Operation *yield = section.getBody().front().getTerminator();
   struct Group {
     Operation *last = nullptr;
@@ -224,7 +224,7 @@ void Entry::copyResults(spmd::SectionOp section) {
 }
 
 /// What ops of the section read in the other space.
-void Entry::copyOperands(spmd::SectionOp section) {
+void OffloadedEntry::copyOperands(spmd::SectionOp section) {
   Block &body = section.getBody().front();
   // Copies by value and by when they are made; of a unit's gradients all that are read alike.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> known;
@@ -264,7 +264,7 @@ void Entry::copyOperands(spmd::SectionOp section) {
 
 /// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits for it,
 /// and compute for the copy alone. So no unit's stay while the next one's come.
-void Entry::chainCopies(spmd::SectionOp section) {
+void OffloadedEntry::chainCopies(spmd::SectionOp section) {
   for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CopyStartOp>())) {
     auto wait = start.getOperands().front().getDefiningOp<spmd::WaitOp>();
     if (start.getTo() != "host" || !wait || start.getUnit().value_or("").empty() ||
@@ -285,7 +285,7 @@ struct Offload : sluice::impl::OffloadBase<Offload> {
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(spmd::entryName))
-        Entry(function).run();
+        OffloadedEntry(function).run();
   }
 };
 
