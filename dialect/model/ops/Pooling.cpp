@@ -200,20 +200,20 @@ OpCost AdaptiveAvgPool2dGradOp::getCost() { return streamingCost(*this, elements
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static KernelCall callOf(Op op, StringRef kernel) {
+template <typename Op> static KernelCall poolingCall(Op op, StringRef kernel) {
   return makeCall(op, kernel,
                   {listAttribute(op, "kernel", op.getKernel()), listAttribute(op, "stride", op.getStride()),
                    listAttribute(op, "padding", op.getPadding())});
 }
 
 template <typename Op> static KernelCall meanCallOf(Op op, StringRef kernel) {
-  KernelCall call = callOf(op, kernel);
+  KernelCall call = poolingCall(op, kernel);
   call.attributes.push_back(integerAttribute(op, "without_padding", op.getWithoutPadding()));
   return call;
 }
 
-KernelCall MaxPool2dOp::getKernelCall() { return callOf(*this, "max_pool2d"); }
-KernelCall MaxPool2dGradOp::getKernelCall() { return callOf(*this, "max_pool2d_grad"); }
+KernelCall MaxPool2dOp::getKernelCall() { return poolingCall(*this, "max_pool2d"); }
+KernelCall MaxPool2dGradOp::getKernelCall() { return poolingCall(*this, "max_pool2d_grad"); }
 KernelCall AvgPool2dOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d"); }
 KernelCall AvgPool2dGradOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d_grad"); }
 KernelCall AdaptiveAvgPool2dOp::getKernelCall() {
