@@ -27,6 +27,11 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return signalPassFailure();
     if (failed(verifyModuleAttributes(module)))
       return signalPassFailure();
+    for (Operation &op : *module.getBody())
+      if (!isa<model::ParameterOp, func::FuncOp>(op)) {
+        op.emitError("op '") << op.getName() << "' beside the functions, expected it in one";
+        return signalPassFailure();
+      }
     bool hasEntry = false;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr(names::entry)) {
@@ -75,7 +80,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return success();
   }
 
-  /// "expected a, b or c but got": of what is not known the nearest known is left to the reader.
+  /// "'a', 'b' or 'c'", or "none".
   static std::string expectedOneOf(llvm::ArrayRef<llvm::StringRef> names) {
     std::string text;
     for (auto [index, name] : llvm::enumerate(names))

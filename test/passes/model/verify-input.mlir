@@ -137,6 +137,15 @@ module {
 // -----
 
 module {
+  // expected-error@+1 {{op 'model.block' beside the functions, expected it in one}}
+  model.block "h" {
+    model.yield
+  }
+}
+
+// -----
+
+module {
   // expected-error@+1 {{result 0 of the train entry point '@f', expected the name 'loss' but got 'los'}}
   func.func @f(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "los"}) attributes {model.entry = "train"} {
     return %x : tensor<f32>
