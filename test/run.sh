@@ -6,5 +6,5 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
 bash "$root/tools/setup.sh"
-echo "tests: about 5 minutes on 2 cores"
+echo "tests: about 8 minutes on 2 cores"
 exec python3 "$root/test/run_tests.py" "$root" "$SLUICE_BUILD"

@@ -6,7 +6,8 @@
 #   PEER_PYTHON=python3                 a Python with torch and transformers; unset: Sluice's figures alone
 #
 # Prints one line a precision: median step of each, ratio, peak bytes of one rank's process (the peer's resident growth
-# after its imports; ours measured over the whole process, divided by the ranks), ratio.
+# after its imports; ours measured over the whole process, divided by the ranks), ratio. Of f32 also what the library's
+# products alone take of it (bench-plan): what no order of them can go below.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -27,6 +28,7 @@ for precision in f32 bf16 f16; do
     "$PEER_PYTHON" "$here/peers/fsdp2_cpu.py" "$config" --ranks 2 --batch 4 --sequence 256 \
       --steps "$steps" --precision $precision >"$folder/$precision.peer.json" 2>/dev/null
   fi
+  [ $precision != f32 ] || bench-plan "$folder/f32.plan" "$steps" >"$folder/f32.products"
 done
 python3 - "$folder" <<'PYTHON'
 import json, pathlib, statistics, sys
@@ -46,4 +48,6 @@ for precision in ("f32", "bf16", "f16"):
         text += f"; torch {figures['torch']} FSDP2 {theirs:.1f} ms, {resident / 2**20:.1f} MiB a rank"
         text += f"; ratio time {ours / theirs:.2f}, memory {memory / resident:.2f}"
     print(text)
+    if precision == "f32":
+        print("".join(f"  {line}" for line in (folder / "f32.products").read_text().splitlines(True)[:2]), end="")
 PYTHON
