@@ -146,8 +146,8 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
   std::uint64_t limit = std::min(maxHeaderBytes, file.size() - 8);
   if (headerBytes > limit)
-    return refusedError(fmt::format("'{}': header length, expected at most {} bytes but got {}", path, limit,
-                                    headerBytes));
+    return refusedError(fmt::format("'{}': length of a safetensors header, expected at most {} bytes but got {}", path,
+                                    limit, headerBytes));
   std::string text(static_cast<std::size_t>(headerBytes), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
 

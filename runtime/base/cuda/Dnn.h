@@ -1,7 +1,7 @@
 //===- Dnn.h - the types and numbers of cuDNN's graphs that Sluice uses -------------===//
 //
 // cuDNN 9 is reached as the other libraries are (Table.h), by its backend descriptors: tensors, operations, a graph of them,
-// a heuristic's engines, a plan of one. A test compares every number with the toolkit's headers (test/cuda/DnnApiTest.cpp).
+// a heuristic's engines, a plan of one. A test compares every number with the toolkit's headers (test/cuda/DnnLibraryTest.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_DNN_H

@@ -67,7 +67,7 @@ TEST_F(Safetensors, CutOff) {
 TEST_F(Safetensors, HeaderLength) {
   std::string bytes = file("{}", 0);
   std::memset(bytes.data(), 0xff, 8);
-  refuses(bytes, "header length, expected at most 2 bytes but got 18446744073709551615");
+  refuses(bytes, "length of a safetensors header, expected at most 2 bytes but got 18446744073709551615");
 }
 
 TEST_F(Safetensors, HeaderIsNoObject) {
