@@ -18,7 +18,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 using namespace sluice;
