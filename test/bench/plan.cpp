@@ -174,14 +174,14 @@ int main(int count, char **arguments) {
   const plan::PlanT &plan = file->plan;
   if (plan.target->device != "cpu" || plan.target->threads != 1)
     fail("expected a plan for the CPU with one thread a rank");
+  const auto entry = std::find_if(plan.entries.begin(), plan.entries.end(), [](auto &e) { return e->name == "train_step"; });
+  if (entry == plan.entries.end())
+    fail("expected a plan with an entry point train_step");
   ExecutorOptions options;
   options.findKernel = finder;
   auto group = RankGroup::create(plan, options);
   require(group.status());
   require((*group)->runEntry("init"));
-  const auto entry = std::find_if(plan.entries.begin(), plan.entries.end(), [](auto &e) { return e->name == "train_step"; });
-  if (entry == plan.entries.end())
-    fail("expected a plan with an entry point train_step");
   for (int rank = 0; rank < (*group)->size(); ++rank)
     require(writeInputs((*group)->executor(rank), **entry));
   step(**group);
