@@ -201,7 +201,7 @@ std::vector<RecipeKey> makeKeys() {
     add(std::move(key));
   }
   add({.name = "target.isa", .kinds = recipeChoice, .defaultValue = {},
-       .doc = "instruction set; default that of the compiling machine", .choices = {"avx512", "avx2"}});
+       .doc = "instruction set that every run keeps to; default that of the compiling machine", .choices = {"avx512", "avx2"}});
   add({.name = "target.arch", .kinds = recipeChoice, .defaultValue = {},
        .doc = "least GPU architecture that the plan is for", .choices = {"none", "sm_80", "sm_90", "sm_100"},
        .laterChoices = {"sm_"}});

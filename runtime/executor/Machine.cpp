@@ -14,19 +14,16 @@ int isaLevel(std::string_view isa) {
   return -1;
 }
 
-} // namespace
-
-std::string_view machineIsa() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
-    return "avx512";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return "avx2";
-#endif
-  return "sse2";
+/// Kernels of another set would compute other bits.
+Status keepToIsa(const plan::TargetT &target) {
+  Status kept = useInstructionSet(target.isa);
+  if (kept.isOk())
+    return kept;
+  return refusedError("target.isa of the plan: " + kept.message())
+      .withNote("plans of one process have one target.isa; start another process for this one");
 }
+
+} // namespace
 
 Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
   if (plan.catalogue != catalogueVersion())
@@ -46,6 +43,8 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
       return refusedError("instruction set of this machine, expected " + plan.target->isa +
                           " as the plan's target.isa but got " + std::string(machine))
           .withNote("compile the plan with target.isa = \"" + std::string(machine) + "\"");
+    if (!options.findKernel)
+      SLUICE_RETURN_IF_ERROR(keepToIsa(*plan.target));
   }
   if (options.threads > static_cast<int>(plan.target->threads))
     return refusedError("threads of a rank, expected at most the plan's target.threads, " +

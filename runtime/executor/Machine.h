@@ -6,11 +6,9 @@
 
 namespace sluice {
 
-/// The best instruction set of this machine that plans name: "avx512", "avx2" or "sse2".
-std::string_view machineIsa();
-
 /// Refuses a plan that this runtime cannot run: another device, another catalogue, a kernel that it does not know, an
-/// instruction set that the machine lacks, more threads than the plan was made for.
+/// instruction set that the machine lacks, more threads than the plan was made for. Keeps the process to the plan's
+/// instruction set.
 Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options);
 
 } // namespace sluice

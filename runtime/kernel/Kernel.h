@@ -130,6 +130,14 @@ enum class KernelFlavour : std::uint8_t { fast, reference };
 /// implementation that the fast one is tested against.
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour = KernelFlavour::fast);
 
+/// Keeps the CPU's kernels of this process, the matrix library's among them, to an instruction set: "avx512", "avx2" or
+/// "sse2". Bits depend on it, so that a plan's ranks take the plan's on unlike machines too. Called before kernels are
+/// prepared; the first call decides for the process. Refused where the machine lacks it, another was taken before, or the
+/// library was used and the machine has a larger one. Any thread may call it.
+Status useInstructionSet(std::string_view isa);
+/// The best instruction set of this machine: "avx512", "avx2" or "sse2".
+std::string_view machineIsa();
+
 /// The kernels of the CUDA device by catalogue name; null where there is none (docs/cuda.md lists them).
 PrepareFunction findCudaKernel(std::string_view name);
 

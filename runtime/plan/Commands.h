@@ -29,7 +29,7 @@ struct PlanCommand {
   /// Pictures use Unicode blocks on a terminal and ASCII elsewhere.
   bool isTerminal = false;
   /// Of `memory`: a description of the device that the plan is to run on (MachineFile.h); empty: none.
-  std::string machine;
+  std::string machine = {};
 };
 
 struct PlanAnswer {

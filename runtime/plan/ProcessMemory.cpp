@@ -6,11 +6,16 @@
 namespace sluice {
 namespace {
 
-// Fitted constants, in bytes. Each is what it names, on x86-64 with glibc 2.36, libstdc++ 12, oneDNN 2.6.3.
+// Fitted constants, in bytes. Each is what it names, on x86-64 with glibc 2.36, libstdc++ 12, oneDNN 2.6.3; what the
+// library generates depends on the plan's instruction set.
 
-/// Code and tables of the tool, of oneDNN and of the C++ library that a run touches, the library's generated kernels,
-/// the trainer's own buffers.
-constexpr std::uint64_t runtimeBytes = 8960 << 10;
+/// Code and tables of the tool, of oneDNN and of the C++ library that a run touches, kernels that the library generates
+/// for shapes, the trainer's own buffers.
+constexpr std::uint64_t runtimeBytes = 5600 << 10;
+/// Kernels that the library generates at the first product that packs, for all layouts.
+constexpr std::uint64_t packingCodeBytes(bool avx512, plan::DType dtype) {
+  return (avx512 && dtype != plan::DType::bf16 ? 5600 : 3360) << 10;
+}
 /// A thread's touched stack, its ring of commands, its allocator arena.
 constexpr std::uint64_t threadBytes = 56 << 10;
 /// A command with its bound kernel, and what an operand adds.
@@ -32,23 +37,40 @@ struct Counts {
   std::uint64_t commands = 0;
   std::uint64_t operands = 0;
   std::uint64_t products = 0;
-  /// Most that one product packs.
+  /// Most that one product packs, and the code of those that do.
   std::uint64_t packing = 0;
+  std::uint64_t packingCode = 0;
 };
 
-/// oneDNN's f32 product copies blocks of its operands into memory that it allocates for the call: of the operand with
-/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim.
-std::uint64_t packedBytes(const plan::PlanT &plan, const plan::LaunchT &launch) {
-  const plan::ViewT &a = *launch.inputs[0], &c = *launch.outputs[0];
+bool isForAvx512(const plan::PlanT &plan) { return plan.target && plan.target->isa == "avx512"; }
+
+/// Do rows of the last two dims, or columns, lie further apart than they are long? (Others are no layout of the library.)
+bool hasGaps(const plan::ViewT &view) {
+  const std::size_t rank = view.shape.size();
+  if (view.strides.size() < rank || rank < 2)
+    return false;
+  const std::int64_t rows = view.shape[rank - 2], columns = view.shape[rank - 1];
+  const std::int64_t down = view.strides[rank - 2], along = view.strides[rank - 1];
+  return (along == 1 && rows > 1 && down > columns) || (down == 1 && columns > 1 && along > rows);
+}
+
+/// With AVX-512 the library multiplies matrices of f32 and bf16 without gaps in the declared workspace. f16 comes to it in
+/// panels with gaps.
+bool packs(const plan::LaunchT &launch, bool avx512) {
+  const plan::ViewT &a = *launch.inputs[0], &b = *launch.inputs[1], &c = *launch.outputs[0];
   if (a.shape.empty() || c.shape.size() < 2 || a.dtype == plan::DType::f64)
-    return 0;
-  const bool avx512 = plan.target && plan.target->isa == "avx512";
-  if (avx512 && a.dtype == plan::DType::bf16)
-    return 0;
+    return false;
+  return !avx512 || a.dtype == plan::DType::f16 || hasGaps(a) || hasGaps(b) || hasGaps(c);
+}
+
+/// oneDNN's f32 product copies blocks of its operands into memory that it allocates for the call: of the operand with
+/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim. Of two bytes
+/// it is given panels of at most 512 columns.
+std::uint64_t packedBytes(const plan::LaunchT &launch, bool avx512, std::uint64_t threads) {
   const std::uint64_t unit = avx512 ? 48 : 24, mostInner = avx512 ? 384 : 192, mostRows = 384, mostColumns = 10000;
-  const std::uint64_t most = a.dtype == plan::DType::bf16 ? 512 : mostColumns;
-  const std::uint64_t columns = roundUp(std::min<std::uint64_t>(c.shape.back(), most), unit);
-  const std::uint64_t threads = plan.target ? std::max(plan.target->threads, 1u) : 1;
+  const bool panels = launch.inputs[0]->dtype == plan::DType::bf16 || launch.inputs[0]->dtype == plan::DType::f16;
+  const std::uint64_t columns =
+      roundUp(std::min<std::uint64_t>(launch.outputs[0]->shape.back(), panels ? 512 : mostColumns), unit);
   return 4 * mostInner * (columns + threads * mostRows);
 }
 
@@ -58,6 +80,8 @@ bool isProduct(std::string_view kernel) {
 
 Counts count(const plan::PlanT &plan) {
   Counts counts;
+  const bool avx512 = isForAvx512(plan);
+  const std::uint64_t threads = plan.target ? std::max(plan.target->threads, 1u) : 1;
   for (const auto &entry : plan.entries)
     forEachInstruction(*entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
       ++counts.instructions;
@@ -77,7 +101,10 @@ Counts count(const plan::PlanT &plan) {
       if (launch->kernel < plan.kernels.size() && isProduct(plan.kernels[launch->kernel]) &&
           launch->inputs.size() >= 2 && !launch->outputs.empty()) {
         ++counts.products;
-        counts.packing = std::max(counts.packing, packedBytes(plan, *launch));
+        if (packs(*launch, avx512)) {
+          counts.packing = std::max(counts.packing, packedBytes(*launch, avx512, threads));
+          counts.packingCode = std::max(counts.packingCode, packingCodeBytes(avx512, launch->inputs[0]->dtype));
+        }
       }
     });
   return counts;
@@ -101,7 +128,7 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
       {"plan", "the plan's tables",
        plan.buffers.size() * bufferTableBytes + counts.instructions * instructionTableBytes +
            counts.operands * viewTableBytes},
-      {"runtime", "code of the runtime and its libraries", runtimeBytes},
+      {"runtime", "code of the runtime and its libraries", runtimeBytes + counts.packingCode},
   };
 }
 

@@ -71,11 +71,11 @@ struct RanksOptions {
   std::string cudaGraph = "auto";
   bool tf32 = false;
   /// A file of measured algorithms, made where there is none; empty: the library's heuristic chooses.
-  std::string algorithms;
+  std::string algorithms = {};
   /// "auto", "on" or "off": whether cuDNN computes what it can.
   std::string cudnn = "auto";
   /// Told what the user should know of the run's start.
-  std::function<void(const std::string &)> note;
+  std::function<void(const std::string &)> note = {};
   /// Seconds after which a collective that does not end ends the run; 0: never.
   double watchdogSeconds = 25;
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.

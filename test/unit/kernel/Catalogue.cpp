@@ -62,7 +62,7 @@ TEST(Catalogue, ReductionClasses) {
 Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out,
                       std::vector<Attributes::Item> items, int threads) {
   Attributes attributes(std::move(items));
-  const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
+  const std::string &isa = testedIsa();
   KernelRequest request{in, out, &attributes, threads, cpuWorkspaceCap(kernel, in, out, attributes, threads, isa)};
   auto bound = findCpuKernel(kernel)(request);
   return bound.isOk() ? Status::ok() : bound.takeStatus();

@@ -14,7 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 namespace sluice::test {
@@ -103,6 +105,19 @@ inline Tensor scalar(DType dtype, double value) {
   return tensor;
 }
 
+/// The instruction set under test: SLUICE_TEST_ISA, to which the process is kept, else the machine's best.
+inline const std::string &testedIsa() {
+  static const std::string isa = [] {
+    const char *named = std::getenv("SLUICE_TEST_ISA");
+    if (!named)
+      return std::string(machineIsa());
+    if (const Status kept = useInstructionSet(named); !kept.isOk())
+      throw std::runtime_error("SLUICE_TEST_ISA: " + kept.message());
+    return std::string(named);
+  }();
+  return isa;
+}
+
 struct Run {
   std::string kernel;
   KernelFlavour flavour = KernelFlavour::fast;
@@ -118,6 +133,7 @@ inline Attributes::Item list(std::string_view name, std::vector<std::int64_t> va
 
 /// Prepares with exactly the cap as workspace, runs once.
 inline Status tryRun(const Run &run, std::vector<Tensor *> inputs, std::vector<Tensor *> outputs) {
+  const std::string &isa = testedIsa();
   PrepareFunction prepare = findCpuKernel(run.kernel, run.flavour);
   if (!prepare)
     return internalError("no kernel " + run.kernel);
@@ -133,7 +149,6 @@ inline Status tryRun(const Run &run, std::vector<Tensor *> inputs, std::vector<T
   }
   Attributes attributes(run.attributes);
   KernelRequest request{in, out, &attributes, run.threads, 0};
-  const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
   request.workspace = cpuWorkspaceCap(run.kernel, in, out, attributes, run.threads, isa);
   auto kernel = prepare(request);
   if (!kernel.isOk())

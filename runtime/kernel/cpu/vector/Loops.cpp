@@ -1,6 +1,8 @@
 //===- Loops.cpp - choosing the instruction set at run time -------------------===//
 #include "runtime/kernel/cpu/vector/Loops.h"
 
+#include <atomic>
+
 namespace sluice::cpu {
 
 extern const Loops baselineLoops, avx2Loops, avx512Loops;
@@ -17,7 +19,15 @@ const Loops *loopsFor(std::string_view isa) {
   return isa == "baseline" ? &baselineLoops : nullptr;
 }
 
+namespace {
+std::atomic<const Loops *> chosen = nullptr;
+} // namespace
+
+void chooseLoops(const Loops &all) { chosen.store(&all, std::memory_order_relaxed); }
+
 const Loops &loops() {
+  if (const Loops *found = chosen.load(std::memory_order_relaxed))
+    return *found;
   static const Loops &best = *[] {
     for (std::string_view isa : {"avx512", "avx2"})
       if (const Loops *found = loopsFor(isa))

@@ -155,8 +155,10 @@ template <typename Body> auto withLoops(DType dtype, Body body) {
   return body.template operator()<float>();
 }
 
-/// The best that this machine runs.
+/// Those that were chosen, else the best that this machine runs.
 const Loops &loops();
+/// For the whole process. What is bound already may run either (useInstructionSet in runtime/kernel/Kernel.h).
+void chooseLoops(const Loops &all);
 /// "baseline", "avx2" or "avx512"; null where this machine does not run it.
 const Loops *loopsFor(std::string_view isa);
 

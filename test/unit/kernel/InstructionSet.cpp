@@ -1,0 +1,38 @@
+//===- InstructionSet.cpp - a process keeps to one instruction set ------------------===//
+//
+// Refusals leave everything as it was, so that they share a process with the other tests; what holds after a choice is
+// told by test/unit/executor/RefusalTest.cpp and test/tools/train-isa.test.
+//
+//===----------------------------------------------------------------------===//
+#include "Harness.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+/// Before any test prepares a kernel.
+[[maybe_unused]] const std::string &keptAtStart = testedIsa();
+
+/// Does SLUICE_TEST_ISA keep this process to one?
+bool isKept() { return std::getenv("SLUICE_TEST_ISA") != nullptr; }
+
+TEST(InstructionSet, OneThatTheMachineLacks) {
+  const Status status = useInstructionSet("neon");
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_EQ(status.message(),
+            isKept() ? "instruction set, expected " + testedIsa() + ", to which this process is kept, but got neon"
+                     : "instruction set, expected one that this machine has, " + testedIsa() + " at most, but got neon");
+}
+
+// Tests that the matrix library, which takes no limit once it has made a kernel, is not left with a larger one.
+TEST(InstructionSet, LibraryUsedBefore) {
+  Tensor a(DType::f32, {2, 2}), b(DType::f32, {2, 2}), c(DType::f32, {2, 2});
+  mustRun({"matmul"}, {&a, &b}, {&c});
+  EXPECT_EQ(useInstructionSet("sse2").message(),
+            "instruction set, expected " + testedIsa() + ", " +
+                (isKept() ? "to which this process is kept" : "with which this process has used the matrix library") +
+                ", but got sse2");
+}
+
+} // namespace
