@@ -34,13 +34,13 @@ TEST(Agreement, Attention) {
           std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) + (causal ? " causal, window " + std::to_string(causal) : "");
           // An exponential is off by its score's rounding. A score adds up `size` products that are of the order of 1
           // and is itself of the order of 0.3 sqrt(size): 2 sqrt(size) units are three deviations of it. In small
-          // heads the sum over the keys decides.
-          compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse},
-                  static_cast<double>(std::max<std::int64_t>(60, 4 * c.size)), what);
+          // heads the sum over the keys decides. The derivative has the same exponentials.
+          const auto units = [&c](std::int64_t sum) { return static_cast<double>(std::max<std::int64_t>(sum, 4 * c.size)); };
+          compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, units(60), what);
           mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
           compare({"attention_grad", {}, 1, attributes},
                   {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
-                  {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, 400, what);
+                  {Tensor(dtype, q, layout), Tensor(dtype, k, layout), Tensor(dtype, k, layout)}, units(400), what);
         }
 }
 
