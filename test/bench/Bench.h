@@ -10,9 +10,12 @@
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/cpu/Numbers.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -20,9 +23,19 @@ namespace sluice::bench {
 
 using Shape = std::vector<std::int64_t>;
 
+/// Memory that lies as a plan's buffers do: where a vector crosses lines of the cache, a store takes three times as long.
+template <typename T> struct AsInArena {
+  using value_type = T;
+  static constexpr std::align_val_t alignment{256};
+  T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), alignment)); }
+  void deallocate(T *memory, std::size_t) { ::operator delete(memory, alignment); }
+  bool operator==(const AsInArena &) const { return true; }
+};
+using Memory = std::vector<char, AsInArena<char>>;
+
 struct Tensor {
   Operand operand;
-  std::vector<char> memory;
+  Memory memory;
   Tensor(DType dtype, const Shape &shape, double spread = 1) {
     operand.dtype = dtype;
     operand.rank = static_cast<int>(shape.size());
@@ -49,10 +62,25 @@ inline double seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+/// The instruction set under measurement: SLUICE_TEST_ISA, to which the process is kept, else the machine's best.
+inline const std::string &measuredIsa() {
+  static const std::string isa = [] {
+    const char *named = std::getenv("SLUICE_TEST_ISA");
+    if (!named)
+      return std::string(machineIsa());
+    if (const Status kept = useInstructionSet(named); !kept.isOk()) {
+      std::fprintf(stderr, "SLUICE_TEST_ISA: %s\n", kept.message().c_str());
+      std::exit(1);
+    }
+    return std::string(named);
+  }();
+  return isa;
+}
+
 struct Prepared {
   std::unique_ptr<BoundKernel> kernel;
   std::vector<void *> inputs, outputs;
-  std::vector<char> workspace;
+  Memory workspace;
   Prepared(const std::string &name, std::vector<Tensor *> in, std::vector<Tensor *> out,
            std::vector<Attributes::Item> items) {
     std::vector<Operand> ins, outs;
@@ -61,17 +89,13 @@ struct Prepared {
     for (Tensor *tensor : out)
       outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
     Attributes attributes(std::move(items));
-    const char *isa = __builtin_cpu_supports("avx512f") ? "avx512" : "avx2";
-    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, isa)};
-    workspace.resize(request.workspace + 64);
+    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, measuredIsa())};
+    workspace.resize(request.workspace);
     auto bound = findCpuKernel(name)(request);
     if (bound.isOk())
       kernel = std::move(*bound);
   }
-  bool run() {
-    void *memory = workspace.data() + 64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64;
-    return kernel && kernel->run(inputs, outputs, memory).isOk();
-  }
+  bool run() { return kernel && kernel->run(inputs, outputs, workspace.data()).isOk(); }
 };
 
 inline Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }

@@ -1,7 +1,7 @@
 //===- Exponentials.cpp - exponentials and nothing else ------------------------===//
 //
-// The exponentials of the kernels' own inner loops over numbers in the first cache, added up: with AVX2, what a kernel
-// that takes so many cannot be faster than.
+// The exponentials of the kernels' own inner loops over numbers in the first cache, added up: what a kernel that takes
+// so many cannot be faster than. One form for each instruction set, under the targets of the kernels' loops.
 //
 //===----------------------------------------------------------------------===//
 #include "test/bench/Exponentials.h"
@@ -12,28 +12,32 @@
 
 #include <utility>
 
-#pragma GCC target("avx2,fma,f16c")
-#define SLUICE_LANES 8
-
 namespace sluice::bench {
 namespace {
-namespace avx2 {
-using cpu::Bf16;
-using cpu::F16;
-#include "runtime/kernel/cpu/vector/Vector.inc"
 
-template <typename T> float sumOf(const float *x, std::int64_t count) {
-  V sum[2] = {splat(0.f), splat(0.f)};
-  for (std::int64_t i = 0; i + 2 * lanes <= count; i += 2 * lanes) {
-    sum[0] += exponentialFor<T>(load(x + i));
-    sum[1] += exponentialFor<T>(load(x + i + lanes));
-  }
-  return total(sum[0] + sum[1]);
-}
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#define SLUICE_LANES 8
+namespace avx2 {
+#include "test/bench/Exponentials.inc"
 } // namespace avx2
+#undef SLUICE_LANES
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#define SLUICE_LANES 16
+namespace avx512 {
+#include "test/bench/Exponentials.inc"
+} // namespace avx512
+#undef SLUICE_LANES
+#pragma GCC pop_options
+
 } // namespace
 
-float sumOfExponentials(const float *x, std::int64_t count, bool forBf16) {
+float sumOfExponentials(const float *x, std::int64_t count, bool forBf16, std::string_view isa) {
+  if (isa == "avx512")
+    return forBf16 ? avx512::sumOf<cpu::Bf16>(x, count) : avx512::sumOf<float>(x, count);
   return forBf16 ? avx2::sumOf<cpu::Bf16>(x, count) : avx2::sumOf<float>(x, count);
 }
 

@@ -3,11 +3,12 @@
 #define SLUICE_TEST_BENCH_EXPONENTIALS_H
 
 #include <cstdint>
+#include <string_view>
 
 namespace sluice::bench {
 
-/// The sum of e^x of all whole pairs of vectors, `forBf16` as exact as bf16 asks for. Needs AVX2.
-float sumOfExponentials(const float *x, std::int64_t count, bool forBf16);
+/// The sum of e^x of all whole pairs of vectors, `forBf16` as exact as bf16 asks for; `isa` is "avx2" or "avx512".
+float sumOfExponentials(const float *x, std::int64_t count, bool forBf16, std::string_view isa);
 
 } // namespace sluice::bench
 
