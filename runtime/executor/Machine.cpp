@@ -43,8 +43,6 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
       return refusedError("instruction set of this machine, expected " + plan.target->isa +
                           " as the plan's target.isa but got " + std::string(machine))
           .withNote("compile the plan with target.isa = \"" + std::string(machine) + "\"");
-    if (!options.findKernel)
-      SLUICE_RETURN_IF_ERROR(keepToIsa(*plan.target));
   }
   if (options.threads > static_cast<int>(plan.target->threads))
     return refusedError("threads of a rank, expected at most the plan's target.threads, " +
@@ -53,7 +51,8 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
     if (!findKernelOf(plan, options, kernel))
       return refusedError("kernel of the plan, expected one that the " + plan.target->device + " device has but got '" +
                           kernel + "'");
-  return {};
+  // Last: a plan that is refused decides nothing for the process.
+  return onCpu && !plan.target->isa.empty() && !options.findKernel ? keepToIsa(*plan.target) : Status();
 }
 
 } // namespace sluice

@@ -38,25 +38,34 @@ def run(*words):
 MESHES = {"shard": ["mesh.shard=4"], "tensor": ["mesh.tensor=2", 'sharding.tensor="megatron"']}
 
 
+def costs_of(blocks):
+    """Seconds and bytes of compiling so many blocks, by mesh."""
+    config = {"model_type": "gpt2", "n_layer": blocks, "n_embd": 64, "n_head": 4, "vocab_size": 256, "n_positions": 64}
+    with open("deep.json", "w") as file:
+        json.dump(config, file)
+    run("sluice-import", "hf", "deep.json", "--batch", "2", "--sequence", "16", "-o", "deep.mlir")
+    costs = {}
+    for mesh, recipe in MESHES.items():
+        costs[mesh] = run("sluice-compile", "deep.mlir", *(word for key in recipe for word in ("--set", key)), "-o", "deep.plan")
+        print(f"{blocks} blocks, {mesh}: compile {costs[mesh][0]:.2f} s {costs[mesh][1] / 2**20:.0f} MiB")
+    return costs
+
+
 def grows_as_blocks():
-    """Four times the blocks take four times as much, and never six times: their square would be sixteen."""
-    costs = {mesh: [] for mesh in MESHES}
-    for blocks in (50, 200):
-        config = {"model_type": "gpt2", "n_layer": blocks, "n_embd": 64, "n_head": 4, "vocab_size": 256, "n_positions": 64}
-        with open("deep.json", "w") as file:
-            json.dump(config, file)
-        run("sluice-import", "hf", "deep.json", "--batch", "2", "--sequence", "16", "-o", "deep.mlir")
-        for mesh, recipe in MESHES.items():
-            cost = run("sluice-compile", "deep.mlir", *(word for key in recipe for word in ("--set", key)), "-o", "deep.plan")
-            costs[mesh].append(cost)
-            print(f"{blocks} blocks, {mesh}: compile {cost[0]:.2f} s {cost[1] / 2**20:.0f} MiB")
-    good = True
-    for mesh, found in costs.items():
-        for what, few, many in zip(("seconds", "bytes"), *found):
-            if many > 6 * few:
-                print(f"200 blocks, {mesh}: expected at most 6 times the {what} of 50 but got {many / few:.1f} times")
-                good = False
-    return good
+    """Four times the blocks take four times as much, and never six times: their square would be sixteen. What a busy
+    machine adds is left out: of up to three readings the least of each counts."""
+    least, beyond = {}, []
+    for _ in range(3):
+        for blocks in (50, 200):
+            for mesh, cost in costs_of(blocks).items():
+                least[mesh, blocks] = tuple(map(min, cost, least.get((mesh, blocks), cost)))
+        beyond = [(mesh, what, many / few) for mesh in MESHES
+                  for what, few, many in zip(("seconds", "bytes"), least[mesh, 50], least[mesh, 200]) if many > 6 * few]
+        if not beyond:
+            return True
+    for mesh, what, times in beyond:
+        print(f"200 blocks, {mesh}: expected at most 6 times the {what} of 50 but got {times:.1f} times")
+    return False
 
 
 def main():
