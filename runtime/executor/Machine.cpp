@@ -52,7 +52,7 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
       return refusedError("kernel of the plan, expected one that the " + plan.target->device + " device has but got '" +
                           kernel + "'");
   // Last: a plan that is refused decides nothing for the process.
-  return onCpu && !plan.target->isa.empty() && !options.findKernel ? keepToIsa(*plan.target) : Status();
+  return onCpu && !plan.target->isa.empty() ? keepToIsa(*plan.target) : Status();
 }
 
 } // namespace sluice

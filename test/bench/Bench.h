@@ -9,9 +9,8 @@
 
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "test/TestedIsa.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
 
 #include <memory>
@@ -62,21 +61,6 @@ inline double seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// The instruction set under measurement: SLUICE_TEST_ISA, to which the process is kept, else the machine's best.
-inline const std::string &measuredIsa() {
-  static const std::string isa = [] {
-    const char *named = std::getenv("SLUICE_TEST_ISA");
-    if (!named)
-      return std::string(machineIsa());
-    if (const Status kept = useInstructionSet(named); !kept.isOk()) {
-      std::fprintf(stderr, "SLUICE_TEST_ISA: %s\n", kept.message().c_str());
-      std::exit(1);
-    }
-    return std::string(named);
-  }();
-  return isa;
-}
-
 struct Prepared {
   std::unique_ptr<BoundKernel> kernel;
   std::vector<void *> inputs, outputs;
@@ -89,7 +73,7 @@ struct Prepared {
     for (Tensor *tensor : out)
       outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
     Attributes attributes(std::move(items));
-    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, measuredIsa())};
+    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, test::testedIsa())};
     workspace.resize(request.workspace);
     auto bound = findCpuKernel(name)(request);
     if (bound.isOk())

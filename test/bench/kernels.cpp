@@ -81,7 +81,7 @@ Floor exponentials(DType dtype, std::int64_t count) {
           [=] {
             for (std::int64_t i = 0; i < times; ++i)
               benchmark::DoNotOptimize(sumOfExponentials(reinterpret_cast<const float *>(x->memory.data()), row,
-                                                         dtype == DType::bf16, measuredIsa()));
+                                                         dtype == DType::bf16, test::testedIsa()));
           },
           static_cast<double>(count) / (row * times)};
 }
@@ -92,7 +92,7 @@ void againstCopy(benchmark::State &state, const std::string &name, std::vector<T
                  DType of = DType::f32) {
   Prepared kernel(name, std::move(in), std::move(out), std::move(items));
   std::vector<Floor> floors = {memory(bytes)};
-  if (exps && measuredIsa() != "sse2")
+  if (exps && test::testedIsa() != "sse2")
     floors.push_back(exponentials(of, exps));
   measure(state, kernel, floors, static_cast<double>(bytes), "GB/s");
 }

@@ -11,12 +11,11 @@
 
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/cpu/Walk.h"
+#include "test/TestedIsa.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 namespace sluice::test {
@@ -103,19 +102,6 @@ inline Tensor scalar(DType dtype, double value) {
   Tensor tensor(dtype, {});
   tensor.set(0, value);
   return tensor;
-}
-
-/// The instruction set under test: SLUICE_TEST_ISA, to which the process is kept, else the machine's best.
-inline const std::string &testedIsa() {
-  static const std::string isa = [] {
-    const char *named = std::getenv("SLUICE_TEST_ISA");
-    if (!named)
-      return std::string(machineIsa());
-    if (const Status kept = useInstructionSet(named); !kept.isOk())
-      throw std::runtime_error("SLUICE_TEST_ISA: " + kept.message());
-    return std::string(named);
-  }();
-  return isa;
 }
 
 struct Run {
