@@ -1,0 +1,198 @@
+"""Compares what compiled plans print with committed digests, so that a change of the code that is meant to keep plans shows when it does not.
+
+usage: pinned_plans.py check FOLDER          compiles every case into FOLDER and compares
+       pinned_plans.py check FOLDER NAME...  only these cases
+       pinned_plans.py update FOLDER         also writes the digests (after a change that is meant to change plans)
+
+Per case FOLDER gets NAME.mlir, NAME.plan, NAME.print and NAME.describe.json: `sluice-plan print` and `describe --json`,
+normalised by normalise() below. To find a difference, check with two builds into two folders and diff the texts.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGESTS = Path(__file__).resolve().parent / "Inputs" / "pinned-plans.json"
+
+# Keys that were renamed since the digests were written: applied to recipe keys in both texts, old name to new name.
+RENAMED = {}
+
+GPT2 = ["hf", ROOT / "test/reference/gpt2-tiny/config.json", "--batch", "2", "--sequence", "16"]
+LLAMA = ["hf", ROOT / "test/reference/llama-tiny/config.json", "--batch", "2", "--sequence", "16"]
+
+
+def family(name):
+    return ["hf", ROOT / f"test/reference/families/{name}/config.json", "--batch", "2", "--sequence", "16"]
+
+
+def zoo(name, *settings):
+    return ["zoo", name, *(part for setting in settings for part in ("--set", setting))]
+
+
+EXPERT = ["mesh.expert=2", "sharding.expert=['*.experts.*']"]
+EXPERT_TENSOR = ["mesh.tensor=2", "sharding.tensor={'*.in_proj.*' = 'column', '*.out_proj.*' = 'row'}"]
+SGD = "optimizer.name=sgd"
+SMALL_CONV = zoo("conv", "stem=4", "hidden=8", "height=24", "width=20")
+
+# name: (arguments of sluice-import, settings of sluice-compile)
+CASES = {
+    "gpt2-one-rank": (GPT2, []),
+    "gpt2-full-shard": (GPT2, ["mesh.shard=4"]),
+    "gpt2-full-shard-uneven": (GPT2, ["mesh.shard=3", "gradient.clip_norm=1.0", "gradient.microbatches=2"]),
+    "gpt2-shard-grad-op": (GPT2, ["mesh.shard=4", "sharding.strategy=shard_grad_op", "gradient.microbatches=3"]),
+    "gpt2-no-shard": (GPT2, ["mesh.shard=4", "sharding.strategy=no_shard", "gradient.clip_norm=1.0"]),
+    "gpt2-hybrid": (GPT2, ["mesh.shard=2", "mesh.replicate=2", "sharding.strategy=hybrid_shard"]),
+    "gpt2-hybrid-grad-op": (GPT2, ["mesh.shard=2", "mesh.replicate=2", "sharding.strategy=hybrid_shard_grad_op",
+                                   "gradient.microbatches=4", "gradient.sync=reduce_scatter_only"]),
+    "gpt2-integer-reshard": (GPT2, ["mesh.shard=8", "sharding.reshard_after_forward=2"]),
+    "gpt2-reshard-table": (GPT2, ["mesh.shard=4", "sharding.reshard_after_forward={'h.0' = false, 'h.1' = 2}",
+                                  "sharding.reshard_before_backward=true"]),
+    "gpt2-keep-gathered": (GPT2, ["mesh.shard=4", "gradient.microbatches=4", "sharding.reshard_after_backward=last",
+                                  "gradient.sync=every", "sharding.reshard_after_forward=false"]),
+    "gpt2-sync-list": (GPT2, ["mesh.shard=2", "gradient.microbatches=4", "gradient.sync=[false, true, false, true]"]),
+    "gpt2-block-recompute": (GPT2, ["mesh.shard=4", "recompute.policy=block", "precision.compute=bf16"]),
+    "gpt2-f16": (GPT2, ["mesh.shard=2", "precision.compute=f16", "precision.loss_scale=dynamic", "precision.reduce=f16"]),
+    "gpt2-f64": (GPT2, ["mesh.shard=2", "precision.compute=f64", "precision.parameter=f64"]),
+    "gpt2-chunked-loss": (GPT2, ["mesh.shard=2", "loss.chunk_rows=8", "loss.mean=tokens", "gradient.microbatches=2"]),
+    "gpt2-flat": (GPT2, ["mesh.shard=5", "sharding.dim=flat"]),
+    "gpt2-largest-dim": (GPT2, ["mesh.shard=4", "sharding.dim=largest"]),
+    "gpt2-root-unit": (GPT2, ["mesh.shard=4", "sharding.units=root"]),
+    "gpt2-units-by-bytes": (GPT2, ["mesh.shard=4", "sharding.units=bytes:65536"]),
+    "gpt2-frozen-replicated": (GPT2, ["mesh.shard=4", "parameters.frozen=['wpe.weight']", "sharding.replicated=['*.bias']"]),
+    "gpt2-force-sum": (GPT2, ["mesh.shard=4", "gradient.force_sum=true", "gradient.divide=3.0", "gradient.clip_norm=1.0",
+                              "gradient.clip_type=inf"]),
+    "gpt2-prefetch": (GPT2, ["mesh.shard=4", "schedule.forward_prefetch=3", "schedule.backward_prefetch=post",
+                             "schedule.reduce_buffers=2", "schedule.overlap_steps=false"]),
+    "gpt2-offload": (GPT2, ["mesh.shard=2", "memory.offload=['parameters', 'optimizer']"]),
+    "gpt2-offload-optimizer": (GPT2, ["mesh.shard=2", "memory.offload=['optimizer']", "gradient.microbatches=2",
+                                      "gradient.sync=every", "gradient.clip_norm=1.0"]),
+    "gpt2-offload-parameters": (GPT2, ["mesh.shard=4", "memory.offload=['parameters']", "memory.pinned=false"]),
+    "gpt2-tensor": (GPT2, ["mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron"]),
+    "gpt2-tensor-uneven": (GPT2, ["mesh.tensor=3", "sharding.tensor=megatron", "gradient.clip_norm=1.0"]),
+    "gpt2-sequence": (GPT2, ["mesh.tensor=2", "mesh.replicate=2", "sharding.tensor=megatron", "sharding.sequence=true",
+                             "precision.compute=bf16"]),
+    "gpt2-sequence-uneven": (GPT2, ["mesh.tensor=3", "sharding.tensor=megatron", "sharding.sequence=true",
+                                    "recompute.policy=block", "loss.mean=tokens"]),
+    "gpt2-tensor-chunked-loss": (GPT2, ["mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "loss.chunk_rows=8"]),
+    "gpt2-tensor-table": (GPT2, ["mesh.tensor=4", "sharding.tensor={'*.mlp.c_fc.*' = 'column', '*.mlp.c_proj.*' = 'row'}",
+                                 "optimizer.name=sgd", "optimizer.momentum=0.9"]),
+    "gpt2-adam": (GPT2, ["optimizer.name=adam", "optimizer.no_decay=['*.bias']", "optimizer.weight_decay=0.1", "mesh.shard=2"]),
+    "gpt2-sgd": (GPT2, [SGD, "mesh.shard=2", "optimizer.momentum=0.9", "optimizer.nesterov=true"]),
+    "gpt2-dropout": ([*GPT2, "--dropout", "0.1"], ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"]),
+    "gpt2-budget": (GPT2, ["mesh.shard=2", "memory.budget=64MiB"]),
+    "gpt2-cuda": (GPT2, ["target.device=cuda", "mesh.shard=2"]),
+    "gpt2-cuda-bf16": (GPT2, ["target.device=cuda", "precision.compute=bf16", "recompute.policy=block", "target.arch=sm_90"]),
+    "gpt2-cuda-tensor": (GPT2, ["target.device=cuda", "mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron",
+                                "collective.register=false"]),
+    "gpt2-cuda-offload": (GPT2, ["target.device=cuda", "mesh.shard=2", "memory.offload=['parameters', 'optimizer']"]),
+    "gpt2-avx512": (GPT2, ["target.isa=avx512", "target.threads=2", "precision.compute=bf16"]),
+    "gpt2-wsd": (GPT2, ["schedule.lr=wsd", "schedule.warmup_steps=10", "schedule.total_steps=100", "schedule.min_lr=0.0001"]),
+    "llama-full-shard": (LLAMA, ["mesh.shard=4", "gradient.clip_norm=1.0"]),
+    "llama-hybrid-bf16": (LLAMA, ["mesh.shard=2", "mesh.replicate=2", "precision.compute=bf16", "recompute.policy=block"]),
+    "llama-tensor": (LLAMA, ["mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "gradient.microbatches=2"]),
+    "llama-tensor-uneven": (LLAMA, ["mesh.tensor=3", "sharding.tensor=megatron", "sharding.sequence=true"]),
+    "llama-shared-heads": (LLAMA, ["mesh.tensor=4", "sharding.tensor=megatron", "loss.mean=tokens"]),
+    "llama-cuda": (LLAMA, ["target.device=cuda", "mesh.shard=4", "precision.compute=bf16"]),
+    "mistral-shard": (family("mistral"), ["mesh.shard=3"]),
+    "qwen2-tensor": (family("qwen2"), ["mesh.tensor=2", "sharding.tensor=megatron"]),
+    "qwen3-tensor": (family("qwen3"), ["mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "sharding.sequence=true"]),
+    "zoo-transformer": (zoo("transformer"), ["mesh.shard=4", "gradient.microbatches=2"]),
+    "zoo-transformer-tensor": (zoo("transformer", "loss=cross-entropy"),
+                               ["mesh.tensor=2", "sharding.tensor={'*.w1.weight' = 'column', '*.w2.weight' = 'row'}"]),
+    "zoo-mlp-stack": (zoo("mlp-stack"), ["mesh.shard=2", "mesh.tensor=2",
+                                         "sharding.tensor={'*.in_proj.*' = 'column', '*.out_proj.*' = 'row'}"]),
+    "zoo-mlp-stack-sequence": (zoo("mlp-stack"), ["mesh.tensor=2", "sharding.sequence=true",
+                                                  "sharding.tensor={'*.in_proj.*' = 'column', '*.out_proj.*' = 'row'}"]),
+    "zoo-mlp-sequence": (zoo("mlp-sequence"), ["mesh.shard=3", SGD]),
+    "zoo-linear-mlps": (zoo("linear-mlps"), ["mesh.shard=2", "gradient.microbatches=4",
+                                             "sharding.units={a = ['1', '2'], b = '3'}"]),
+    "zoo-norm-mlps": (zoo("norm-mlps"), ["mesh.replicate=2", "mesh.shard=2"]),
+    "zoo-double-linear": (zoo("double-linear"), ["mesh.shard=2"]),
+    "zoo-multi-forward": (zoo("multi-forward"), ["mesh.shard=2"]),
+    "zoo-shared-linear": (zoo("shared-linear"), ["mesh.shard=2", SGD]),
+    "zoo-unused-linear": (zoo("unused-linear"), ["mesh.shard=2"]),
+    "zoo-two-forwards": (zoo("two-forwards"), ["mesh.shard=2"]),
+    "zoo-two-losses": (zoo("two-losses"), ["mesh.shard=2"]),
+    "zoo-reduce-model": (zoo("reduce-model"), ["mesh.shard=2"]),
+    "zoo-encoder-decoder": (zoo("encoder-decoder"), ["mesh.shard=2", "gradient.microbatches=2"]),
+    "zoo-nested-recompute": (zoo("nested-recompute"), ["mesh.shard=2", "recompute.policy=marked"]),
+    "zoo-vision": (zoo("vision"), ["mesh.shard=2"]),
+    "zoo-conv": (SMALL_CONV, ["mesh.shard=2", SGD, "optimizer.momentum=0.9", "recompute.policy=marked", "statistics.sync=last"]),
+    "zoo-conv-cuda": (SMALL_CONV, ["mesh.shard=2", SGD, "target.device=cuda"]),
+    "zoo-moe": (zoo("moe", "batch=4"), [*EXPERT, "mesh.shard=2"]),
+    "zoo-moe-tensor": (zoo("moe", "batch=4", "gating=best"), [*EXPERT, *EXPERT_TENSOR, "mesh.shard=2", "mesh.replicate=2"]),
+    "zoo-moe-flat": (zoo("moe", "batch=4", "dim=6"), [*EXPERT, "mesh.shard=2", "sharding.dim=flat", "gradient.clip_norm=1.0"]),
+    "zoo-moe-four": (zoo("moe", "batch=4", "experts=8"), ["mesh.expert=4", EXPERT[1], "recompute.policy=block",
+                                                          "sharding.strategy=no_shard"]),
+    "gpt2-expert-rows": (GPT2, ["mesh.expert=2", "mesh.shard=2", "sharding.expert=[]"]),
+    "zoo-memory-transformer": (zoo("memory-transformer"), ["mesh.shard=2", "recompute.policy=block"]),
+}
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def normalise(text):
+    """Takes out what says nothing of the plan's contents: digests of bytes and the size of the file."""
+    text = re.sub(r"\b[0-9a-f]{64}\b", "<digest>", text)
+    for old, new in RENAMED.items():
+        text = re.sub(r"(?<![\w.])" + re.escape(old) + r"(?![\w.])", new, text)
+    return text
+
+
+def compile_case(name, folder):
+    """Returns the digests of the case's texts, or the error of the tool that failed."""
+    model, settings = CASES[name]
+    mlir, plan = folder / f"{name}.mlir", folder / f"{name}.plan"
+    done = run("sluice-import", *model, "-o", mlir)
+    if done.returncode != 0:
+        return done.stderr
+    if not any(setting.startswith("target.") for setting in settings):
+        settings = [*settings, "target.isa=avx2"]
+    done = run("sluice-compile", mlir, *(part for setting in settings for part in ("--set", setting)), "-o", plan)
+    if done.returncode != 0:
+        return done.stderr
+    digests = {}
+    for kind, suffix, command in (("print", "print", ["print"]), ("describe", "describe.json", ["describe", "--json"])):
+        done = run("sluice-plan", command[0], plan, *command[1:])
+        if done.returncode != 0:
+            return done.stderr
+        text = normalise(done.stdout.replace(str(folder) + "/", ""))
+        (folder / f"{name}.{suffix}").write_text(text)
+        digests[kind] = hashlib.sha256(text.encode()).hexdigest()
+    return digests
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in ("check", "update"):
+        print(__doc__)
+        return 2
+    folder = Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    names = sys.argv[3:] or list(CASES)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
+        results = dict(zip(names, pool.map(lambda name: compile_case(name, folder), names)))
+    errors = {name: result for name, result in results.items() if isinstance(result, str)}
+    for name, error in errors.items():
+        print(f"{name}: does not compile: {error.strip()}")
+    if sys.argv[1] == "update":
+        if not errors:
+            DIGESTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+        return 1 if errors else 0
+    expected = json.loads(DIGESTS.read_text())
+    different = [f"{name} ({kind})" for name, result in results.items() if name not in errors
+                 for kind in result if result[kind] != expected.get(name, {}).get(kind)]
+    for each in different:
+        print(f"{each}: differs from the committed digest; the text is in {folder}")
+    print(f"{len(names)} plans, {len(errors)} do not compile, {len(different)} texts differ")
+    return 1 if errors or different else 0
+
+
+sys.exit(main())
