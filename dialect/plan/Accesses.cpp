@@ -3,7 +3,6 @@
 
 #include "dialect/rules/When.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <set>
@@ -47,9 +46,25 @@ void forEachInstruction(EntryOp entry, llvm::function_ref<void(Operation *, int6
 }
 
 void replaceViews(Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change) {
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](ViewAttr view) { return change(view); });
-  instruction->setAttrs(cast<DictionaryAttr>(replacer.replace(instruction->getAttrDictionary())));
+  const auto changed = [&](ArrayAttr views) {
+    return ArrayAttr::get(views.getContext(), llvm::map_to_vector(views.getAsRange<ViewAttr>(), [&](ViewAttr view) -> Attribute {
+                            return change(view);
+                          }));
+  };
+  llvm::TypeSwitch<Operation *>(instruction)
+      .Case([&](LaunchOp op) {
+        op.setInputsAttr(changed(op.getInputs()));
+        op.setOutputsAttr(changed(op.getOutputs()));
+      })
+      .Case([&](CollectiveOp op) {
+        op.setSourcesAttr(changed(op.getSources()));
+        op.setDestinationsAttr(changed(op.getDestinations()));
+      })
+      .Case([&](CopyOp op) {
+        op.setSourceAttr(change(op.getSource()));
+        op.setDestinationAttr(change(op.getDestination()));
+      })
+      .Case([&](FillOp op) { op.setDestinationAttr(change(op.getDestination())); });
 }
 
 llvm::StringRef streamOf(Operation *instruction) {

@@ -1,9 +1,6 @@
 //===- Instruction.cpp - verifiers of instructions ------------------------------------===//
-#include "dialect/plan/Plan.h"
-
+#include "dialect/plan/Accesses.h"
 #include "dialect/rules/When.h"
-
-#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using namespace sluice::plan_ir;
@@ -52,15 +49,10 @@ llvm::LogicalResult verifyView(Operation *op, ViewAttr view, SymbolTableCollecti
 } // namespace
 
 llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTableCollection &tables) {
-  LogicalResult result = success();
-  op->getAttrDictionary().walk([&](ViewAttr view) {
-    if (failed(result))
-      return WalkResult::interrupt();
-    result = verifyView(op, view, tables);
-    return failed(result) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (failed(result))
-    return failure();
+  // Not by a walk of the op's attribute dictionary: the context would keep one for each op.
+  for (const Access &access : accessesOf(op))
+    if (failed(verifyView(op, access.view, tables)))
+      return failure();
   if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
     if (!tables.lookupNearestSymbolFrom<StreamOp>(op, stream))
       return op->emitOpError("stream, there is no stream '") << stream.getValue() << "'";
