@@ -111,8 +111,18 @@ function(sluice_test name)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${name} PRIVATE -fPIC)
   endif()
-  add_test(NAME ${name} COMMAND ${name})
-  set_property(GLOBAL APPEND PROPERTY SLUICE_TEST_TARGETS ${name})
+  sluice_add_tests(${name})
+endfunction()
+
+# sluice_add_tests(NAME [PREFIX prefix] [ENVIRONMENT VARIABLE=value...]): each test case of a GoogleTest program is a test of ctest, by the name
+# prefix.Suite.Case; the prefix is the program's name by default.
+function(sluice_add_tests name)
+  cmake_parse_arguments(ARG "" "PREFIX" "ENVIRONMENT" ${ARGN})
+  if(NOT ARG_PREFIX)
+    set(ARG_PREFIX ${name})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${ARG_PREFIX}.
+                       PROPERTIES TIMEOUT 900 ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()
 
 # sluice_test_program(NAME [BATCH]): how what is a test is compiled. What takes time in it is the libraries that it calls;
