@@ -277,9 +277,7 @@ private:
 
   /// Waits for the place of compute and the host that early instructions do not need: in the first repetition.
   void dropWaits(const llvm::StringMap<Operation *> &last) {
-    llvm::DenseMap<int64_t, StringRef> recordedOn;
-    for (auto record : section.getBody().getOps<RecordOp>())
-      recordedOn[record.getEvent()] = streamOf(record);
+    const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
     for (auto wait : llvm::make_early_inc_range(section.getBody().getOps<WaitOp>())) {
       auto it = last.find(streamOf(wait));
       const StringRef from = recordedOn.lookup(wait.getEvent());
@@ -294,6 +292,7 @@ private:
 
   /// What stands behind the early ones on their streams waits for compute and the host as it did before.
   void keepOrder(const llvm::StringMap<Operation *> &last, int64_t &events) {
+    const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
     for (StringRef stream : {"fetch", "gather"}) {
       auto it = last.find(stream);
       if (it == last.end())
@@ -309,7 +308,7 @@ private:
         auto wait = dyn_cast<WaitOp>(next);
         if (!wait)
           break;
-        llvm::erase(sources, recordsOf(wait));
+        llvm::erase(sources, recordedOn.lookup(wait.getEvent()));
       }
       if (!next)
         continue;
@@ -322,11 +321,12 @@ private:
     }
   }
 
-  StringRef recordsOf(WaitOp wait) {
+  /// By event, the stream that records it in the section.
+  llvm::DenseMap<int64_t, StringRef> recordingStreams() {
+    llvm::DenseMap<int64_t, StringRef> streams;
     for (auto record : section.getBody().getOps<RecordOp>())
-      if (record.getEvent() == wait.getEvent())
-        return streamOf(record);
-    return "";
+      streams[record.getEvent()] = streamOf(record);
+    return streams;
   }
 
   void dropRecords() {

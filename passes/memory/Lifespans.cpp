@@ -1,13 +1,18 @@
 //===- Lifespans.cpp - in which instructions a buffer lives --------------------------===//
 //
-// From the first access to behind the last one, in order of issue. In the first repetition of an entry point a stream that
-// has waited for nothing but carried records may be as early as those: what it writes is taken from there on, in the run
-// before.
+// A buffer lives from its first access until its last one is done, in order of issue on compute. At the start of an entry
+// point a stream that has waited for carried records only can run that early: buffers that it writes are reserved from the
+// record on, in the run before. StreamOrder gives both.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/memory/Lifespans.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/plan/StreamOrder.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <deque>
 
 using namespace mlir;
 using namespace sluice::plan_ir;
@@ -27,39 +32,38 @@ struct Numbered {
   int64_t at;
 };
 
-/// For each instruction of a section on another stream than compute: behind which instruction compute knows it done. The
-/// host's work stands as compute's does: whatever takes its memory, on any stream, is ordered behind it.
-class Completion {
-public:
-  Completion(llvm::ArrayRef<Numbered> section) : section(section) {}
+/// True for the streams in whose order of issue lifespans are stated. Whatever reuses memory of the host's work, on any
+/// stream, is ordered after it.
+bool isInOrder(llvm::StringRef stream) { return stream.empty() || stream == "compute" || stream == "host"; }
 
-  /// One past the instruction by which an access at `at` is known to be over.
-  int64_t of(Operation *op, int64_t at) const {
-    const llvm::StringRef own = streamOf(op);
-    if (own == "compute" || own == "host" || own.empty())
-      return at + 1;
-    // Who knows it: by its own order, then by waiting for records of those who know.
-    llvm::SmallVector<llvm::StringRef, 4> knowing = {own};
-    llvm::DenseMap<int64_t, bool> tells;
-    for (const Numbered &n : section.drop_front(at - section.front().at + 1)) {
-      if (auto record = dyn_cast<RecordOp>(n.op)) {
-        tells[record.getEvent()] = llvm::is_contained(knowing, streamOf(record));
+/// For each instruction of a section, one past the position by which its accesses are done: its own position on compute and
+/// on the host; on other streams, the wait after which compute is ordered after it in every kind of repetition.
+llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> section) {
+  llvm::SmallVector<int64_t> ends(section.size(), 0);
+  for (Repetition repetition : repetitionsOf(op)) {
+    StreamOrder order;
+    // By stream, in order of issue: instructions that compute is not ordered after yet.
+    llvm::StringMap<std::deque<std::pair<StreamOrder::Position, size_t>>> pending;
+    for (auto [index, numbered] : llvm::enumerate(section)) {
+      if (!isIssued(numbered.op, repetition))
         continue;
-      }
-      auto wait = dyn_cast<WaitOp>(n.op);
-      if (!wait || !tells.lookup(wait.getEvent()) || (whenOf(wait) != "all" && whenOf(wait) != whenOf(op)))
+      const StreamOrder::Position position = order.issue(numbered.op);
+      if (isInOrder(streamOf(numbered.op)))
+        ends[index] = numbered.at + 1;
+      else if (!isa<RecordOp, WaitOp>(numbered.op))
+        pending[streamOf(numbered.op)].emplace_back(position, index);
+      if (!isa<WaitOp>(numbered.op) || streamOf(numbered.op) != "compute")
         continue;
-      if (streamOf(wait) == "compute")
-        return n.at + 1;
-      if (!llvm::is_contained(knowing, streamOf(wait)))
-        knowing.push_back(streamOf(wait));
+      for (auto &entry : pending)
+        for (auto &queue = entry.second; !queue.empty() && order.isDoneBefore(queue.front().first, "compute"); queue.pop_front())
+          ends[queue.front().second] = std::max(ends[queue.front().second], numbered.at + 1);
     }
-    return section.back().at + 1;
+    for (auto &entry : pending)
+      for (auto [position, index] : entry.second)
+        ends[index] = section.back().at + 1;
   }
-
-private:
-  llvm::ArrayRef<Numbered> section;
-};
+  return ends;
+}
 
 bool isCarried(FlatSymbolRefAttr name, SymbolTable &symbols) {
   auto buffer = symbols.lookup<BufferOp>(name.getAttr());
@@ -70,13 +74,13 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
                          llvm::DenseMap<StringAttr, Life> &lives) {
   if (section.empty())
     return;
-  const Completion completion(section);
+  const llvm::SmallVector<int64_t> ends = completionsOf(op, section);
   const int64_t begin = section.front().at;
   // Buffers whose contents may pass from one repetition to the next.
   llvm::DenseMap<StringAttr, llvm::StringRef> firstWhen;
   const auto touch = [&](Operation *user, int64_t at, FlatSymbolRefAttr buffer, bool writes) {
     Life &life = lives[buffer.getAttr()];
-    const int64_t end = completion.of(user, at);
+    const int64_t end = ends[at - begin];
     if (op.getRepeat() > 1) {
       auto [it, isFirst] = firstWhen.try_emplace(buffer.getAttr(), whenOf(user));
       const bool wasMadeBefore = life.begin >= 0 && life.begin < begin;
@@ -92,44 +96,47 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
       touch(n.op, n.at, access.view.getBuffer(), access.writes);
 }
 
-/// Of each buffer that is written ahead of the run: the first instruction of the run before from which on it may be.
-llvm::DenseMap<StringAttr, int64_t> placesAhead(EntryOp entry) {
-  llvm::DenseMap<int64_t, int64_t> recorded;
-  llvm::DenseMap<int64_t, llvm::StringRef> recordedOn;
-  forEachInstruction(entry, [&](Operation *op, int64_t at, SectionOp) {
-    if (auto record = dyn_cast<RecordOp>(op)) {
-      recorded[record.getEvent()] = at;
-      recordedOn[record.getEvent()] = streamOf(op);
-    }
-  });
-  llvm::DenseMap<StringAttr, int64_t> ahead;
+/// For each buffer that is written before compute reaches the run: the first position of the run before from which on it may
+/// be written.
+llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
+  llvm::DenseMap<StringAttr, int64_t> reserved;
+  StreamOrder order;
+  // By position in the run before.
+  std::vector<int64_t> places;
+  order.beginRun();
+  int64_t begin = 0;
+  for (auto section : entry.getBody().getOps<SectionOp>()) {
+    Block &body = section.getBody().front();
+    for (Repetition repetition : repetitionsOf(section))
+      for (auto [index, op] : llvm::enumerate(body))
+        if (isIssued(&op, repetition)) {
+          order.issue(&op);
+          places.push_back(begin + int64_t(index));
+        }
+    begin += body.getOperations().size();
+  }
+  // A carried wait alone lets a stream start before compute reaches the run.
+  order.beginRun();
+  order.forget();
   auto sections = entry.getBody().getOps<SectionOp>();
   if (sections.empty())
-    return ahead;
+    return reserved;
   SectionOp first = *sections.begin();
-  // Of each stream that is ahead: behind what of the run before.
-  llvm::StringMap<int64_t> behind;
   for (Operation &op : first.getBody().front()) {
     if (!isIssued(&op, {0, int64_t(first.getRepeat())}))
       continue;
-    const llvm::StringRef stream = streamOf(&op);
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      if (wait.getCarried())
-        behind[stream] = std::max(behind.lookup(stream), recorded.lookup(wait.getEvent()));
-      else if (recordedOn.lookup(wait.getEvent()) == "compute")
-        behind.erase(stream);
+    order.issue(&op);
+    const StreamOrder::Position last = order.lastBefore(streamOf(&op), "compute");
+    if (last == 0 || last > int64_t(places.size()) || isInOrder(streamOf(&op)))
       continue;
-    }
-    auto it = behind.find(stream);
-    if (it == behind.end())
-      continue;
+    const int64_t from = places[last - 1] + 1;
     for (const Access &access : accessesOf(&op))
       if (access.writes) {
-        auto [place, isNew] = ahead.try_emplace(access.view.getBuffer().getAttr(), it->second + 1);
-        place->second = std::min(place->second, it->second + 1);
+        auto [place, isNew] = reserved.try_emplace(access.view.getBuffer().getAttr(), from);
+        place->second = std::min(place->second, from);
       }
   }
-  return ahead;
+  return reserved;
 }
 
 void lifespans(EntryOp entry, SymbolTable &symbols) {
@@ -145,7 +152,7 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
   // Ports stand for what the host writes before the entry and reads behind it.
   for (auto port : entry.getBody().getOps<PortOp>())
     lives[port.getView().getBuffer().getAttr()].extend(0, count);
-  const llvm::DenseMap<StringAttr, int64_t> ahead = placesAhead(entry);
+  const llvm::DenseMap<StringAttr, int64_t> reserved = reservedBefore(entry);
   for (auto &[name, life] : lives) {
     auto buffer = symbols.lookup<BufferOp>(name);
     if (!buffer || !buffer.getEntry())
@@ -153,7 +160,7 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
     buffer.setBegin(life.begin);
     buffer.setEnd(life.end);
     buffer.removeAheadAttr();
-    if (auto it = ahead.find(name); it != ahead.end())
+    if (auto it = reserved.find(name); it != reserved.end())
       buffer.setAhead(it->second);
   }
 }

@@ -2,6 +2,7 @@
 #include "passes/schedule/Passes.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/plan/StreamOrder.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -116,28 +117,34 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     return success();
   }
 
-  /// What the host does, and what is launched before a gather on its stream, starts behind what compute has been told to
-  /// do before. Work of one stream in the same repetitions, without anything in between, is one piece.
+  /// Host work, and launches before a gather on its stream, start after the work that compute was issued before them.
+  /// Consecutive instructions of one stream in the same repetitions start together.
   void insertSides(SectionOp section, int64_t &events) {
+    // By kind of repetition: an earlier run of the pass, or a wait for something else, may have ordered the instruction.
+    std::vector<std::pair<Repetition, StreamOrder>> orders;
+    for (Repetition repetition : repetitionsOf(section))
+      orders.emplace_back(repetition, StreamOrder());
+    const auto issue = [&](Operation *op) {
+      for (auto &[repetition, order] : orders)
+        if (isIssued(op, repetition))
+          order.issue(op);
+    };
     Operation *before = nullptr;
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
       const bool isSide =
           isa<LaunchOp, FillOp, CopyOp>(op) && (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
-      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) &&
-          !isOrdered(&op)) {
+      const bool isOrdered = llvm::all_of(orders, [&](const auto &each) {
+        return !isIssued(&op, each.first) || each.second.isOrdered("compute", streamOf(&op));
+      });
+      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) && !isOrdered) {
         OpBuilder builder(&op);
         order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
+        issue(op.getPrevNode()->getPrevNode());
+        issue(op.getPrevNode());
       }
+      issue(&op);
       before = isSide ? &op : nullptr;
     }
-  }
-
-  /// Stands right behind what `order` makes of compute and its stream: an earlier run has been here.
-  static bool isOrdered(Operation *op) {
-    auto wait = dyn_cast_or_null<WaitOp>(op->getPrevNode());
-    auto record = wait ? dyn_cast_or_null<RecordOp>(wait->getPrevNode()) : RecordOp();
-    return record && record.getEvent() == wait.getEvent() && record.getStream() == "compute" &&
-           wait.getStream() == streamOf(op);
   }
 
   /// Those that rely on a chained await must stand on the same stream: its order is all that orders them.

@@ -130,7 +130,7 @@ def ElideEvents : Pass<"plan-elide-events", "::mlir::ModuleOp"> {
 
 def VerifyStreams : Pass<"plan-verify-streams", "::mlir::ModuleOp"> {
   let summary = "every instruction has a stream, every conflict between streams an order";
-  let description = [{Runs each entry with vector clocks over buffers and refuses the first race. Changes nothing.}];
+  let description = [{Issues two runs of each entry point to a `StreamOrder` and refuses the first race on a buffer. Changes nothing.}];
 }
 
 #endif // SLUICE_PASSES_SCHEDULE_PASSES_TD

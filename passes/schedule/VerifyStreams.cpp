@@ -1,14 +1,13 @@
 //===- VerifyStreams.cpp - plan-verify-streams --------------------------------------===//
 //
-// Before placement two buffers never share memory, so races are those on one buffer. Each section is run in the kinds of
-// repetition that differ, each twice, with vector clocks.
+// Before placement two buffers never share memory, so two instructions race only on one buffer. The pass issues two runs of
+// each entry point to a StreamOrder; of the repetitions of a section, one of each kind that differs.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
 
 #include "dialect/plan/Accesses.h"
-
-#include <map>
+#include "dialect/plan/StreamOrder.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_VERIFYSTREAMS
@@ -20,49 +19,41 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-using Clock = std::map<llvm::StringRef, int64_t>;
-
 struct Past {
   Operation *op;
   ViewAttr view;
   bool writes;
   llvm::StringRef stream;
-  int64_t at;
+  StreamOrder::Position at;
 };
 
-class Run {
+/// The accesses of the instructions issued so far that a later access may race with.
+class RaceCheck {
 public:
-  LogicalResult step(Operation *op) {
-    ++time;
-    const llvm::StringRef stream = streamOf(op);
-    Clock &mine = known[stream];
-    if (auto record = dyn_cast<RecordOp>(op)) {
-      recorded[record.getEvent()] = mine;
-      return success();
-    }
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      auto it = recorded.find(wait.getEvent());
-      if (it == recorded.end())
-        return wait.emitOpError("event ") << wait.getEvent() << ", expected a record before the wait but got none";
-      for (const auto &[other, at] : it->second)
-        mine[other] = std::max(mine[other], at);
-      return success();
-    }
-    mine[stream] = time;
+  void beginRun() {
+    order.beginRun();
+    ++runs;
+  }
+
+  /// Issues an instruction. Emits a diagnostic and fails where one of its accesses is not ordered after an earlier one.
+  LogicalResult issue(Operation *op) {
+    if (auto wait = dyn_cast<WaitOp>(op); wait && !order.hasRecord(wait) && !(wait.getCarried() && runs == 1))
+      return wait.emitOpError("event ") << wait.getEvent() << ", expected a record before the wait but got none";
+    const StreamOrder::Position at = order.issue(op);
     for (const Access &access : accessesOf(op))
-      if (failed(touch(op, access, stream)))
+      if (failed(touch(op, access, at)))
         return failure();
     return success();
   }
 
 private:
-  LogicalResult touch(Operation *op, const Access &access, llvm::StringRef stream) {
+  LogicalResult touch(Operation *op, const Access &access, StreamOrder::Position at) {
+    const llvm::StringRef stream = streamOf(op);
     auto &past = pasts[access.view.getBuffer().getAttr()];
     for (const Past &before : past) {
       if (!before.writes && !access.writes)
         continue;
-      auto seen = known[stream].find(before.stream);
-      if ((seen != known[stream].end() && seen->second >= before.at) || windowsDisjoint(before.view, access.view))
+      if (order.isDoneBefore(before.at, stream) || windowsDisjoint(before.view, access.view))
         continue;
       InFlightDiagnostic error = op->emitOpError("access of '")
                                  << access.view.getBuffer().getValue() << "' on stream '" << stream
@@ -70,23 +61,22 @@ private:
       error.attachNote(before.op->getLoc()) << "the other access is here";
       return failure();
     }
-    // What is ordered before a write needs no further look: whoever is behind the write is behind it too.
+    // An access after this write is also after the accesses before it.
     if (access.writes)
       llvm::erase_if(past, [&](const Past &before) { return !windowsDisjoint(before.view, access.view); });
-    // Who is behind this read is behind one of the same window before it on its stream.
+    // An access after this read is also after an earlier read of the same window on its stream.
     auto same = llvm::find_if(past, [&](const Past &before) {
       return !before.writes && !access.writes && before.stream == stream && before.view == access.view;
     });
     if (same != past.end())
-      *same = {op, access.view, false, stream, time};
+      *same = {op, access.view, false, stream, at};
     else
-      past.push_back({op, access.view, access.writes, stream, time});
+      past.push_back({op, access.view, access.writes, stream, at});
     return success();
   }
 
-  int64_t time = 0;
-  std::map<llvm::StringRef, Clock> known;
-  llvm::DenseMap<int64_t, Clock> recorded;
+  StreamOrder order;
+  int runs = 0;
   llvm::DenseMap<StringAttr, llvm::SmallVector<Past>> pasts;
 };
 
@@ -110,13 +100,15 @@ struct VerifyStreams : sluice::impl::VerifyStreamsBase<VerifyStreams> {
     });
     if (failed(result))
       return failure();
-    Run run;
-    for (int step = 0; step < 2; ++step)
+    RaceCheck races;
+    for (int run = 0; run < 2; ++run) {
+      races.beginRun();
       for (auto section : entry.getBody().getOps<SectionOp>())
         for (Repetition repetition : repetitionsOf(section))
           for (Operation &op : section.getBody().front())
-            if (isIssued(&op, repetition) && failed(run.step(&op)))
+            if (isIssued(&op, repetition) && failed(races.issue(&op)))
               return failure();
+    }
     return success();
   }
 };
