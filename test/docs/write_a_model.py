@@ -11,26 +11,26 @@ from pathlib import Path
 
 # For each row of the page's table, what is changed in the model.
 MISTAKES = {
-    "a weight the wrong way round": ("%x, %w {transpose_rhs}", "%x, %w"),
-    "a result type that is not": ("-> tensor<4x5x32xf32>\n      %sum", "-> tensor<4x5x33xf32>\n      %sum"),
-    "a value in another element type": ("@hidden.weight : tensor<32x16xf32>\n      %b", "@hidden.weight : tensor<32x16xbf16>\n      %b"),
-    "a value that is not there": ("%wide, %b", "%wyde, %b"),
-    "a parameter that is not declared": ("model.read @hidden.weight", "model.read @hiden.weight"),
-    "a parameter read in another shape": ("@hidden.weight : tensor<32x16xf32> normal", "@hidden.weight : tensor<16x32xf32> normal"),
-    "one parameter twice": ("  model.parameter @head.weight", "  model.parameter @head.weight : tensor<3x16xf32> zeros\n  model.parameter @head.weight"),
-    "an initializer that": ("normal(0.0, 0.5)", "gaussian(0.0, 0.5)"),
-    "a yield that does not fit": ("model.yield %kept : tensor<4x5x16xf32>", "model.yield %wide : tensor<4x5x32xf32>"),
+    "a transposed weight": ("%x, %w {transpose_rhs}", "%x, %w"),
+    "a result type that does not": ("-> tensor<4x5x32xf32>\n      %sum", "-> tensor<4x5x33xf32>\n      %sum"),
+    "an element type that differs": ("@hidden.weight : tensor<32x16xf32>\n      %b", "@hidden.weight : tensor<32x16xbf16>\n      %b"),
+    "an undefined value": ("%wide, %b", "%wyde, %b"),
+    "an undeclared parameter": ("model.read @hidden.weight", "model.read @hiden.weight"),
+    "a parameter read with another shape": ("@hidden.weight : tensor<32x16xf32> normal", "@hidden.weight : tensor<16x32xf32> normal"),
+    "a parameter declared twice": ("  model.parameter @head.weight", "  model.parameter @head.weight : tensor<3x16xf32> zeros\n  model.parameter @head.weight"),
+    "an unknown initializer": ("normal(0.0, 0.5)", "gaussian(0.0, 0.5)"),
+    "a yield with another type": ("model.yield %kept : tensor<4x5x16xf32>", "model.yield %wide : tensor<4x5x32xf32>"),
     "a block without its yield": ("      model.yield %kept : tensor<4x5x16xf32>\n", ""),
     "an input without a name": (' {model.input = "words", model.limit = 50 : i64}', ""),
     "a result without a name": (' {model.output = "loss"}', ""),
-    "a result with another name": ('model.output = "loss"', 'model.output = "score"'),
-    "a train function whose": ("(tensor<f32> {", "(tensor<4xf32> {"),
+    "a loss with another name": ('model.output = "loss"', 'model.output = "score"'),
+    "a train function that": ("(tensor<f32> {", "(tensor<4xf32> {"),
     "a function without": (' attributes {model.entry = "train"}', ""),
-    "an op that does not exist": ("model.gelu", "model.linear"),
-    "an op without an attribute": (' {approximate = "tanh"}', ""),
-    "an attribute misspelt": ('{reduction = "mean"}', '{reduction = "mean", smoothing = 0.1 : f64}'),
-    "a bound that is none": ("model.limit = 3", "model.limit = 0"),
-    "classes in floats": ("tensor<4xi32>", "tensor<4xf32>"),
+    "an unknown op": ("model.gelu", "model.linear"),
+    "a missing attribute": (' {approximate = "tanh"}', ""),
+    "a misspelt attribute": ('{reduction = "mean"}', '{reduction = "mean", smoothing = 0.1 : f64}'),
+    "an invalid bound": ("model.limit = 3", "model.limit = 0"),
+    "float class indices": ("tensor<4xi32>", "tensor<4xf32>"),
 }
 
 
@@ -59,10 +59,10 @@ def main():
     for start, (old, new) in MISTAKES.items():
         row = next((row for row in rows if row.startswith(start)), None)
         if row is None or old not in model:
-            sys.exit(f"'{start}': expected a row of the table and its place in the model but got none")
+            sys.exit(f"'{start}': no row of the table, or nothing to change in the model")
         seen.add(row)
-        changed = model.replace(old, new) if start == "classes in floats" else model.replace(old, new, 1)
-        if start == "a train function whose":
+        changed = model.replace(old, new) if start == "float class indices" else model.replace(old, new, 1)
+        if start == "a train function that":
             changed = changed.replace("return %loss : tensor<f32>", "return %lse : tensor<4xf32>")
         Path("wrong.mlir").write_text(changed)
         done = run("sluice-compile", "wrong.mlir", "-o", "wrong.plan")

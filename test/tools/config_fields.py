@@ -128,17 +128,17 @@ def fields_of_class(family):
 
 def page_table():
     """What the page says: a row for each field that some family uses or refuses, and a list of those without meaning."""
-    words = {CHANGES: "used", REFUSED: "refused", NEUTRAL: "no meaning"}
+    words = {CHANGES: "used", REFUSED: "refused", NEUTRAL: "no effect"}
     rows = ["| field | " + " | ".join(FAMILIES) + " |", "|---" * (1 + len(FAMILIES)) + "|"]
     idle = []
     for field in sorted(set().union(*(table for table, _ in FAMILIES.values())) - {"a_field_of_tomorrow"}):
         cells = [f"used {MORE[family, field][0]}" if (family, field) in MORE else
                  words[table[field][1]] if field in table else "–" for family, (table, _) in FAMILIES.items()]
-        if set(cells) <= {"no meaning", "–"}:
+        if set(cells) <= {"no effect", "–"}:
             idle.append(f"`{field}`")
         else:
             rows.append(f"| `{field}` | " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n\nWithout meaning: " + ", ".join(idle) + ".\n"
+    return "\n".join(rows) + "\n\nNo effect on the computation: " + ", ".join(idle) + ".\n"
 
 
 def main():
