@@ -33,12 +33,3 @@ void SpmdDialect::initialize() {
 #include "dialect/spmd/SpmdOps.cpp.inc"
       >();
 }
-
-mlir::LogicalResult ValidAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, std::int64_t dim,
-                                      std::int64_t total, llvm::ArrayRef<mlir::StringAttr> axes) {
-  if (dim < 0)
-    return emitError() << "dim of a shard, expected a dim from 0 but got " << dim;
-  if (total < 1)
-    return emitError() << "total extent of a shard, expected a positive number but got " << total;
-  return mlir::success();
-}

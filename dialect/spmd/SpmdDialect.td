@@ -20,8 +20,8 @@ def Spmd_Dialect : Dialect {
     are arguments and results, donated: argument attributes `spmd.parameter` (symbol), `spmd.state` (name; absent for the
     parameter itself), `spmd.input` (name of a host input; `spmd.per_repetition` where each micro-batch has its own),
     result attributes `spmd.donates` (argument number whose memory the result takes over) and `spmd.output` (name of a
-    host output). The body is a list of `spmd.section` ops and `func.return`. A padded shard's type carries
-    `#spmd.valid`; nothing else depends on the rank. Compute ops keep `model.block`, `model.phase`, `model.ids`;
+    host output). The body is a list of `spmd.section` ops and `func.return`. A shard's type carries
+    `#spmd.sharding`; nothing else depends on the rank. Compute ops keep `model.block`, `model.phase`, `model.ids`;
     collectives and releases carry `unit` and `model.phase`.
     True on exit of the sharding phase: no `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or
     `recompute` is left in entry points; every move between ranks is a collective of this dialect; local extent x axes =
@@ -31,15 +31,8 @@ def Spmd_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
 }
 
-class Spmd_Attr<string name, string mnemonicName> : AttrDef<Spmd_Dialect, name> { let mnemonic = mnemonicName; }
-
-/// The encoding of a shard's type: dim `dim` is rows [coordinate * chunk, ...) of `total`, chunk = the type's extent of
-/// that dim; the true extent on a rank is clamp(total - coordinate * chunk, 0, chunk), with the coordinate along `axes`.
-def Spmd_ValidAttr : Spmd_Attr<"Valid", "valid"> {
-  let summary = "the true extent of a padded dim of a shard";
-  let parameters = (ins "int64_t":$dim, "int64_t":$total, ArrayRefParameter<"::mlir::StringAttr">:$axes);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `total` `=` $total `,` `axes` `=` `[` $axes `]` `>`";
-  let genVerifyDecl = 1;
+class Spmd_Attr<string name, string mnemonicName, list<Trait> traits = []> : AttrDef<Spmd_Dialect, name, traits> {
+  let mnemonic = mnemonicName;
 }
 
 def Spmd_TokenType : TypeDef<Spmd_Dialect, "Token"> {

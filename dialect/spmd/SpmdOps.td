@@ -4,5 +4,6 @@
 
 include "dialect/spmd/ops/Structure.td"
 include "dialect/spmd/ops/Collective.td"
+include "dialect/spmd/ops/Reshard.td"
 
 #endif // SLUICE_DIALECT_SPMD_SPMDOPS_TD

@@ -20,11 +20,10 @@ bool isCollectiveStart(Operation *op) {
 } // namespace
 
 plan_ir::ValidAttr planValid(RankedTensorType type) {
-  spmd::ValidAttr valid = spmd::validOf(type);
-  if (!valid)
+  std::optional<spmd::ShardedDim> sharded = spmd::shardedDimOf(type);
+  if (!sharded)
     return {};
-  return plan_ir::ValidAttr::get(type.getContext(), valid.getDim(), type.getDimSize(valid.getDim()), valid.getTotal(),
-                                 valid.getAxes());
+  return plan_ir::ValidAttr::get(type.getContext(), sharded->dim, sharded->chunk, sharded->total, sharded->axes);
 }
 
 StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape) {
@@ -127,7 +126,7 @@ LogicalResult BufferAssignment::place(Operation &op) {
     return success();
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
     const RankedTensorType type = typeOf(accumulate.getSum());
-    Place &sum = newPlace(accumulate.getSum(), spmd::validOf(type)    ? "gradient_shard"
+    Place &sum = newPlace(accumulate.getSum(), spmd::shardingOf(type) ? "gradient_shard"
                                                : type.getRank() > 0 ? "gradient"
                                                                     : "temporary");
     buffers[sum.buffer].carried = true;

@@ -142,8 +142,8 @@ void InstructionWriter::writeKernel(KernelOpInterface op) {
     inputIds.push_back(idOf(value));
   }
   for (OpResult result : op->getResults()) {
-    // A piece's rows are told by the rank's coordinate, padded or not.
-    outputs.push_back(isa<spmd::PieceOp>(op)
+    // A slice's rows are told by the rank's coordinate, padded or not.
+    outputs.push_back(isa<spmd::AllSliceOp>(op)
                           ? withValid(view(result), planValid(typeOf(result)))
                           : placed(view(result), op, op->getNumOperands() + result.getResultNumber()));
     outputIds.push_back(idOf(result));
@@ -200,7 +200,8 @@ void InstructionWriter::writePadding(Operation &op, Value value, plan_ir::ViewAt
 
 void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks, RankedTensorType shard, int64_t id,
                                     Operation *op, bool gathers) {
-  const int64_t dim = spmd::validOf(shard).getDim(), chunk = shard.getDimSize(dim);
+  const spmd::ShardedDim sharded = *spmd::shardedDimOf(shard);
+  const int64_t dim = sharded.dim, chunk = sharded.chunk;
   const auto typeLike = [&](const StridedLayout &layout) {
     return RankedTensorType::get(layout.shape, shard.getElementType());
   };
@@ -242,7 +243,8 @@ void InstructionWriter::writeStart(Operation &op) {
     auto shard = scatter ? cast<RankedTensorType>(
                                cast<TypeAttr>(scatter.getShards()[copy.operand->getOperandNumber()]).getValue())
                          : RankedTensorType();
-    return shard && spmd::validOf(shard) && spmd::validOf(shard).getDim() != 0 ? shard : RankedTensorType();
+    auto sharded = shard ? spmd::shardedDimOf(shard) : std::nullopt;
+    return sharded && sharded->dim != 0 ? shard : RankedTensorType();
   };
   for (const OperandCopy &copy : assignment.copiesBefore(&op))
     if (RankedTensorType shard = chunkedShard(copy))
@@ -277,7 +279,7 @@ void InstructionWriter::writeStart(Operation &op) {
       axes = scatter.getAxes();
       reduction = scatter.getOp();
       scale = scatter.getScale().convertToDouble();
-      if (spmd::ValidAttr valid = spmd::validOf(value.getType()); !valid || valid.getDim() == 0)
+      if (auto sharded = spmd::shardedDimOf(value.getType()); !sharded || sharded->dim == 0)
         from = typeOf(value).getDimSize(0) * spmd::groupSize(spmd::meshOf(&op), axes);
     } else {
       auto reduce = cast<spmd::AllReduceStartOp>(op);

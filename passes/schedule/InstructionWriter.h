@@ -11,6 +11,7 @@
 #include "passes/schedule/BufferAssignment.h"
 
 #include "dialect/spmd/Names.h"
+#include "dialect/spmd/Sharding.h"
 #include "dialect/spmd/Units.h"
 
 namespace sluice {
@@ -43,10 +44,9 @@ private:
   /// The view, with where its part lies if the op asks: `index` counts its operands, then its results.
   static plan_ir::ViewAttr placed(plan_ir::ViewAttr view, mlir::Operation *op, std::size_t index) {
     auto places = op->getAttrOfType<mlir::ArrayAttr>(spmd::placesName);
-    auto place = places ? llvm::dyn_cast<spmd::ValidAttr>(places[index]) : spmd::ValidAttr();
-    return place ? withValid(view, plan_ir::ValidAttr::get(view.getContext(), place.getDim(),
-                                                           view.getShape()[place.getDim()], place.getTotal(),
-                                                           place.getAxes()))
+    auto place = spmd::shardedDim(places ? llvm::dyn_cast<spmd::ShardingAttr>(places[index]) : spmd::ShardingAttr());
+    return place ? withValid(view, plan_ir::ValidAttr::get(view.getContext(), place->dim, view.getShape()[place->dim],
+                                                           place->total, place->axes))
                  : view;
   }
   mlir::FlatSymbolRefAttr symbol(int buffer) const {

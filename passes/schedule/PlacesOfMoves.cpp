@@ -51,7 +51,7 @@ void BufferAssignment::findPaddedReductions() {
   entry.walk([&](spmd::ReduceScatterStartOp start) {
     const int64_t ranks = spmd::groupSize(spmd::meshOf(start), start.getAxes());
     for (auto [operand, shard] : llvm::zip(start.getOperands(), start.getShards().getAsValueRange<TypeAttr>())) {
-      if (spmd::ValidAttr valid = spmd::validOf(shard); valid && valid.getDim() != 0)
+      if (auto sharded = spmd::shardedDimOf(shard); sharded && sharded->dim != 0)
         continue;
       int64_t rows = cast<RankedTensorType>(shard).getDimSize(0) * ranks;
       Value value = behindSections(operand);
@@ -111,7 +111,7 @@ Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Locatio
 void BufferAssignment::placeReduced(OpOperand &operand, RankedTensorType shard) {
   auto scatter = cast<spmd::ReduceScatterStartOp>(operand.getOwner());
   const int64_t ranks = spmd::groupSize(spmd::meshOf(scatter), scatter.getAxes());
-  if (spmd::ValidAttr valid = spmd::validOf(shard); valid && valid.getDim() != 0)
+  if (auto sharded = spmd::shardedDimOf(shard); sharded && sharded->dim != 0)
     return copyOperand(operand, newChunks(shard, ranks, scatter.getLoc()));
   const Place source = placeOf(operand.get());
   const RankedTensorType type = typeOf(operand.get());
@@ -154,8 +154,8 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
     const RankedTensorType whole = typeOf(value);
     SmallVector<int64_t> rows(whole.getShape());
     const int64_t ranks = spmd::groupSize(spmd::meshOf(op), cast<spmd::AllGatherStartOp>(start).getAxes());
-    if (spmd::ValidAttr valid = spmd::validOf(operand.get().getType())) {
-      if (valid.getDim() == 0)
+    if (auto sharded = spmd::shardedDimOf(operand.get().getType())) {
+      if (sharded->dim == 0)
         rows[0] = typeOf(operand.get()).getDimSize(0) * ranks;
       else
         chunks[value] = newChunks(typeOf(operand.get()), ranks, op.getLoc());

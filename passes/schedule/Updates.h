@@ -26,8 +26,8 @@ using Updates = llvm::MapVector<mlir::Operation *, Update>;
 /// The axes that a parameter is sharded over, by the type of what one rank holds of it, and split over.
 inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
   llvm::SmallVector<mlir::Attribute> axes;
-  if (spmd::ValidAttr valid = spmd::validOf(part))
-    axes.append(valid.getAxes().begin(), valid.getAxes().end());
+  if (auto sharded = spmd::shardedDimOf(part))
+    axes.append(sharded->axes.begin(), sharded->axes.end());
   if (auto split = parameter ? parameter->getAttrOfType<mlir::DictionaryAttr>("spmd.tensor") : mlir::DictionaryAttr())
     axes.push_back(split.get("axis") ? split.get("axis") : mlir::StringAttr::get(part.getContext(), "tensor"));
   return mlir::ArrayAttr::get(part.getContext(), axes);

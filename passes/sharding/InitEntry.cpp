@@ -55,7 +55,8 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
   Value value = initialValue(builder, parameter, apart, seed, key);
   Operation *maker = value.getDefiningOp();
   SmallVector<Attribute> places(maker->getNumOperands(), builder.getUnitAttr());
-  places.push_back(spmd::ValidAttr::get(builder.getContext(), dim, total, {builder.getStringAttr(tensor::axisOf(split))}));
+  StringAttr axis = builder.getStringAttr(tensor::axisOf(split));
+  places.push_back(spmd::shardingAlong(apart.getRank(), {dim, shape[dim], total, axis}));
   if (maker->getNumOperands() > 0)
     maker->setAttr(spmd::placesName, builder.getArrayAttr(places));
   SmallVector<Operation *> made = {maker};
@@ -77,7 +78,7 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
   shaped(local);
   if (RankedTensorType shard = placement.local(name, local); shard != local) {
     shaped(placement.cutType(name, local));
-    value = spmd::PieceOp::create(builder, parameter.getLoc(), shard, value).getResult();
+    value = spmd::AllSliceOp::create(builder, parameter.getLoc(), shard, value).getResult();
     made.push_back(value.getDefiningOp());
   }
   for (Operation *op : made)

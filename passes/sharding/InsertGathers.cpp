@@ -280,7 +280,7 @@ void Gatherer::keep(const UnitEvent &event, OpBuilder &builder) {
     auto whole = cast<RankedTensorType>(want.whole.getType());
     RankedTensorType type = spmd::shardType(whole, placement.cutDim(want.read.getParameter()), axes,
                                             spmd::groupSize(placement.mesh(), axes));
-    auto piece = spmd::PieceOp::create(builder, want.read.getLoc(), type, want.whole);
+    auto piece = spmd::AllSliceOp::create(builder, want.read.getLoc(), type, want.whole);
     tag(piece, event);
     piece->setAttr("unit", unit.getSymNameAttr());
     if (Attribute ids = want.read->getAttr(spmd::idsName))

@@ -11,21 +11,15 @@ namespace {
 
 /// How a factor is split: the dim of a shard that it is.
 struct Split {
-  spmd::ValidAttr valid;
-  std::int64_t chunk = 0;
+  spmd::ShardedDim sharded;
   /// True for a shard by elements: one dim for all of the tensor's, which has all their factors, in order.
   bool flat = false;
   llvm::SmallVector<unsigned> factors = {};
   bool operator==(const Split &other) const {
-    return flat == other.flat && factors == other.factors && valid.getTotal() == other.valid.getTotal() && valid.getAxes() == other.valid.getAxes() &&
-           chunk == other.chunk;
+    return flat == other.flat && factors == other.factors && sharded.total == other.sharded.total &&
+           sharded.axes == other.sharded.axes && sharded.chunk == other.sharded.chunk;
   }
 };
-
-ArrayAttr axesOf(spmd::ValidAttr valid) {
-  SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
-  return ArrayAttr::get(valid.getContext(), axes);
-}
 
 /// What an op's operands say of the factors of its rule.
 struct OpSplits {
@@ -35,21 +29,21 @@ struct OpSplits {
 };
 
 /// Adds what one operand that is a shard says; an error where the op cannot take it.
-LogicalResult addShard(OpSplits &splits, OpOperand &operand, spmd::ValidAttr valid, const ShardingRule &rule) {
+LogicalResult addShard(OpSplits &splits, OpOperand &operand, const spmd::ShardedDim &sharded, const ShardingRule &rule) {
   Operation *op = operand.getOwner();
   auto type = cast<RankedTensorType>(operand.get().getType());
   const TensorFactors &dims = rule.operands[operand.getOperandNumber()];
   // With all elements in one dim, its factors are those of all dims.
   bool isFlat = type.getRank() == 1 && dims.size() != 1;
-  Split split{valid, type.getDimSize(valid.getDim()), isFlat};
+  Split split{sharded, isFlat};
   for (std::size_t dim = 0; dim < dims.size(); ++dim)
-    if (isFlat || static_cast<std::int64_t>(dim) == valid.getDim())
+    if (isFlat || static_cast<std::int64_t>(dim) == sharded.dim)
       split.factors.append(dims[dim].begin(), dims[dim].end());
   bool isWhole = split.factors.empty() || (!isFlat && split.factors.size() != 1) ||
                  llvm::any_of(split.factors, [&](unsigned factor) { return rule.factors[factor].whole; });
   if (isWhole)
     return op->emitOpError() << "operand " << operand.getOperandNumber() << ", expected a tensor whole along dim "
-                             << valid.getDim() << " but got " << type;
+                             << sharded.dim << " but got " << type;
   for (unsigned factor : split.factors) {
     auto [slot, fresh] = splits.ofFactor.insert({factor, split});
     if (!fresh && !(slot->second == split))
@@ -62,9 +56,9 @@ LogicalResult addShard(OpSplits &splits, OpOperand &operand, spmd::ValidAttr val
 FailureOr<OpSplits> splitsOf(Operation *op, const ShardingRule &rule) {
   OpSplits splits;
   for (OpOperand &operand : op->getOpOperands())
-    if (spmd::ValidAttr valid = spmd::validOf(operand.get().getType()); !valid)
+    if (auto sharded = spmd::shardedDimOf(operand.get().getType()); !sharded)
       splits.whole.push_back(operand.getOperandNumber());
-    else if (failed(addShard(splits, operand, valid, rule)))
+    else if (failed(addShard(splits, operand, *sharded, rule)))
       return failure();
   // A whole operand must not have a split factor.
   for (unsigned index : splits.whole)
@@ -82,7 +76,7 @@ LogicalResult typeResult(OpResult result, const ShardingRule &rule, const OpSpli
   auto type = cast<RankedTensorType>(result.getType());
   const TensorFactors &dims = rule.results[result.getResultNumber()];
   auto shardOf = [&](RankedTensorType whole, std::int64_t dim, const Split &split) {
-    ArrayAttr axes = axesOf(split.valid);
+    ArrayAttr axes = split.sharded.axesAttr();
     return spmd::shardType(whole, dim, axes, spmd::groupSize(mesh, axes));
   };
   llvm::SmallVector<unsigned> all;
@@ -116,7 +110,7 @@ void LocalTypes::remember(Operation *op) {
 }
 
 LogicalResult LocalTypes::retype(Operation *op) {
-  if (llvm::none_of(op->getOperandTypes(), [](Type type) { return spmd::validOf(type) != nullptr; }))
+  if (llvm::none_of(op->getOperandTypes(), [](Type type) { return spmd::shardingOf(type) != nullptr; }))
     return success();
   auto found = rules.find(op);
   if (found == rules.end())
@@ -136,7 +130,7 @@ LogicalResult LocalTypes::retype(Operation *op) {
     if (reduced.contains(factor)) {
       if (rule.reduction == PartialReduction::none)
         return op->emitOpError("sharding rule, expected a reduction for a factor without result but got none");
-      return complete(op, rule.reduction, axesOf(split.valid), splits->whole);
+      return complete(op, rule.reduction, split.sharded.axesAttr(), splits->whole);
     }
   return success();
 }

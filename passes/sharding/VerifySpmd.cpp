@@ -79,7 +79,7 @@ void Verifier::verifyArguments(func::FuncOp function) {
     }
     auto type = cast<RankedTensorType>(function.getArgument(i).getType());
     bool ofState = function.getArgAttr(i, spmd::stateName) != nullptr;
-    RankedTensorType expected = ofState ? placement.local(name.getValue(), spmd::wholeType(type))
+    RankedTensorType expected = ofState ? placement.local(name.getValue(), spmd::globalType(type))
                                         : placement.local(name.getValue(), parameter.getType());
     if (type != expected)
       error(function) << "shard of @" << name.getValue() << ", expected " << expected << " but got " << type;

@@ -44,12 +44,12 @@ LogicalResult verifyReduction(Operation *op, StringRef kind, double scale, Array
 
 /// True where the type is a shard along just these axes, or whole where the group is one rank.
 bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
-  ValidAttr valid = validOf(type);
-  if (!valid) {
+  std::optional<ShardedDim> sharded = shardedDimOf(type);
+  if (!sharded) {
     MeshOp mesh = meshOf(op);
     return mesh && groupSize(mesh, axes) == 1;
   }
-  return llvm::equal(valid.getAxes(), axes);
+  return llvm::equal(sharded->axes, axes);
 }
 
 /// Types of the values of a collective, by its start.
@@ -57,7 +57,7 @@ SmallVector<Type> valueTypes(Operation *start) {
   return TypeSwitch<Operation *, SmallVector<Type>>(start)
       .Case([](AllGatherStartOp gather) {
         return llvm::map_to_vector(gather.getOperands().getTypes(),
-                                   [](Type type) -> Type { return wholeType(cast<RankedTensorType>(type)); });
+                                   [](Type type) -> Type { return globalType(cast<RankedTensorType>(type)); });
       })
       .Case(
           [](ReduceScatterStartOp scatter) { return llvm::to_vector(scatter.getShards().getAsValueRange<TypeAttr>()); })
@@ -97,9 +97,9 @@ LogicalResult ReduceScatterStartOp::verify() {
   for (auto [operand, shard] : llvm::zip(getOperands(), getShards().getAsValueRange<TypeAttr>())) {
     auto whole = cast<RankedTensorType>(operand.getType());
     auto type = dyn_cast<RankedTensorType>(shard);
-    bool cut = type && isShardAlong(*this, type, getAxes()) && wholeType(type) == whole;
-    if (cut && mesh && validOf(type))
-      cut = shardType(whole, validOf(type).getDim(), getAxes(), groupSize(mesh, getAxes())) == type;
+    bool cut = type && isShardAlong(*this, type, getAxes()) && globalType(type) == whole;
+    if (auto sharded = shardedDimOf(type); cut && mesh && sharded)
+      cut = shardType(whole, sharded->dim, getAxes(), groupSize(mesh, getAxes())) == type;
     if (!cut)
       return emitOpError() << "shard, expected a chunk of " << whole << " along " << getAxes() << " but got " << shard;
   }
@@ -166,30 +166,27 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
-LogicalResult PieceOp::verify() {
-  // piece_c1
+LogicalResult AllSliceOp::verify() {
+  // all_slice_c1
   auto whole = cast<RankedTensorType>(getOperand().getType());
-  auto piece = cast<RankedTensorType>(getResult().getType());
-  ValidAttr valid = validOf(piece);
+  auto slice = cast<RankedTensorType>(getResult().getType());
+  std::optional<ShardedDim> sharded = shardedDimOf(slice);
   MeshOp mesh = meshOf(*this);
-  bool cut = valid && !validOf(whole) && wholeType(piece) == whole;
-  if (cut && mesh) {
-    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
-    ArrayAttr names = ArrayAttr::get(getContext(), axes);
-    cut = llvm::all_of(valid.getAxes(), [&](StringAttr axis) { return axisSize(mesh, axis).has_value(); }) &&
-          shardType(whole, valid.getDim(), names, groupSize(mesh, names)) == piece;
-  }
+  bool cut = sharded && !shardingOf(whole) && globalType(slice) == whole;
+  if (cut && mesh)
+    cut = llvm::all_of(sharded->axes, [&](StringAttr axis) { return axisSize(mesh, axis).has_value(); }) &&
+          shardType(whole, sharded->dim, sharded->axesAttr(), groupSize(mesh, sharded->axesAttr())) == slice;
   if (!cut)
-    return emitOpError() << "result, expected a chunk of " << whole << " but got " << piece;
+    return emitOpError() << "result, expected a chunk of " << whole << " but got " << slice;
   return success();
 }
 
-sluice::KernelCall PieceOp::getKernelCall() {
+sluice::KernelCall AllSliceOp::getKernelCall() {
   sluice::KernelCall call;
   call.kernel = "piece";
   call.attributes.push_back(
       {StringAttr::get(getContext(), "dim"),
-       IntegerAttr::get(IntegerType::get(getContext(), 64), validOf(getResult().getType()).getDim())});
+       IntegerAttr::get(IntegerType::get(getContext(), 64), shardedDimOf(getResult().getType())->dim)});
   call.inputs.push_back(getOperand());
   return call;
 }

@@ -12,10 +12,10 @@ class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, []> {
 
 def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering shards along axes"> {
   let description = [{
-    Each operand is a shard with `#spmd.valid`; the waited value is the whole tensor, extents as global. Its storage has
+    Each operand is a shard with `#spmd.sharding`; the waited value is the whole tensor, extents as global. Its storage has
     chunk x ranks rows of the sharded dim (padding at the tail only): kernels read it in place.
     ```mlir
-    %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     %w = spmd.wait %t : tensor<6x4xf32>
     ```
 
@@ -29,11 +29,11 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
 
 def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts reducing whole tensors into shards"> {
   let description = [{
-    Each operand is a whole tensor; the waited value its shard with `#spmd.valid`. `op` is `sum`, `mean` or `premul_sum`
+    Each operand is a whole tensor; the waited value its shard with `#spmd.sharding`. `op` is `sum`, `mean` or `premul_sum`
     (with `scale`). `shards` names the result types, in order.
     ```mlir
-    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
-    %s = spmd.wait %t : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>]
+    %s = spmd.wait %t : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
     **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is known, and `scale`
@@ -89,8 +89,8 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
     stream of the collectives waits. So does a gather of what a copy gave: its wait is `chained`, and a cast in between
     runs on the gathers' stream; and a copy to the host of what a reduction gave.
     ```mlir
-    %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
-    %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+    %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
+    %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
     **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'
@@ -103,13 +103,13 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let hasVerifier = 1;
 }
 
-def Spmd_PieceOp : Spmd_Op<"piece", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
+def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "the rank's chunk of a gathered tensor along axes";
   let description = [{
     What stays of a unit that is released, where the next gather is over fewer ranks than all: the rows that are this
     rank's by its coordinate along the axes of the result's type.
     ```mlir
-    %p = spmd.piece %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard.1"]>>
+    %p = spmd.all_slice %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.sharding<[{"shard.1", chunk = 3, total = 6}, {} ]>>
     ```
 
     **Constraints:** (C1) the result is the operand's type cut in chunks along axes of the mesh.

@@ -80,8 +80,10 @@ Value scattered(OpBuilder &builder, Value partial, const Layout &layout, const A
   return make<spmd::WaitOp>(builder, loc, made, shard, start.getToken()).getValues()[0];
 }
 
-spmd::ValidAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t total, const Axis &axis) {
-  return spmd::ValidAttr::get(context, layout.dim, total, {StringAttr::get(context, axis.name)});
+spmd::ShardingAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t rank, std::int64_t total,
+                           const Axis &axis) {
+  StringAttr name = StringAttr::get(context, axis.name);
+  return spmd::shardingAlong(rank, {layout.dim, layout.chunk, total, name});
 }
 
 Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, const Axis &axis,
@@ -103,7 +105,7 @@ Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layo
   Layout placed = layout;
   placed.dim = dim;
   pad->setAttr(spmd::placesName,
-               builder.getArrayAttr({placeOf(builder.getContext(), placed, apart.extent, axis), builder.getUnitAttr()}));
+               builder.getArrayAttr({placeOf(builder.getContext(), placed, type.getRank(), apart.extent, axis), builder.getUnitAttr()}));
   if (layout.segments > 1)
     return make<model::ReshapeOp>(builder, loc, made, part, pad.getResult()).getResult();
   return pad.getResult();
@@ -154,7 +156,7 @@ Value cutOut(OpBuilder &builder, Value value, const Layout &layout, const Axis &
   RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent / piece, piece * apart.inner});
   Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
   RankedTensorType part = spmd::shardType(segmented, 2, axes(builder, axis), axis.ranks);
-  Value mine = make<spmd::PieceOp>(builder, loc, made, part, dims).getResult();
+  Value mine = make<spmd::AllSliceOp>(builder, loc, made, part, dims).getResult();
   return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout), mine).getResult();
 }
 

@@ -38,7 +38,8 @@ mlir::Value padded(mlir::OpBuilder &builder, mlir::Value value, mlir::RankedTens
 void joinReductions(mlir::Block &block);
 
 /// Where a rank's part of a tensor lies: the valid extent of the split dim, `total` in the whole.
-spmd::ValidAttr placeOf(mlir::MLIRContext *context, const Layout &layout, std::int64_t total, const Axis &axis);
+spmd::ShardingAttr placeOf(mlir::MLIRContext *context, const Layout &layout, std::int64_t rank, std::int64_t total,
+                           const Axis &axis);
 
 /// The rank's part of a value that it has whole.
 mlir::Value cutOut(mlir::OpBuilder &builder, mlir::Value value, const Layout &layout, const Axis &axis,

@@ -283,7 +283,7 @@ FailureOr<Operation *> Propagation::visit(Operation *op) {
   values.open(op);
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   // What another axis has put around its collectives is of its shards.
-  auto isShard = [](Type type) { return spmd::validOf(type) != nullptr; };
+  auto isShard = [](Type type) { return spmd::shardingOf(type) != nullptr; };
   if (!ruled || llvm::any_of(op->getOperandTypes(), isShard) || llvm::any_of(op->getResultTypes(), isShard)) {
     if (failed(visitUnruled(op)))
       return failure();

@@ -311,7 +311,7 @@ static SmallVector<Attribute> placesFor(Operation *op, const ShardingRule &rule,
     if (layout)
       for (unsigned factor : tensor[layout->dim])
         total *= rule.factors[factor].size;
-    places.push_back(layout ? Attribute(placeOf(op->getContext(), *layout, total, axis)) : Attribute(builder.getUnitAttr()));
+    places.push_back(layout ? Attribute(placeOf(op->getContext(), *layout, tensor.size(), total, axis)) : Attribute(builder.getUnitAttr()));
   };
   for (const TensorFactors &tensor : rule.operands)
     add(tensor);
@@ -325,7 +325,7 @@ bool canPlace(Operation *op, const ShardingRule &rule, const FactorSplit &split,
   if (!told)
     return true;
   for (auto [before, now] : llvm::zip(told, placesFor(op, rule, split, isMade, axis)))
-    if (isa<spmd::ValidAttr>(before) && isa<spmd::ValidAttr>(now))
+    if (isa<spmd::ShardingAttr>(before) && isa<spmd::ShardingAttr>(now))
       return false;
   return true;
 }
@@ -336,7 +336,7 @@ void setPlaces(Operation *op, const ShardingRule &rule, const FactorSplit &split
     return;
   if (auto told = op->getAttrOfType<ArrayAttr>(spmd::placesName))
     for (auto [index, before] : llvm::enumerate(told))
-      if (isa<spmd::ValidAttr>(before))
+      if (isa<spmd::ShardingAttr>(before))
         places[index] = before;
   op->setAttr(spmd::placesName, ArrayAttr::get(op->getContext(), places));
 }

@@ -2,7 +2,7 @@
 // Tests what the verifiers say of wrong collectives. Labels are those of docs/spec/spmd.md.
 
 // all_gather_start_c1: nothing to gather
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -15,7 +15,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_gather_start_c2: an axis twice
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -28,7 +28,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_gather_start_c2: an axis that the mesh does not have
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 // expected-note @below {{the mesh is here}}
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard) {
@@ -40,7 +40,7 @@ func.func @f(%s: !shard) {
 // -----
 
 // all_gather_start_c3: a whole tensor
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -53,7 +53,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_gather_start_c3: a shard along another axis
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -66,7 +66,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c1: nothing to reduce
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -79,7 +79,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c2: an axis twice
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -92,7 +92,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c3: an unknown reduction
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -105,7 +105,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c3: a scale that nobody reads
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -118,7 +118,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c4: a shard too many
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -131,12 +131,12 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c5: a chunk that is too large
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<3x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<3x4xf32, #spmd.sharding<[{"shard", chunk = 3, total = 6}, {}]>>]
   }
   return
 }
@@ -144,12 +144,12 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c5: another total
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.valid<dim = 0, total = 5, axes = ["shard"]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>]
   }
   return
 }
@@ -157,12 +157,12 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // reduce_scatter_start_c5: another element type
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xbf16, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xbf16, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
   }
   return
 }
@@ -170,7 +170,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_reduce_start_c1: nothing to reduce
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -183,7 +183,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_reduce_start_c2: an axis twice
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -196,7 +196,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // all_reduce_start_c3: an unknown reduction
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -209,7 +209,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // wait_c1: a token from outside the section
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%x: tensor<6x4xf32>) {
   %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
@@ -223,7 +223,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 // -----
 
 // wait_c2: a second wait
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -239,7 +239,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // wait_c3: a shard that is not gathered
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -253,7 +253,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // wait_c4: compute reads a chained value
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -269,7 +269,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // wait_c5: a wait in repetitions that do not start
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -319,7 +319,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 // -----
 
 // release_c1: nothing to release
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -332,7 +332,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // release_c2: what was not gathered
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -345,7 +345,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // release_c2: another unit
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -360,7 +360,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // -----
 
 // release_c3: a reader behind the release
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
@@ -376,10 +376,10 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// piece_c1
+// all_slice_c1
 spmd.mesh @mesh <shard.0 = 2, shard.1 = 2>
 func.func @f(%x: tensor<6x4xf32>) {
-  // expected-error @below {{'spmd.piece' op result, expected a chunk of 'tensor<6x4xf32>' but got}}
-  %0 = spmd.piece %x : tensor<6x4xf32> -> tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard.1"]>>
+  // expected-error @below {{'spmd.all_slice' op result, expected a chunk of 'tensor<6x4xf32>' but got}}
+  %0 = spmd.all_slice %x : tensor<6x4xf32> -> tensor<2x4xf32, #spmd.sharding<[{"shard.1", chunk = 2, total = 6}, {}]>>
   return
 }

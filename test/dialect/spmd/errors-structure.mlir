@@ -108,18 +108,6 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-// valid: a dim before the first
-// expected-error @below {{dim of a shard, expected a dim from 0 but got -1}}
-func.func @f(%x: tensor<2xf32, #spmd.valid<dim = -1, total = 4, axes = ["shard"]>>)
-
-// -----
-
-// valid: nothing to cut
-// expected-error @below {{total extent of a shard, expected a positive number but got 0}}
-func.func @f(%x: tensor<2xf32, #spmd.valid<dim = 0, total = 0, axes = ["shard"]>>)
-
-// -----
-
 // unit_c2
 module {
   // expected-error @below {{'spmd.unit' op piece, expected reshard_after_forward beside it but got none}}

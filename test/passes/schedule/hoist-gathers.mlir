@@ -26,8 +26,8 @@
 // CHECK-NEXT: model.matmul
 // CHECK: spmd.wait %[[T3]]
 
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-!low = tensor<2x4xbf16, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}, {}]>>
+!low = tensor<2x4xbf16, #spmd.sharding<[{"shard", chunk = 2, total = 4}, {}]>>
 module {
   spmd.mesh @mesh <shard = 2>
   spmd.unit @root []

@@ -22,38 +22,38 @@ model.parameter @s : tensor<4xf32> zeros
 // CHECK-NEXT: %[[A:.*]] = model.add %arg0, %[[C]]
 // CHECK-NEXT: %[[B:.*]] = model.add %arg2, %[[N]]
 // CHECK-NEXT: spmd.yield %[[A]], %[[R]], %[[B]], %[[S]]
-func.func @step(%a: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @r},
-                %b: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @b}, %s: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @s})
-    -> (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 1 : i64},
-        tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 2 : i64}, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 3 : i64}) attributes {model.entry = "train"} {
+func.func @step(%a: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @r},
+                %b: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @b}, %s: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @s})
+    -> (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 1 : i64},
+        tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 2 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 3 : i64}) attributes {model.entry = "train"} {
   spmd.section "microbatch" repeat 1 {
-    %t = spmd.all_gather_start %r over ["shard"] unit "root" : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+    %t = spmd.all_gather_start %r over ["shard"] unit "root" : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
     %0 = spmd.wait %t : tensor<4xf32>
-    %u = spmd.all_gather_start %a over ["shard"] unit "h" : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+    %u = spmd.all_gather_start %a over ["shard"] unit "h" : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
     %1 = spmd.wait %u : tensor<4xf32>
   }
-  %n:4 = spmd.section "update" repeat 1 -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {
-    %norm = model.relu %r : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %clip = model.relu %norm : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %2 = model.add %a, %clip : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %3 = model.add %r, %norm : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %4 = model.add %b, %norm : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %twice = model.relu %clip : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %5 = model.add %s, %twice : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    spmd.yield %2, %3, %4, %5 : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+  %n:4 = spmd.section "update" repeat 1 -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {
+    %norm = model.relu %r : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %clip = model.relu %norm : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %2 = model.add %a, %clip : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %3 = model.add %r, %norm : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %4 = model.add %b, %norm : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %twice = model.relu %clip : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %5 = model.add %s, %twice : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    spmd.yield %2, %3, %4, %5 : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
   }
-  return %n#0, %n#1, %n#2, %n#3 : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+  return %n#0, %n#1, %n#2, %n#3 : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 }
 
 // CHECK-LABEL: func.func @alone
 // CHECK: model.add %arg0
 // CHECK-NEXT: model.add %arg1
-func.func @alone(%a: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @r})
-    -> (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.donates = 1 : i64}) attributes {model.entry = "train"} {
-  %n:2 = spmd.section "update" repeat 1 -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {
-    %2 = model.add %a, %a : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    %3 = model.add %r, %r : (tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>) -> tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
-    spmd.yield %2, %3 : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+func.func @alone(%a: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @r})
+    -> (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 1 : i64}) attributes {model.entry = "train"} {
+  %n:2 = spmd.section "update" repeat 1 -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {
+    %2 = model.add %a, %a : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    %3 = model.add %r, %r : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
+    spmd.yield %2, %3 : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
   }
-  return %n#0, %n#1 : tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>, tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+  return %n#0, %n#1 : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 }

@@ -12,9 +12,9 @@ model.parameter @w : tensor<2x7xf32> zeros
 // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@[[C]] : 2x2x3xf32 strides [3, 6, 1]>] outs [#plan.view<@[[W:.*]] : 2x2x3xf32 strides [7, 3, 1]>]
 // CHECK-NEXT: plan.launch "copy" ins [#plan.view<@[[C]] : 2x1x1xf32 offset 48 strides [3, 6, 1]>] outs [#plan.view<@[[W]] : 2x1x1xf32 offset 24 strides [7, 3, 1]>]
 // CHECK-NEXT: plan.launch "relu" ins [#plan.view<@[[W]] : 2x7xf32>]
-func.func @gathered(%w: tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = ["shard"]>> {spmd.parameter = @w}) -> (tensor<2x7xf32> {spmd.output = "y"}) attributes {model.entry = "forward"} {
+func.func @gathered(%w: tensor<2x3xf32, #spmd.sharding<[{}, {"shard", chunk = 3, total = 7}]>> {spmd.parameter = @w}) -> (tensor<2x7xf32> {spmd.output = "y"}) attributes {model.entry = "forward"} {
   %r = spmd.section "main" repeat 1 -> tensor<2x7xf32> {
-    %t = spmd.all_gather_start %w over ["shard"] : tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = ["shard"]>>
+    %t = spmd.all_gather_start %w over ["shard"] : tensor<2x3xf32, #spmd.sharding<[{}, {"shard", chunk = 3, total = 7}]>>
     %W = spmd.wait %t : tensor<2x7xf32>
     %y = model.relu %W : (tensor<2x7xf32>) -> tensor<2x7xf32>
     spmd.release %W : tensor<2x7xf32>
@@ -33,8 +33,8 @@ func.func @gathered(%w: tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = [
 func.func @reduced(%x: tensor<2x7xf32> {spmd.input = "x"}) -> (tensor<2x7xf32> {spmd.output = "y"}) attributes {model.entry = "forward"} {
   %r = spmd.section "main" repeat 1 -> tensor<2x7xf32> {
     %g = model.relu %x : (tensor<2x7xf32>) -> tensor<2x7xf32>
-    %t = spmd.reduce_scatter_start %g over ["shard"] "sum" : tensor<2x7xf32> to [tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = ["shard"]>>]
-    %s = spmd.wait %t : tensor<2x3xf32, #spmd.valid<dim = 1, total = 7, axes = ["shard"]>>
+    %t = spmd.reduce_scatter_start %g over ["shard"] "sum" : tensor<2x7xf32> to [tensor<2x3xf32, #spmd.sharding<[{}, {"shard", chunk = 3, total = 7}]>>]
+    %s = spmd.wait %t : tensor<2x3xf32, #spmd.sharding<[{}, {"shard", chunk = 3, total = 7}]>>
     spmd.yield %g : tensor<2x7xf32>
   }
   return %r : tensor<2x7xf32>

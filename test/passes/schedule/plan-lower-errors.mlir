@@ -9,7 +9,7 @@ func.func @f(%x: tensor<4xf32>) attributes {model.entry = "forward"} {
 // -----
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
-func.func @f(%w: tensor<2x4xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
+func.func @f(%w: tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}, {}]>> {spmd.parameter = @w}) attributes {model.entry = "forward"} {
   return
 }
 // expected-error @+1 {{argument 0, expected 'tensor<2x4xf32>' as in other entry points but got}}

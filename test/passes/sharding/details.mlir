@@ -168,7 +168,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.reshard_after_
 // -----
 
 // Tests a parameter with fewer rows than ranks: every rank has one row, most of them padding.
-// CHECK: func.func @init(%arg0: tensor<1x2xf32, #spmd.valid<dim = 0, total = 3, axes = ["shard"]>> {spmd.parameter = @w}
+// CHECK: func.func @init(%arg0: tensor<1x2xf32, #spmd.sharding<[{"shard", chunk = 1, total = 3}, {}]>> {spmd.parameter = @w}
 module attributes {model.recipe = {mesh.shard = 8 : i64}} {
   model.parameter @w : tensor<3x2xf32> ones
   func.func @f() attributes {model.entry = "forward"} {

@@ -29,7 +29,7 @@ module {
   model.parameter @w : tensor<4x4xf32> zeros {dim = 0 : i64, unit = "root"}
   func.func @f() attributes {model.entry = "train"} {
     %0 = model.read @w {model.phase = "update"} : tensor<4x4xf32>
-    // expected-error @below {{'model.split' op operand 0, expected a tensor whole along dim 0 but got 'tensor<2x4xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>'}}
+    // expected-error @below {{'model.split' op operand 0, expected a tensor whole along dim 0 but got 'tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}, {}]>>'}}
     %1:2 = model.split %0 {dim = 0 : i64, model.phase = "update"} : (tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
     return
   }

@@ -25,7 +25,7 @@ func.func @alone(%w: tensor<6x4xf32>, %g: tensor<6x4xf32>) -> (tensor<6x4xf32>, 
 
 // -----
 
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 1, shard = 3>
 // CHECK-LABEL: func.func @shards
 func.func @shards(%g: tensor<6x4xf32>, %x: tensor<f32>) -> (!shard, tensor<f32>) {
@@ -50,7 +50,7 @@ func.func @shards(%g: tensor<6x4xf32>, %x: tensor<f32>) -> (!shard, tensor<f32>)
 // -----
 
 // Tests that a chain over axes of several ranks stays.
-!shard = tensor<2x4xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 // CHECK-LABEL: func.func @hybrid
 func.func @hybrid(%g: tensor<6x4xf32>) -> !shard {

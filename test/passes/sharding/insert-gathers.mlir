@@ -6,7 +6,7 @@
 // Tests where units are gathered and released.
 
 // By default blocks are gathered for the forward and again for the backward; the root stays gathered.
-// CHECK: %[[T0:.*]] = spmd.all_gather_start %arg0 over ["shard"] unit "root" {model.phase = "forward"} : tensor<2x6xf32, #spmd.valid<dim = 0, total = 5, axes = ["shard"]>>
+// CHECK: %[[T0:.*]] = spmd.all_gather_start %arg0 over ["shard"] unit "root" {model.phase = "forward"} : tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>
 // CHECK-NEXT: %[[E:.*]] = spmd.wait %[[T0]] {model.phase = "forward"} : tensor<5x6xf32>
 // CHECK-NEXT: model.matmul %{{.*}}, %[[E]]
 // CHECK-NEXT: spmd.all_gather_start %arg2 over ["shard"] unit "layer.0" {model.phase = "forward"}

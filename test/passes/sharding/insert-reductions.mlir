@@ -8,7 +8,7 @@
 // A unit's gradients are reduced behind its release: over the shards, then over replicas.
 // CHECK-NOT: spmd.accumulate
 // CHECK: spmd.release {{.*}} unit "layer.1" {model.phase = "backward"}
-// CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.valid<dim = 0, total = 6, axes = ["shard"]>>]
+// CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
 // CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] {chained, model.phase = "backward"}
 // CHECK-NEXT: %[[U:.*]] = spmd.all_reduce_start %[[S]] over ["replicate"] "mean" unit "layer.1" {model.phase = "backward"}
 // CHECK-NEXT: %[[G1:.*]] = spmd.wait %[[U]] {model.phase = "backward"}

@@ -11,7 +11,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   model.parameter @dense : tensor<8x8xf32> zeros
   // CHECK: func.func @f(%[[X:.*]]: tensor<10x8xf32>{{.*}} attributes {{.*}}spmd.rows = "expert"
   func.func @f(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<10x6xf32> attributes {model.entry = "forward"} {
-    // CHECK: spmd.piece {{.*}} : tensor<1x1x10x8xf32> -> tensor<1x1x5x8xf32, #spmd.valid<dim = 2, total = 10, axes = ["expert"]>>
+    // CHECK: spmd.all_slice {{.*}} : tensor<1x1x10x8xf32> -> tensor<1x1x5x8xf32, #spmd.sharding<[{}, {}, {"expert", chunk = 5, total = 10}, {}]>>
     // CHECK: %[[MINE:.*]] = model.reshape {{.*}} : (tensor<5x8xf32>) -> tensor<5x8xf32>
     %experts = model.read @experts : tensor<4x8x6xf32>
     %dense = model.read @dense : tensor<8x8xf32>

@@ -49,10 +49,10 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fu
     %1:3 = model.split %0 {dim = 1 : i64} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.multiply %1#0, %1#1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     // A part of a constant is a constant.
-    // CHECK: model.constant 2.000000e+00 {spmd.places = [#spmd.valid<dim = 1, total = 4, axes = ["tensor"]>]} : tensor<2x2xf32>
+    // CHECK: model.constant 2.000000e+00 {spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : tensor<2x2xf32>
     %two = model.constant 2.0 : tensor<2x4xf32>
     // CHECK: %[[M:.*]] = model.multiply %{{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-    // CHECK: %[[R:.*]] = model.reshape %{{.*}} : (tensor<2x2xf32>) -> tensor<1x2x1x2x1xf32, #spmd.valid<dim = 0, total = 2, axes = ["tensor"]>>
+    // CHECK: %[[R:.*]] = model.reshape %{{.*}} : (tensor<2x2xf32>) -> tensor<1x2x1x2x1xf32, #spmd.sharding<[{"tensor", chunk = 1, total = 2}, {}, {}, {}, {}]>>
     // CHECK-NEXT: %[[T:.*]] = spmd.all_gather_start %[[R]] over ["tensor"]
     // CHECK-NEXT: %[[A:.*]] = spmd.wait %[[T]] : tensor<2x2x1x2x1xf32>
     // CHECK-NEXT: %[[V:.*]] = model.transpose %[[A]]
@@ -95,15 +95,15 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
   func.func @f(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) attributes {model.entry = "forward"} {
     %up = model.read @up : tensor<4x5xf32>
     %down = model.read @down : tensor<5x4xf32>
-    // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.places = [unit, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>]{{.*}} -> tensor<2x3xf32>
+    // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.places = [unit, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]{{.*}} -> tensor<2x3xf32>
     %0 = model.matmul %x, %up : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
-    // CHECK-NEXT: %[[E:.*]] = model.exp %[[H]] {spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 1, total = 5, axes = ["tensor"]>]}
-    // CHECK-NEXT: %[[P:.*]] = model.pad %[[E]] {{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, unit]{{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK-NEXT: %[[E:.*]] = model.exp %[[H]] {spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]}
+    // CHECK-NEXT: %[[P:.*]] = model.pad %[[E]] {{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, unit]{{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[P]]
     // CHECK-NEXT: spmd.all_gather_start %[[R]] over ["tensor"]
     // CHECK: model.slice {{.*}} : (tensor<2x6x1xf32>) -> tensor<2x5x1xf32>
     %1 = model.exp %0 : (tensor<2x5xf32>) -> tensor<2x5xf32>
-    // CHECK: model.matmul %[[E]], %{{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, #spmd.valid<dim = 0, total = 5, axes = ["tensor"]>, unit]
+    // CHECK: model.matmul %[[E]], %{{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{"tensor", chunk = 3, total = 5}, {}]>, unit]
     // CHECK-NEXT: spmd.all_reduce_start
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
     %2 = model.matmul %1, %down : (tensor<2x5xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
@@ -137,10 +137,10 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     %0 = model.matmul %x, %w {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
     %1 = model.reduce_sum %0 {dims = array<i64: 1>, model.phase = "forward"} : (tensor<2x5xf32>) -> tensor<2xf32>
-    // CHECK: %[[G:.*]] = spmd.piece
+    // CHECK: %[[G:.*]] = spmd.all_slice
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[G]] {{.*}} -> tensor<2x3xf32>
     // CHECK-NEXT: %[[M:.*]] = model.matmul %{{.*}}, %[[R]] {{.*}} -> tensor<4x3xf32>
-    // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.places = [#spmd.valid<dim = 1, total = 5, axes = ["tensor"]>, unit]
+    // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, unit]
     // CHECK-NEXT: model.gradient @w, %[[C]] {{.*}}tensor<4x3xf32>
     %g = model.matmul %x, %dy {transpose_lhs, model.phase = "backward"} : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
     %m = model.gradient @w, %g {model.phase = "backward"} : tensor<4x5xf32>
@@ -178,9 +178,9 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
   func.func @uneven_heads(%x: tensor<2x4xf32>) -> tensor<2x3x2xf32> attributes {model.entry = "forward"} {
     %w = model.read @w : tensor<4x6xf32>
     // Two heads of three, and the last.
-    // CHECK: model.matmul {{.*}}valid<dim = 1, total = 6, axes = ["tensor"]>]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    // CHECK: model.matmul {{.*}}sharding<[{}, {"tensor", chunk = 4, total = 6}]>]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
-    // CHECK: model.reshape {{.*}}valid<dim = 1, total = 3, axes = ["tensor"]>]} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
+    // CHECK: model.reshape {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 3}, {}]>]} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
     %1 = model.reshape %0 : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
     // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return}}
     return %1 : tensor<2x3x2xf32>
@@ -201,7 +201,7 @@ module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fu
     // CHECK-NEXT: model.split {{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
     %1:3 = model.split %0 {dim = 1 : i64, model.phase = "forward"} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.reshape %1#0 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
-    // CHECK: model.exp {{.*}}valid<dim = 1, total = 4, axes = ["tensor"]>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    // CHECK: model.exp {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %3 = model.exp %1#1 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     // CHECK: model.pad
     // CHECK: model.concat {{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x6xf32>
@@ -244,7 +244,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
     %norm = model.read @norm : tensor<4xf32>
     %up = model.read @up : tensor<4x8xf32>
     // CHECK: %[[P:.*]] = model.matmul {{.*}} -> tensor<2x6x4xf32>
-    // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] "sum" : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.valid<dim = 1, total = 6, axes = ["tensor"]>>]
+    // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] "sum" : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}, {}]>>]
     // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]]
     // CHECK-NEXT: %[[S:.*]] = model.reshape %[[W]] {{.*}} -> tensor<2x3x4xf32>
     // expected-remark @below {{reduce_scatter over 'tensor': a split dim is reduced by model.matmul}}

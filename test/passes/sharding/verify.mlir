@@ -37,9 +37,9 @@ func.func @f(%x: tensor<f32>) attributes {model.entry = "train"} {
 // A shard that does not cover its parameter, and one of none.
 spmd.mesh @mesh <shard = 2>
 model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64}
-// expected-error @below {{shard of @w, expected 'tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>' but got 'tensor<1xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>'}}
+// expected-error @below {{shard of @w, expected 'tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>' but got 'tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 4}]>>'}}
 // expected-error @below {{argument 1, expected a shard of a parameter of the module but got one of @v}}
-func.func @f(%w: tensor<1xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>> {spmd.parameter = @w},
+func.func @f(%w: tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 4}]>> {spmd.parameter = @w},
              %v: tensor<4xf32> {spmd.parameter = @v}) attributes {model.entry = "forward"} {
   return
 }
@@ -59,7 +59,7 @@ func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>)
 // -----
 
 // A collective that nobody waits for, one along an axis of one rank, and a gathered value that is never released.
-!shard = tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+!shard = tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 spmd.mesh @mesh <replicate = 1, shard = 2>
 func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = "forward"} {
   spmd.section "s" repeat 1 {
@@ -96,7 +96,7 @@ func.func @f(%w: tensor<4xf32> {spmd.parameter = @w, spmd.space = "host"}, %x: t
 // -----
 
 // A view of a gathered value that is read behind the release.
-!shard = tensor<2xf32, #spmd.valid<dim = 0, total = 4, axes = ["shard"]>>
+!shard = tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 spmd.mesh @mesh <shard = 2>
 func.func @f(%w: !shard) attributes {model.entry = "forward"} {
   spmd.section "s" repeat 1 {

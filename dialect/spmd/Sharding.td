@@ -1,0 +1,81 @@
+//===- Sharding.td - how a tensor is divided among the ranks of the mesh ------------===//
+#ifndef SLUICE_DIALECT_SPMD_SHARDING_TD
+#define SLUICE_DIALECT_SPMD_SHARDING_TD
+
+include "mlir/IR/TensorEncoding.td"
+include "dialect/spmd/SpmdDialect.td"
+
+def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim_sharding"> {
+  let summary = "how one dim is divided along mesh axes";
+  let description = [{
+    The dim has `segments` equal segments, each cut in chunks of `chunk` rows: along `axes`, the first outermost, the rank
+    with coordinate c holds rows `[c * chunk, (c + 1) * chunk)` of every segment. `total` is the unpadded extent of the
+    dim. Chunks may exceed the segment: the last ranks then hold padding. Without axes every rank holds the dim in full,
+    and the other parameters have their defaults. A sub-axis is an axis of the mesh with the name `axis.N`. `priority`
+    orders propagation: shardings of priority 0, those of parameters, are kept where one of priority 1 (rows or the
+    sequence) conflicts.
+
+    **Constraints:** (C1) axes are distinct; (C2) with axes, `segments`, `chunk` and `total` are positive, and `segments`
+    divides `total`; (C3) without axes, none of them is given.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes, DefaultValuedParameter<"int64_t", "1">:$segments,
+                        DefaultValuedParameter<"int64_t", "0">:$chunk, DefaultValuedParameter<"int64_t", "0">:$total,
+                        DefaultValuedParameter<"int64_t", "0">:$priority);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A dim that every rank holds in full.
+    static DimShardingAttr replicated(::mlir::MLIRContext *context) { return get(context, {}, 1, 0, 0, 0); }
+    bool isReplicated() const { return getAxes().empty(); }
+    /// The extent of the dim on each rank, padding included. The dim is not replicated.
+    int64_t localExtent() const { return getSegments() * getChunk(); }
+    /// The rows of a segment.
+    int64_t segmentExtent() const { return getTotal() / getSegments(); }
+    /// Equal rows on every rank: all but `priority` is equal.
+    bool isSamePlacement(DimShardingAttr other) const;
+  }];
+}
+
+def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
+                                  [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "how a tensor is divided among the ranks of the mesh";
+  let description = [{
+    One `#spmd.dim_sharding` for each dim, after Shardy's sharding attribute. Along `partial` axes each rank holds a partial
+    result, and `reduction` (`sum`, `max` or `logsumexp`) of them is the value; along axes that are not named, all ranks
+    hold equal parts.
+    ```mlir
+    #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>
+    #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>
+    #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}p1]>
+    #spmd.sharding<[{}, {} ] partial sum over ["expert"]>
+    ```
+    Before localization it annotates values of global types: `spmd.sharding` on arguments and parameters, `spmd.shardings`
+    on ops, with one element for each result, and `spmd.operand_shardings` where an op takes an operand in another sharding
+    than that of its value. After localization it is the encoding of the type of one rank's shard, whose dims have the
+    extent `segments * chunk`.
+
+    **Constraints:** (C1) an axis occurs once; (C2) `partial` has axes and a reduction, or neither; (C3) the encoding of a
+    type has one element for each dim, and the extent of a sharded dim is `segments * chunk`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::sluice::spmd::DimShardingAttr">:$dims,
+                        OptionalArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
+                        DefaultValuedParameter<"::sluice::PartialReduction", "::sluice::PartialReduction::none">:$reduction);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static ShardingAttr replicated(::mlir::MLIRContext *context, int64_t rank);
+    /// True where every rank holds all of the value.
+    bool isReplicated() const { return !isSharded() && !isPartial(); }
+    bool isSharded() const {
+      return ::llvm::any_of(getDims(), [](DimShardingAttr dim) { return !dim.isReplicated(); });
+    }
+    bool isPartial() const { return !getPartialAxes().empty(); }
+    /// The dim that is sharded along the axis; nothing if none is.
+    std::optional<int64_t> dimAlong(::llvm::StringRef axis) const;
+    bool isPartialOver(::llvm::StringRef axis) const;
+    /// Equal to another one but for priorities.
+    bool isSamePlacement(ShardingAttr other) const;
+  }];
+}
+
+#endif // SLUICE_DIALECT_SPMD_SHARDING_TD

@@ -1,0 +1,32 @@
+//===- Reshard.td - values from one sharding to another -----------------------------===//
+#ifndef SLUICE_DIALECT_SPMD_OPS_RESHARD_TD
+#define SLUICE_DIALECT_SPMD_OPS_RESHARD_TD
+
+include "dialect/spmd/Sharding.td"
+
+def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure]> {
+  let summary = "values in another sharding";
+  let description = [{
+    Each result is the operand in the sharding that `destinations` gives for it; `sources` gives the operand's. Lowered to
+    collectives: a gather where axes leave dims, a local slice where they come, a reduction where they leave the partial
+    axes. Types are global, or local types of the same global ones.
+    ```mlir
+    %w = spmd.reshard %a from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>] to [#spmd.sharding<[{}, {} ]>] unit "h.0" : (tensor<6x4xf32>) -> tensor<6x4xf32>
+    ```
+
+    **Constraints:** (C1) at least one operand, and a result, a source and a destination for each; (C2) the global type of a
+    result is the operand's; (C3) a sharding has one element for each dim, equal totals as the type's extents, and is that of
+    the type where the type is local; (C4) axes are axes of the mesh.
+  }];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$sources,
+                       TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$destinations, OptionalAttr<StrAttr>:$unit);
+  let results = (outs Variadic<Spmd_Tensor>:$results);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::sluice::spmd::ShardingAttr":$source,
+                                 "::sluice::spmd::ShardingAttr":$destination)>];
+  let assemblyFormat = [{
+    $operands `from` $sources `to` $destinations (`unit` $unit^)? attr-dict `:` functional-type($operands, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // SLUICE_DIALECT_SPMD_OPS_RESHARD_TD
