@@ -141,8 +141,8 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 // Tests a forward entry: it takes parameters and no states, gives back outputs alone, and releases all that it gathers.
 // The unused parameter is an argument like others, and is not gathered.
 // CHECK-LABEL: func.func @logits
-// CHECK-SAME: (%{{[^:]*}}: tensor<2xf32, {{[^{]*}} {spmd.parameter = @head}, %{{[^:]*}}: tensor<2xf32, {{[^{]*}} {spmd.parameter = @unused},
-// CHECK-SAME: %{{[^:]*}}: tensor<2xf32, {{[^{]*}} {spmd.parameter = @h.w}, %{{[^:]*}}: tensor<4xf32> {spmd.input = "x"})
+// CHECK-SAME: (%{{[^:]*}}: tensor<2xf32, #spmd.sharding<[{{[^]]*}}]>> {spmd.parameter = @head}, %{{[^:]*}}: tensor<2xf32, #spmd.sharding<[{{[^]]*}}]>> {spmd.parameter = @unused},
+// CHECK-SAME: %{{[^:]*}}: tensor<2xf32, #spmd.sharding<[{{[^]]*}}]>> {spmd.parameter = @h.w}, %{{[^:]*}}: tensor<4xf32> {spmd.input = "x"})
 // CHECK-SAME: -> (tensor<4xf32> {spmd.output = "logits"})
 // CHECK: spmd.section "forward" repeat 1
 // CHECK-NEXT: spmd.all_gather_start %arg0 over ["shard"] unit "root"
