@@ -8,6 +8,7 @@
 #include "passes/emit/Emit.h"
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
+#include "passes/recipe/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
 
@@ -73,11 +74,24 @@ void sluice::registerSluiceDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, model::ModelDialect, spmd::SpmdDialect, plan_ir::PlanDialect>();
 }
 
+namespace {
+/// What the pipeline of a phase adds to the module's recipe before its passes.
+struct PhaseOptions : mlir::PassPipelineOptions<PhaseOptions> {
+  ListOption<std::string> settings{*this, "set", llvm::cl::desc("settings of the recipe, each key=value")};
+};
+} // namespace
+
 void sluice::registerSluicePasses() {
   registerModelPasses();
   registerShardingPasses();
   registerSchedulePasses();
   registerMemoryPasses();
+  registerRecipePasses();
   for (const Phase &phase : pipelinePhases())
-    mlir::PassPipelineRegistration<>(("sluice-" + phase.name).str(), phase.doc, phase.build);
+    mlir::PassPipelineRegistration<PhaseOptions>(
+        ("sluice-" + phase.name).str(), phase.doc, [&phase](mlir::OpPassManager &manager, const PhaseOptions &options) {
+          if (!options.settings.empty())
+            manager.addPass(createAttachRecipe({{options.settings.begin(), options.settings.end()}}));
+          phase.build(manager);
+        });
 }

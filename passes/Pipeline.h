@@ -46,7 +46,8 @@ llvm::LogicalResult emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> 
 /// Every dialect that a phase can leave.
 void registerSluiceDialects(mlir::DialectRegistry &registry);
 
-/// Every pass, and a pipeline `sluice-<phase>` for each phase.
+/// Every pass, and a pipeline `sluice-<phase>` for each phase, which takes settings of the recipe (`set=`) in place of
+/// those of the module.
 void registerSluicePasses();
 
 } // namespace sluice

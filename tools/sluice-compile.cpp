@@ -7,7 +7,8 @@
 
 #include "passes/Pipeline.h"
 #include "passes/import/WriteOutput.h"
-#include "passes/recipe/AttachRecipe.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/recipe/RecipeKeys.h"
 #include "runtime/base/Files.h"
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
@@ -107,7 +108,7 @@ Status readRecipe(Recipe &recipe, const Options &options) {
 /// The recipe of the command line over the one that the module carries. A module that has been through a phase has been
 /// compiled by its own, so nothing may differ.
 Status settleRecipe(mlir::ModuleOp module, const Options &options, Recipe &recipe) {
-  SLUICE_ASSIGN_OR_RETURN(recipe, recipeOf(module));
+  SLUICE_ASSIGN_OR_RETURN(recipe, attachedRecipe(module));
   Recipe carried = recipe;
   SLUICE_RETURN_IF_ERROR(readRecipe(recipe, options));
   if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {

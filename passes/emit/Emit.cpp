@@ -2,9 +2,8 @@
 #include "passes/emit/Emit.h"
 
 #include "passes/emit/EmitContext.h"
-#include "passes/recipe/AttachRecipe.h"
-#include "passes/recipe/Recipe.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/recipe/RecipeKeys.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
@@ -26,30 +25,25 @@ std::int64_t integerOf(ModuleOp module, llvm::StringRef name) {
   return integer ? integer.getInt() : 0;
 }
 
-LogicalResult emitRecipe(EmitContext &context) {
-  Result<Recipe> recipe = recipeOf(context.module);
-  if (!recipe.isOk())
-    return emitError(context.module.getLoc(), recipe.status().message());
+void emitRecipe(EmitContext &context, const Recipe &recipe) {
   for (const RecipeKey &key : recipeKeys())
-    context.plan.recipe.push_back(key.name + " = " + printRecipeValue(recipe->value(key.name)));
+    context.plan.recipe.push_back(key.name + " = " + printRecipeValue(key.read(recipe)));
   std::sort(context.plan.recipe.begin(), context.plan.recipe.end());
-  return success();
 }
 
-void emitHead(EmitContext &context) {
-  RecipeView recipe(context.module);
+void emitHead(EmitContext &context, const Recipe &recipe) {
   plan::PlanT &plan = context.plan;
   plan.name = textOf(context.module, "model.name");
   plan.config = textOf(context.module, "model.config");
   plan.batch = integerOf(context.module, "model.batch");
   plan.sequence = integerOf(context.module, "model.sequence");
-  plan.microbatches = recipe.integer("gradient.microbatches");
+  plan.microbatches = recipe.gradient.microbatches;
   plan.target = std::make_unique<plan::TargetT>();
-  plan.target->device = recipe.string("target.device");
-  plan.target->threads = recipe.integer("target.threads");
-  plan.target->isa = recipe.string("target.isa");
-  if (recipe.has("target.arch"))
-    plan.target->arch = recipe.string("target.arch");
+  plan.target->device = stringifyEnum(recipe.target.device);
+  plan.target->threads = recipe.target.threads;
+  plan.target->isa = stringifyEnum(*recipe.target.isa);
+  if (recipe.target.arch)
+    plan.target->arch = stringifyEnum(*recipe.target.arch);
 }
 
 LogicalResult refuse(ModuleOp module, const char *who, const Status &status) {
@@ -63,9 +57,11 @@ LogicalResult refuse(ModuleOp module, const char *who, const Status &status) {
 
 LogicalResult emitPlan(ModuleOp module, std::vector<std::uint8_t> &bytes) {
   EmitContext context(module);
-  emitHead(context);
-  if (failed(emitRecipe(context)))
+  FailureOr<Recipe> recipe = recipeFor(module);
+  if (failed(recipe))
     return failure();
+  emitHead(context, *recipe);
+  emitRecipe(context, *recipe);
   emitTables(context);
   emitProgram(context);
   if (context.failed)

@@ -348,9 +348,13 @@ private:
 };
 
 struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
+  using CarryEventsBase::CarryEventsBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (!sluice::RecipeView(module).boolean("schedule.overlap_steps"))
+    FailureOr<sluice::Recipe> recipe = sluice::recipeFor(module, overlapSteps);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (!recipe->schedule.overlapSteps)
       return;
     // Only entry points that write what persists, and gather, have anything to be early of.
     llvm::SmallVector<EntryOp> candidates;

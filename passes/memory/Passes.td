@@ -2,7 +2,7 @@
 #ifndef SLUICE_PASSES_MEMORY_PASSES_TD
 #define SLUICE_PASSES_MEMORY_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "passes/recipe/RecipeOptions.td"
 
 def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
   let summary = "a launch writes over an input that is read for the last time";
@@ -29,6 +29,7 @@ def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+  let options = [RecipeOption<"overlapSteps", "schedule.overlap_steps">];
 }
 
 def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
@@ -44,10 +45,25 @@ def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
 def PlaceBuffers : Pass<"plan-place-buffers", "::mlir::ModuleOp"> {
   let summary = "each buffer gets its offset; arenas get their sizes";
   let description = [{
-    Persistent buffers stand first, one after another. Behind them is one region that the entry points share, each placed
-    by the packing solver. More than `memory.budget` is an error that names who holds the peak.
+    Persistent buffers are first, one after another. After them is one region that the entry points share; the packing
+    solver places each entry point in it.
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+  let options = [RecipeOption<"offload", "memory.offload">,
+                 RecipeOption<"pinned", "memory.pinned">];
+}
+
+def CheckBudget : Pass<"plan-check-budget", "::mlir::ModuleOp"> {
+  let summary = "diagnoses plans that need more memory than `memory.budget`";
+  let description = [{
+    Compares the placed device arena and workspace with `memory.budget`. If they are larger, the error's notes name the
+    classes of buffers that are live at the peak, and the settings that would reduce it, with estimates. Changes nothing.
+  }];
+  let options = [RecipeOption<"budget", "memory.budget">,
+                 RecipeOption<"shard", "mesh.shard">,
+                 RecipeOption<"strategy", "sharding.strategy">,
+                 RecipeOption<"recompute", "recompute.policy">,
+                 RecipeOption<"offload", "memory.offload">];
 }
 
 def VerifyMemory : Pass<"plan-verify-memory", "::mlir::ModuleOp"> {

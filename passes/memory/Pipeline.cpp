@@ -7,5 +7,6 @@ void sluice::buildMemory(mlir::OpPassManager &manager) {
   manager.addPass(createCarryEvents());
   manager.addPass(createComputeLifespans());
   manager.addPass(createPlaceBuffers());
+  manager.addPass(createCheckBudget());
   manager.addPass(createVerifyMemory());
 }

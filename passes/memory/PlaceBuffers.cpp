@@ -3,7 +3,6 @@
 
 #include "dialect/plan/Plan.h"
 #include "passes/memory/Arena.h"
-#include "passes/memory/Budget.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PackingSolver.h"
 
@@ -18,18 +17,20 @@ using namespace sluice;
 namespace {
 
 struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
+  using PlaceBuffersBase::PlaceBuffersBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto arena : llvm::make_early_inc_range(module.getOps<plan_ir::ArenaOp>()))
       arena.erase();
+    FailureOr<Recipe> recipe = recipeFor(module, offload, pinned);
+    if (failed(recipe))
+      return signalPassFailure();
     for (StringRef space : {"device", "host"})
-      if (failed(placeSpace(module, space)))
+      if (failed(placeSpace(module, space, recipe->memory)))
         return signalPassFailure();
-    if (failed(checkBudget(module)))
-      signalPassFailure();
   }
 
-  static LogicalResult placeSpace(ModuleOp module, StringRef space) {
+  static LogicalResult placeSpace(ModuleOp module, StringRef space, const Recipe::Memory &memory) {
     uint64_t top = 0, persistentBytes = 0;
     for (plan_ir::BufferOp buffer : buffersOf(module, space, "")) {
       top = llvm::alignTo(top, arenaAlignment);
@@ -64,8 +65,7 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     builder.setInsertionPointToEnd(module.getBody());
     if (!all.empty())
       builder.setInsertionPoint(*all.begin());
-    RecipeView recipe(module);
-    const bool pinned = space == "host" && !recipe.strings("memory.offload").empty() && recipe.boolean("memory.pinned");
+    const bool pinned = space == "host" && !memory.offload.empty() && memory.pinned;
     plan_ir::ArenaOp::create(builder, module.getLoc(), space, persistent + height, persistent, persistentBytes + live,
                              workspace, arenaAlignment, pinned);
     return success();

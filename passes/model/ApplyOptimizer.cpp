@@ -17,7 +17,7 @@ namespace {
 /// The update of one train function.
 class Update {
 public:
-  Update(func::FuncOp function, const RecipeView &recipe)
+  Update(func::FuncOp function, const Recipe &recipe)
       : function(function), recipe(recipe), builder(function.getContext(), &recorder), location(function.getLoc()),
         scalar(RankedTensorType::get({}, builder.getF32Type())) {}
 
@@ -47,13 +47,13 @@ public:
     Value loss = terminator->getOperand(0);
     if (terminator->getNumOperands() == 2)
       loss = divideByCount(terminator);
-    bool clips = recipe.has("gradient.clip_norm");
-    FloatAttr p = builder.getF64FloatAttr(clips ? recipe.number("gradient.clip_type") : 2.0);
+    std::optional<double> clipNorm = recipe.gradient.clipNorm;
+    FloatAttr p = builder.getF64FloatAttr(clipNorm ? recipe.gradient.clipType : 2.0);
     Value sum = model::PowerSumOp::create(builder, location, TypeRange{scalar}, ValueRange(gradients), p).getResult();
     Value norm = unscaled(model::NormRootOp::create(builder, location, scalar, sum, p).getNorm());
-    if (clips)
+    if (clipNorm)
       coefficient = model::ClipCoefficientOp::create(builder, location, scalar, norm,
-                                                     builder.getF64FloatAttr(recipe.number("gradient.clip_norm")))
+                                                     builder.getF64FloatAttr(*clipNorm))
                         .getCoefficient();
     else
       coefficient =
@@ -81,7 +81,7 @@ public:
 
 private:
   func::FuncOp function;
-  const RecipeView &recipe;
+  const Recipe &recipe;
   InsertionRecorder recorder;
   OpBuilder builder;
   Location location;
@@ -114,10 +114,8 @@ private:
       value = model::DivideOp::create(builder, location, value, count).getResult();
     if (Value scale = findInput(function, "loss_scale"))
       value = model::DivideOp::create(builder, location, value, inElement(scale, scalar.getElementType())).getResult();
-    else if (recipe.has("precision.loss_scale"))
-      value = model::ScaleOp::create(builder, location, scalar, value,
-                                     builder.getF64FloatAttr(1 / recipe.number("precision.loss_scale")))
-                  .getResult();
+    else if (auto *constant = std::get_if<double>(&recipe.precision.lossScale))
+      value = model::ScaleOp::create(builder, location, scalar, value, builder.getF64FloatAttr(1 / *constant)).getResult();
     return value;
   }
 
@@ -141,16 +139,14 @@ private:
   }
 
   void update(model::ParameterOp parameter, Value gradient, bool decays) {
-    std::string name = recipe.string("optimizer.name");
-    auto number = [&](llvm::StringRef key) { return builder.getF64FloatAttr(recipe.number(key)); };
-    // What a module without a resolved recipe lacks is torch's default of the optimizer.
-    double decay = recipe.has("optimizer.weight_decay") ? recipe.number("optimizer.weight_decay")
-                                                        : (name == "adamw" ? 0.01 : 0.0);
-    FloatAttr weightDecay = builder.getF64FloatAttr(decays ? decay : 0.0);
+    const Recipe::Optimizer &settings = recipe.optimizer;
+    llvm::StringRef name = settings.name;
+    auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+    FloatAttr weightDecay = number(decays ? *settings.weightDecay : 0.0);
     Type type = parameter.getType();
     llvm::SmallVector<llvm::StringRef> states;
     if (name == "sgd") {
-      if (recipe.number("optimizer.momentum") != 0)
+      if (settings.momentum != 0)
         states.push_back("momentum_buffer");
     } else {
       states = {"exp_avg", "exp_avg_sq"};
@@ -166,17 +162,16 @@ private:
     llvm::SmallVector<Type> types(1 + states.size(), type);
     if (name == "sgd") {
       op = model::SgdOp::create(builder, location, types, values, lr, step, coefficient, guard,
-                                number("optimizer.momentum"), weightDecay,
-                                builder.getBoolAttr(recipe.boolean("optimizer.nesterov")));
+                                number(settings.momentum), weightDecay,
+                                builder.getBoolAttr(settings.nesterov));
     } else {
-      std::vector<double> betas = recipe.numbers("optimizer.betas");
-      FloatAttr beta1 = builder.getF64FloatAttr(betas[0]), beta2 = builder.getF64FloatAttr(betas[1]);
+      FloatAttr beta1 = number(settings.betas[0]), beta2 = number(settings.betas[1]);
       if (name == "adam")
         op = model::AdamOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
-                                   number("optimizer.eps"), weightDecay);
+                                   number(settings.eps), weightDecay);
       else
         op = model::AdamwOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
-                                    number("optimizer.eps"), weightDecay);
+                                    number(settings.eps), weightDecay);
     }
     write(parameter, "", op->getResult(0));
     for (auto [index, state] : llvm::enumerate(states))
@@ -185,9 +180,12 @@ private:
 };
 
 struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass> {
+  using ApplyOptimizerBase::ApplyOptimizerBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
-    auto withoutDecay = parametersNamedBy(getOperation(), "optimizer.no_decay");
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), optimizerName, betas, eps, weightDecay, momentum, nesterov, noDecay, clipNorm, clipType, lossScale);
+    if (failed(recipe))
+      return signalPassFailure();
+    auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");
     if (failed(withoutDecay))
       return signalPassFailure();
     for (func::FuncOp function : entryFunctions(getOperation(), entries::train)) {
@@ -197,7 +195,7 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
         function.emitError("'@") << function.getName() << "' without gradients, expected a differentiated function";
         return signalPassFailure();
       }
-      updates += Update(function, recipe).run(*withoutDecay);
+      updates += Update(function, *recipe).run(*withoutDecay);
     }
   }
 };

@@ -154,14 +154,17 @@ void castResults(func::FuncOp function, Type output) {
 }
 
 struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass> {
+  using ApplyPrecisionBase::ApplyPrecisionBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), computeType, parameterType, outputType);
+    if (failed(recipe))
+      return signalPassFailure();
+    const Recipe::PrecisionSettings &precision = recipe->precision;
     SymbolTable symbols(getOperation());
-    auto named = [&](llvm::StringRef key) { return elementNamed(&getContext(), recipe.string(key)); };
-    Type single = Float32Type::get(&getContext()), compute = named("precision.compute");
+    Type single = Float32Type::get(&getContext()), compute = elementType(&getContext(), precision.compute);
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
       if (cast<RankedTensorType>(parameter.getType()).getElementType() == single) {
-        Type kept = named("precision.parameter"), statistics = compute.isF64() ? compute : single;
+        Type kept = elementType(&getContext(), precision.parameter), statistics = compute.isF64() ? compute : single;
         parameter.setType(cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
       }
     for (func::FuncOp function : entryFunctions(getOperation())) {
@@ -172,7 +175,7 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
       if (compute != single && failed(converter.convert(function)))
         return signalPassFailure();
       changed += converter.changed;
-      castResults(function, named("precision.output"));
+      castResults(function, elementType(&getContext(), precision.output));
     }
   }
 };

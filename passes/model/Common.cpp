@@ -4,8 +4,6 @@
 
 #include "passes/recipe/RecipeAttr.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 
 llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, llvm::StringRef kind) {
@@ -18,9 +16,10 @@ llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, llvm::St
   return functions;
 }
 
-llvm::FailureOr<llvm::StringSet<>> sluice::parametersNamedBy(ModuleOp module, llvm::StringRef key) {
+llvm::FailureOr<llvm::StringSet<>> sluice::parametersMatching(ModuleOp module, llvm::ArrayRef<std::string> globs,
+                                                              llvm::StringRef key) {
   llvm::StringSet<> names;
-  for (const std::string &glob : RecipeView(module).strings(key)) {
+  for (const std::string &glob : globs) {
     bool isUsed = false;
     for (auto parameter : module.getOps<model::ParameterOp>()) {
       bool isNamed = matchesGlob(glob, parameter.getSymName());
@@ -39,13 +38,18 @@ llvm::FailureOr<llvm::StringSet<>> sluice::parametersNamedBy(ModuleOp module, ll
   return names;
 }
 
-Type sluice::elementNamed(MLIRContext *context, llvm::StringRef name) {
-  Builder builder(context);
-  return llvm::StringSwitch<Type>(name)
-      .Case("bf16", builder.getBF16Type())
-      .Case("f16", builder.getF16Type())
-      .Case("f64", builder.getF64Type())
-      .Default(builder.getF32Type());
+FloatType sluice::elementType(MLIRContext *context, Precision precision) {
+  switch (precision) {
+  case Precision::f32:
+    return Float32Type::get(context);
+  case Precision::bf16:
+    return BFloat16Type::get(context);
+  case Precision::f16:
+    return Float16Type::get(context);
+  case Precision::f64:
+    return Float64Type::get(context);
+  }
+  llvm_unreachable("a precision");
 }
 
 bool sluice::isStepInput(llvm::StringRef name) { return name == "seed" || name == "step" || name == "row"; }

@@ -3,6 +3,7 @@
 #define SLUICE_PASSES_MODEL_COMMON_H
 
 #include "dialect/model/Model.h"
+#include "passes/recipe/RecipeTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -50,11 +51,11 @@ inline constexpr llvm::StringLiteral update = "update";
 /// Entry functions of the module itself (not of nested ones), in order; of one kind where `kind` is not empty.
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module, llvm::StringRef kind = {});
 
-/// The parameters that the list of globs under `key` names, by one of their names. A glob that names none is an error.
-llvm::FailureOr<llvm::StringSet<>> parametersNamedBy(mlir::ModuleOp module, llvm::StringRef key);
+/// The parameters of which a glob matches the name or an alias. A glob that matches none is an error, which names `key`.
+llvm::FailureOr<llvm::StringSet<>> parametersMatching(mlir::ModuleOp module, llvm::ArrayRef<std::string> globs,
+                                                       llvm::StringRef key);
 
-/// The element type that a recipe names.
-mlir::Type elementNamed(mlir::MLIRContext *context, llvm::StringRef name);
+mlir::FloatType elementType(mlir::MLIRContext *context, Precision precision);
 
 /// Inputs that say which step this is, and which of its rows: `seed`, `step`, `row`.
 bool isStepInput(llvm::StringRef name);

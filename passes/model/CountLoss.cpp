@@ -17,8 +17,12 @@ using namespace sluice;
 namespace {
 
 struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
+  using CountLossBase::CountLossBase;
   void runOnOperation() override {
-    if (RecipeView(getOperation()).string("loss.mean") != "tokens")
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), mean);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (recipe->loss.mean != LossMean::tokens)
       return;
     for (llvm::StringRef kind : {entries::train, entries::eval})
       for (func::FuncOp function : entryFunctions(getOperation(), kind))

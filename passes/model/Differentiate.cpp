@@ -19,7 +19,7 @@ namespace {
 /// The derivative of one train function.
 class TrainDerivative {
 public:
-  TrainDerivative(func::FuncOp function, const RecipeView &recipe)
+  TrainDerivative(func::FuncOp function, const Recipe &recipe)
       : function(function), recipe(recipe), builder(function.getContext(), &recorder), reverse(builder) {}
 
   LogicalResult run() {
@@ -72,7 +72,7 @@ private:
   };
 
   func::FuncOp function;
-  const RecipeView &recipe;
+  const Recipe &recipe;
   InsertionRecorder recorder;
   OpBuilder builder;
   ReverseMode reverse;
@@ -83,10 +83,10 @@ private:
 
   /// The cotangent of a micro-batch's loss: its part in the step, times the scale that keeps small gradients in range.
   Value seedOf(Value loss) {
-    double part = 1.0 / static_cast<double>(recipe.integer("gradient.microbatches"));
-    bool isDynamic = recipe.string("precision.loss_scale") == "dynamic";
-    if (recipe.has("precision.loss_scale") && !isDynamic)
-      part *= recipe.number("precision.loss_scale");
+    double part = 1.0 / static_cast<double>(recipe.gradient.microbatches);
+    bool isDynamic = std::holds_alternative<LossScaling>(recipe.precision.lossScale);
+    if (auto *scale = std::get_if<double>(&recipe.precision.lossScale))
+      part *= *scale;
     Value seed =
         model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part)).getResult();
     if (!isDynamic)
@@ -139,7 +139,7 @@ private:
 
   void addToParameter(Value leaf, Value gradient) {
     Parameter &parameter = parameters[leaf.getDefiningOp<model::ReadOp>().getParameterAttr().getAttr()];
-    Type element = elementNamed(builder.getContext(), recipe.string("precision.reduce"));
+    Type element = elementType(builder.getContext(), recipe.precision.reduce);
     auto type = cast<RankedTensorType>(gradient.getType());
     // Wider first, so that reads of one parameter add up in the precision of the reduction.
     if (type.getElementType() != element && type.getElementTypeBitWidth() < element.getIntOrFloatBitWidth())
@@ -161,7 +161,7 @@ private:
       Value gradient = it->second.gradient;
       if (!gradient)
         continue;
-      Type element = elementNamed(builder.getContext(), recipe.string("precision.reduce"));
+      Type element = elementType(builder.getContext(), recipe.precision.reduce);
       auto type = cast<RankedTensorType>(gradient.getType());
       // Parameters that the model has in f64 keep f64 gradients.
       bool isKept = element.isF32() && it->second.isDouble && type.getElementType().isF64();
@@ -175,8 +175,11 @@ private:
 };
 
 struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
+  using DifferentiateBase::DifferentiateBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), microbatches, reduceType, lossScale);
+    if (failed(recipe))
+      return signalPassFailure();
     Builder builder(&getContext());
     for (func::FuncOp function : entryFunctions(getOperation())) {
       if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
@@ -188,7 +191,7 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
           meanLoss(function);
         continue;
       }
-      TrainDerivative derivative(function, recipe);
+      TrainDerivative derivative(function, *recipe);
       if (failed(derivative.run()))
         return signalPassFailure();
       gradients += derivative.gradients;

@@ -15,8 +15,12 @@ using namespace sluice;
 namespace {
 
 struct FreezeParametersPass : sluice::impl::FreezeParametersBase<FreezeParametersPass> {
+  using FreezeParametersBase::FreezeParametersBase;
   void runOnOperation() override {
-    auto names = parametersNamedBy(getOperation(), "parameters.frozen");
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), globs);
+    if (failed(recipe))
+      return signalPassFailure();
+    auto names = parametersMatching(getOperation(), recipe->parameters.frozen, "parameters.frozen");
     if (failed(names))
       return signalPassFailure();
     for (auto parameter : getOperation().getOps<model::ParameterOp>())

@@ -19,18 +19,20 @@ using namespace sluice;
 namespace {
 
 struct FusePass : sluice::impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), chunkRows);
+    if (failed(recipe))
+      return signalPassFailure();
     // First, while the product is as it was written.
-    if (recipe.has("loss.chunk_rows")) {
+    if (std::optional<std::int64_t> rows = recipe->loss.chunkRows) {
       unsigned made = 0;
       if (failed(run([&](RewritePatternSet &set) {
-            model::populateChunkPatterns(set, recipe.integer("loss.chunk_rows"), made);
+            model::populateChunkPatterns(set, *rows, made);
           })))
         return signalPassFailure();
       if (made == 0) {
-        getOperation().emitError() << recipe.origin("loss.chunk_rows") << ": 'loss.chunk_rows' = "
-                                   << recipe.integer("loss.chunk_rows")
+        getOperation().emitError() << recipe->origin("loss.chunk_rows") << ": 'loss.chunk_rows' = " << *rows
                                    << ", expected the cross entropy of a product that nothing else reads but got none";
         return signalPassFailure();
       }

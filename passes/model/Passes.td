@@ -2,7 +2,7 @@
 #ifndef SLUICE_PASSES_MODEL_PASSES_TD
 #define SLUICE_PASSES_MODEL_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "passes/recipe/RecipeOptions.td"
 
 //===----------------------------------------------------------------------===//
 // Phase input
@@ -39,6 +39,7 @@ def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
     error.
   }];
   let statistics = [Statistic<"frozen", "parameters-frozen", "Number of parameters frozen">];
+  let options = [RecipeOption<"globs", "parameters.frozen">];
 }
 
 def CountLoss : Pass<"model-count-loss", "::mlir::ModuleOp"> {
@@ -49,6 +50,7 @@ def CountLoss : Pass<"model-count-loss", "::mlir::ModuleOp"> {
     number's mean over micro-batches and ranks. A loss that is no mean over counted targets is an error. Under `"rank"`
     nothing changes.
   }];
+  let options = [RecipeOption<"mean", "loss.mean">];
 }
 
 def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
@@ -83,6 +85,9 @@ def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Statistic<"changed", "values-changed", "Number of values of another type">];
+  let options = [RecipeOption<"computeType", "precision.compute">,
+                 RecipeOption<"parameterType", "precision.parameter">,
+                 RecipeOption<"outputType", "precision.output">];
 }
 
 def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
@@ -97,6 +102,7 @@ def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
     %s = model.matmul %x, %w bias(%b) : (tensor<2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     ```
   }];
+  let options = [RecipeOption<"chunkRows", "loss.chunk_rows">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,6 +134,9 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Statistic<"gradients", "gradients", "Number of parameters with a gradient">];
+  let options = [RecipeOption<"microbatches", "gradient.microbatches">,
+                 RecipeOption<"reduceType", "precision.reduce">,
+                 RecipeOption<"lossScale", "precision.loss_scale">];
 }
 
 def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::ModuleOp"> {
@@ -176,6 +185,16 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
     Functions that have an update are left alone.
   }];
   let statistics = [Statistic<"updates", "updates", "Number of parameters updated">];
+  let options = [RecipeOption<"optimizerName", "optimizer.name">,
+                 RecipeOption<"betas", "optimizer.betas">,
+                 RecipeOption<"eps", "optimizer.eps">,
+                 RecipeOption<"weightDecay", "optimizer.weight_decay">,
+                 RecipeOption<"momentum", "optimizer.momentum">,
+                 RecipeOption<"nesterov", "optimizer.nesterov">,
+                 RecipeOption<"noDecay", "optimizer.no_decay">,
+                 RecipeOption<"clipNorm", "gradient.clip_norm">,
+                 RecipeOption<"clipType", "gradient.clip_type">,
+                 RecipeOption<"lossScale", "precision.loss_scale">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +222,7 @@ def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"regions", "regions", "Number of regions made">,
                     Statistic<"recomputed", "ops-recomputed", "Number of ops that run again">];
+  let options = [RecipeOption<"policy", "recompute.policy">];
 }
 
 def RecordProgram : Pass<"model-record-program", "::mlir::ModuleOp"> {

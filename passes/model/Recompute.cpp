@@ -25,7 +25,7 @@ struct Group {
 
 class Regions {
 public:
-  Regions(func::FuncOp function, llvm::StringRef policy) : function(function), policy(policy) {}
+  Regions(func::FuncOp function, RecomputePolicy policy) : function(function), policy(policy) {}
 
   void run() {
     // Each time that a block runs is a group of its own.
@@ -50,10 +50,10 @@ public:
 
 private:
   func::FuncOp function;
-  llvm::StringRef policy;
+  RecomputePolicy policy;
 
   llvm::StringRef keyOf(Operation *op) const {
-    return outermost(textAttribute(op, policy == "block" ? names::block : names::checkpoint));
+    return outermost(textAttribute(op, policy == RecomputePolicy::block ? names::block : names::checkpoint));
   }
 
   void make(llvm::StringRef key, const Group &group) {
@@ -84,11 +84,11 @@ private:
 
     Operation *first = group.backward.front();
     OpBuilder builder(first);
-    llvm::StringRef name = policy == "block" ? key : textAttribute(group.forward.front(), names::block);
+    llvm::StringRef name = policy == RecomputePolicy::block ? key : textAttribute(group.forward.front(), names::block);
     auto region = model::RecomputeOp::create(builder, first->getLoc(), ValueRange(wanted).getTypes(),
                                              builder.getStringAttr(name));
     region->setAttr(names::block, builder.getStringAttr(
-                                      policy == "block" ? key : textAttribute(group.forward.front(), names::block)));
+                                      policy == RecomputePolicy::block ? key : textAttribute(group.forward.front(), names::block)));
     region->setAttr(names::phase, builder.getStringAttr(phases::backward));
     region.getBody().getBlocks().clear();
     builder.createBlock(&region.getBody());
@@ -112,15 +112,18 @@ private:
 };
 
 struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
+  using RecomputeBase::RecomputeBase;
   void runOnOperation() override {
-    std::string policy = RecipeView(getOperation()).string("recompute.policy");
-    if (policy == "none")
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), policy);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (recipe->recompute.policy == RecomputePolicy::none)
       return;
     for (func::FuncOp function : entryFunctions(getOperation(), "train")) {
       // Regions are made once: what they hold is not to be taken for a group's backward again.
       if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
         continue;
-      Regions made(function, policy);
+      Regions made(function, recipe->recompute.policy);
       made.run();
       regions += made.regions;
       recomputed += made.recomputed;

@@ -2,7 +2,7 @@
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
-#include "passes/recipe/AttachRecipe.h"
+#include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PackingProblem.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -20,7 +20,7 @@ namespace {
 struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(verifyRecipe(module)))
+    if (failed(recipeFor(module)))
       return signalPassFailure();
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (failed(verifyParameter(parameter)))
@@ -47,12 +47,6 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       module.emitError("module without entry point, expected a function with 'model.entry'");
       signalPassFailure();
     }
-  }
-
-  static LogicalResult verifyRecipe(ModuleOp module) {
-    Result<Recipe> recipe = recipeOf(module);
-    Status status = recipe.isOk() ? recipe->resolve() : recipe.takeStatus();
-    return status.isOk() ? success() : LogicalResult(module.emitError(status.message()));
   }
 
   /// A tensor larger than any memory, whose bytes later phases could not even count.

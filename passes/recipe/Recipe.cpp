@@ -1,20 +1,22 @@
-//===- Recipe.cpp - the resolved recipe ---------------------------------------------===//
+//===- Recipe.cpp - values of the recipe ---------------------------------------------===//
 
-#include "passes/recipe/Recipe.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "passes/recipe/RecipeEnums.cpp.inc"
+
 using namespace sluice;
 
-std::string sluice::hostInstructionSet() {
+InstructionSet sluice::hostInstructionSet() {
 #if defined(__x86_64__) || defined(__i386__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
-    return "avx512";
+    return InstructionSet::avx512;
 #endif
-  return "avx2";
+  return InstructionSet::avx2;
 }
 
 bool sluice::parseByteCount(std::string_view text, std::int64_t &bytes) {
@@ -39,7 +41,7 @@ bool sluice::parseByteCount(std::string_view text, std::int64_t &bytes) {
   return false;
 }
 
-/// The value as the rest of the compiler reads it, or false where the key does not take it in this version.
+/// Brings the value to its normal form. False if this version does not accept it for the key.
 static bool normalize(const RecipeKey &key, RecipeValue &value) {
   auto inBounds = [&](double v) {
     return (key.openBelow ? v > key.least : v >= key.least) && v <= key.most;
@@ -47,7 +49,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
   if (auto *table = std::get_if<RecipeTable>(&value)) {
     RecipeKey element = key;
     element.kinds = key.tableKinds;
-    // A table is read value by value; each has its say in the default.
+    // Values of a table may be "none" even if the key is absent by default.
     element.defaultValue = std::string();
     // A name twice, by a table in a table.
     for (std::size_t i = 0; i < table->entries.size(); ++i)
@@ -146,45 +148,42 @@ Status Recipe::add(std::string_view name, RecipeValue value, const std::string &
     return inputError(origin + ": unknown recipe key, expected '" + nearestRecipeKey(name).name +
                       "' or another of the recipe's keys but got '" + std::string(name) + "'");
   RecipeValue normal = value;
-  bool taken = normalize(*key, normal);
-  if (taken ? key->onlyDefault && normal != key->defaultValue : isLater(*key, value))
+  bool isValid = normalize(*key, normal);
+  if (isValid ? key->onlyDefault && normal != key->defaultValue : isLater(*key, value))
     return inputError(origin + ": value of '" + key->name + "' that this version does not support, expected " +
                       describeRecipeValues(*key) + " but got " + printRecipeValue(value));
-  if (!taken)
+  if (!isValid || !key->assign(*this, normal))
     return inputError(origin + ": value of '" + key->name + "', expected " + describeRecipeValues(*key) + " but got " +
                       printRecipeValue(value));
-  entries[key->name] = {std::move(normal), origin};
+  origins[key->name] = origin;
   return Status::ok();
 }
 
-const RecipeValue &Recipe::value(std::string_view key) const {
-  static const RecipeValue none;
-  if (auto it = entries.find(key); it != entries.end())
-    return it->second.value;
+RecipeValue Recipe::value(std::string_view key) const {
   const RecipeKey *known = findRecipeKey(key);
-  return known ? known->defaultValue : none;
+  return known ? known->read(*this) : RecipeValue();
 }
 
 std::string Recipe::origin(std::string_view key) const {
-  auto it = entries.find(key);
-  return it == entries.end() ? "default" : it->second.origin;
+  auto it = origins.find(key);
+  return it == origins.end() ? "default" : it->second;
 }
 
 std::map<std::string, RecipeValue> Recipe::given() const {
   std::map<std::string, RecipeValue> out;
-  for (const auto &[name, entry] : entries)
-    if (entry.value != findRecipeKey(name)->defaultValue)
-      out[name] = entry.value;
+  for (const RecipeKey &key : recipeKeys())
+    if (RecipeValue given = key.read(*this); given != key.defaultValue)
+      out[key.name] = std::move(given);
   return out;
 }
 
 std::string Recipe::print() const {
   std::string out;
-  std::string table;
   for (const RecipeKey &key : recipeKeys()) {
-    std::string line = key.name + " = " + printRecipeValue(value(key.name));
-    // What has no value is a comment, so that the printed recipe can be read again.
-    if (std::holds_alternative<std::monostate>(value(key.name)))
+    RecipeValue value = key.read(*this);
+    std::string line = key.name + " = " + printRecipeValue(value);
+    // A key without a value is a comment, so that the printed recipe can be read again.
+    if (std::holds_alternative<std::monostate>(value))
       line = "# " + key.name + " is off";
     line.resize(std::max<std::size_t>(line.size() + 1, 48), ' ');
     out += line + "# " + origin(key.name) + "\n";
@@ -193,65 +192,66 @@ std::string Recipe::print() const {
 }
 
 Status Recipe::resolve() {
-  auto text = [&](std::string_view key) { return std::get<std::string>(value(key)); };
-  auto integer = [&](std::string_view key) { return std::get<std::int64_t>(value(key)); };
-  auto number = [&](std::string_view key) { return std::get<double>(value(key)); };
-  // A printed recipe names all keys: what stands at its default conflicts with nothing.
+  // A printed recipe names all keys: a key with its default contradicts nothing.
   auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };
   auto conflict = [&](std::string_view key, const std::string &what) {
     return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + ", " + what);
   };
 
-  if (std::int64_t ranks = integer("mesh.shard") * integer("mesh.replicate") * integer("mesh.expert"); ranks > 1 << 20)
+  if (std::int64_t ranks = mesh.shard * mesh.replicate * mesh.expert; ranks > 1 << 20)
     return conflict("mesh.shard", "expected at most 1048576 ranks in all but got " + std::to_string(ranks));
-  std::string strategy = text("sharding.strategy");
-  if (strategy.starts_with("hybrid_")) {
-    if (integer("mesh.replicate") == 1)
+  if (sharding.strategy == ShardingStrategy::hybrid_shard || sharding.strategy == ShardingStrategy::hybrid_shard_grad_op) {
+    if (mesh.replicate == 1)
       return conflict("sharding.strategy", "expected 'mesh.replicate' above 1 but got 1");
-    entries["sharding.strategy"].value = strategy == "hybrid_shard" ? "full_shard" : "shard_grad_op";
+    sharding.strategy = sharding.strategy == ShardingStrategy::hybrid_shard ? ShardingStrategy::full_shard
+                                                                           : ShardingStrategy::shard_grad_op;
   }
-  if (strategy == "no_shard" && value("sharding.reshard_after_forward") == RecipeValue(true))
+  if (sharding.strategy == ShardingStrategy::no_shard && sharding.reshardAfterForward.isEverywhere(true))
     return conflict("sharding.reshard_after_forward",
                     "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"");
 
-  std::string optimizer = text("optimizer.name");
   for (std::string_view key : {"optimizer.betas", "optimizer.eps"})
-    if (optimizer == "sgd" && isGiven(key))
+    if (optimizer.name == "sgd" && isGiven(key))
       return conflict(key, "expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
   for (std::string_view key : {"optimizer.momentum", "optimizer.nesterov"})
-    if (optimizer != "sgd" && isGiven(key))
-      return conflict(key, "expected the optimizer \"sgd\" but got \"" + optimizer + "\"");
-  if (value("optimizer.nesterov") == RecipeValue(true) && number("optimizer.momentum") == 0)
+    if (optimizer.name != "sgd" && isGiven(key))
+      return conflict(key, "expected the optimizer \"sgd\" but got \"" + optimizer.name + "\"");
+  if (optimizer.nesterov && optimizer.momentum == 0)
     return conflict("optimizer.nesterov", "expected 'optimizer.momentum' above 0 but got 0");
-  if (std::holds_alternative<std::monostate>(value("optimizer.weight_decay")))
-    entries["optimizer.weight_decay"] = {optimizer == "adamw" ? 0.01 : 0.0, "default of " + optimizer};
+  if (!optimizer.weightDecay) {
+    optimizer.weightDecay = optimizer.name == "adamw" ? 0.01 : 0.0;
+    setOrigin("optimizer.weight_decay", "default of " + optimizer.name);
+  }
 
-  if (text("precision.parameter") == "f64")
-    for (const char *key : {"precision.reduce", "precision.output"})
-      if (!entries.count(key))
-        entries[key] = {std::string("f64"), "as 'precision.parameter'"};
-  if (text("precision.compute") == "f16" && std::holds_alternative<std::monostate>(value("precision.loss_scale")))
+  if (precision.parameter == Precision::f64)
+    for (auto [key, field] : {std::pair("precision.reduce", &precision.reduce),
+                              std::pair("precision.output", &precision.output)})
+      if (!isAdded(key)) {
+        *field = Precision::f64;
+        setOrigin(key, "as 'precision.parameter'");
+      }
+  if (precision.compute == Precision::f16 && std::holds_alternative<std::monostate>(precision.lossScale))
     return conflict("precision.compute", "expected a 'precision.loss_scale' but got none");
 
-  std::string course = text("schedule.lr");
-  if (course != "constant" && integer("schedule.total_steps") < 1)
+  if (schedule.lr != LearningRateSchedule::constant && schedule.totalSteps < 1)
     return conflict("schedule.lr", "expected 'schedule.total_steps' of at least 1 but got " +
-                                       std::to_string(integer("schedule.total_steps")));
-  if (integer("schedule.total_steps") > 0 && integer("schedule.warmup_steps") > integer("schedule.total_steps"))
-    return conflict("schedule.warmup_steps", "expected at most 'schedule.total_steps' but that is " +
-                                                 std::to_string(integer("schedule.total_steps")));
-  if (number("schedule.min_lr") > number("optimizer.lr"))
-    return conflict("schedule.min_lr", "expected at most 'optimizer.lr' but that is " +
-                                           printRecipeValue(value("optimizer.lr")));
+                                       std::to_string(schedule.totalSteps));
+  if (schedule.totalSteps > 0 && schedule.warmupSteps > schedule.totalSteps)
+    return conflict("schedule.warmup_steps",
+                    "expected at most 'schedule.total_steps' but that is " + std::to_string(schedule.totalSteps));
+  if (schedule.minLr > optimizer.lr)
+    return conflict("schedule.min_lr",
+                    "expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
 
-  if (isGiven("memory.offload") && text("target.device") == "cuda" && value("memory.pinned") == RecipeValue(false))
-    return conflict("memory.pinned", "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false");
+  if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
+    return conflict("memory.pinned",
+                    "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false");
 
-  if (value("schedule.backward_prefetch") == RecipeValue(std::string("none")))
-    entries["schedule.backward_prefetch"].value = std::int64_t(0);
-  if (value("schedule.backward_prefetch") == RecipeValue(std::string("pre")))
-    entries["schedule.backward_prefetch"].value = std::int64_t(1);
-  if (std::holds_alternative<std::monostate>(value("target.isa")))
-    entries["target.isa"] = {hostInstructionSet(), "this machine"};
+  if (auto *mode = std::get_if<BackwardPrefetch>(&schedule.backwardPrefetch); mode && *mode != BackwardPrefetch::post)
+    schedule.backwardPrefetch = std::int64_t(*mode == BackwardPrefetch::pre);
+  if (!target.isa) {
+    target.isa = hostInstructionSet();
+    setOrigin("target.isa", "this machine");
+  }
   return Status::ok();
 }

@@ -1,57 +1,158 @@
-//===- Recipe.h - how a model is to be trained: the resolved recipe ----------------===//
+//===- Recipe.h - how a model is trained: the typed recipe --------------------------------===//
 //
-// A recipe is built up from TOML files and `--set` settings, later ones over earlier ones, each value checked against
-// the table of keys as it comes; `resolve` then checks values against each other and fills in the defaults that depend
-// on other keys. No MLIR here: RecipeAttr.h carries a recipe on the IR.
+// A recipe is built up from TOML files and `--set` settings; later ones take precedence over earlier ones. Each value
+// is checked against the table of keys when it is added; `resolve` then checks values against each other and sets the
+// defaults that depend on other keys. RecipeAttr.h carries a recipe on the IR.
+//
+// Each field is a key of RecipeKeys.cpp, which gives its bounds and its meaning; its initial value is the default.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPE_H
 #define SLUICE_PASSES_RECIPE_RECIPE_H
 
-#include "passes/recipe/RecipeKeys.h"
+#include "passes/recipe/RecipeTypes.h"
+#include "passes/recipe/RecipeValue.h"
 #include "runtime/base/Status.h"
 
 #include <map>
-#include <string>
 #include <string_view>
 
 namespace sluice {
 
-class Recipe {
-public:
+using Strings = std::vector<std::string>;
+
+struct Recipe {
+
+  struct Mesh {
+    std::int64_t shard = 1, replicate = 1, tensor = 1, context = 1, pipeline = 1, expert = 1;
+  } mesh;
+
+  struct Sharding {
+    /// The list can only be empty: no parameter is split.
+    std::variant<Strings, TensorSplit, NamedValues<TensorSplit>> tensor = {};
+    Strings expert = {};
+    bool sequence = false;
+    /// "block", "root" or "bytes:N", or for each unit a glob or globs.
+    std::variant<std::string, NamedValues<std::variant<Strings, std::string>>> units = "block";
+    Strings replicated = {};
+    ShardingStrategy strategy = ShardingStrategy::full_shard;
+    /// An integer is a number of ranks that each keep a shard.
+    ByName<std::variant<ReshardRule, bool, std::int64_t>> reshardAfterForward = {};
+    bool reshardBeforeBackward = false;
+    ByName<ReshardAfterBackward> reshardAfterBackward = {};
+    ByName<bool> unshardInBackward = {true};
+    ByName<std::variant<ShardDim, std::int64_t>> dim = {};
+  } sharding;
+
+  struct Parameters {
+    Strings frozen = {};
+  } parameters;
+
+  struct PrecisionSettings {
+    Precision compute = Precision::f32, reduce = Precision::f32, output = Precision::f32, parameter = Precision::f32;
+    std::variant<std::monostate, LossScaling, double> lossScale = {};
+  } precision;
+
+  struct Gradient {
+    std::int64_t microbatches = 1;
+    ByName<std::variant<GradientSync, std::vector<bool>>> sync = {};
+    ByName<std::variant<GradientDivide, double>> divide = {};
+    bool forceSum = false;
+    std::optional<double> clipNorm = {};
+    double clipType = 2;
+  } gradient;
+
+  struct Loss {
+    LossMean mean = LossMean::rank;
+    std::optional<std::int64_t> chunkRows = {};
+  } loss;
+
+  struct Optimizer {
+    std::string name = "adamw";
+    double lr = 1e-3;
+    std::vector<double> betas = {0.9, 0.999};
+    double eps = 1e-8;
+    std::optional<double> weightDecay = {};
+    double momentum = 0;
+    bool nesterov = false;
+    Strings noDecay = {};
+  } optimizer;
+
+  struct Statistics {
+    StatisticsSync sync = StatisticsSync::never;
+  } statistics;
+
+  struct Schedule {
+    LearningRateSchedule lr = LearningRateSchedule::constant;
+    std::int64_t warmupSteps = 0, totalSteps = 0;
+    double minLr = 0;
+    ScheduleOrder order = ScheduleOrder::loop;
+    std::int64_t reduceBuffers = 1;
+    bool overlapSteps = true;
+    /// A number of units, or for each unit the units that its use prefetches.
+    std::variant<std::int64_t, NamedValues<Strings>> forwardPrefetch = std::int64_t(1);
+    std::variant<std::int64_t, BackwardPrefetch, NamedValues<Strings>> backwardPrefetch = std::int64_t(1);
+  } schedule;
+
+  struct Recompute {
+    RecomputePolicy policy = RecomputePolicy::none;
+    Strings save = {};
+  } recompute;
+
+  struct Memory {
+    std::optional<std::int64_t> budget = {};
+    std::vector<Offloaded> offload = {};
+    bool pinned = true;
+    bool offloads(Offloaded what) const { return llvm::is_contained(offload, what); }
+  } memory;
+
+  struct Collective {
+    bool registerBuffers = true;
+  } collective;
+
+  struct Target {
+    TargetDevice device = TargetDevice::cpu;
+    std::int64_t threads = 1;
+    /// That of the compiling machine if not given; `resolve` sets it.
+    std::optional<InstructionSet> isa = {};
+    std::optional<GpuArchitecture> arch = {};
+  } target;
+
   /// Reads a TOML file. Errors name file and line.
   Status addFile(const std::string &path);
-  /// The same from memory; `name` stands for the file in messages and origins.
+  /// The same from memory; messages and origins give `name` as the file.
   Status addText(std::string_view text, const std::string &name);
-  /// One `key=value` of the command line. A value that is no TOML is taken as text.
-  Status addSetting(std::string_view setting);
+  /// One `key=value`, given through `means`. A value that is not TOML is a string.
+  Status addSetting(std::string_view setting, std::string_view means = "--set");
   /// One value, checked and brought to its normal form; `origin` says where it came from.
   Status add(std::string_view key, RecipeValue value, const std::string &origin);
 
-  /// Checks values against each other, and fixes the defaults that depend on other values.
+  /// Checks values against each other, and sets the defaults that depend on other values.
   Status resolve();
 
-  /// The value of a key of the table: the given one or the default. Monostate where there is neither.
-  const RecipeValue &value(std::string_view key) const;
+  /// The value of a key of the table. Monostate if there is none.
+  RecipeValue value(std::string_view key) const;
   /// Where the value came from: a file and line, `--set`, `default`, or `default of ...`.
   std::string origin(std::string_view key) const;
-  /// What differs from the table's defaults, by key.
+  void setOrigin(std::string_view key, std::string origin) { origins[std::string(key)] = std::move(origin); }
+  /// The keys that were added, even if with the default.
+  bool isAdded(std::string_view key) const { return origins.contains(key); }
+  /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one name
+  /// different values. `what` is what the names are of. Errors name the line.
+  Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
+  /// The values that differ from the table's defaults, by key.
   std::map<std::string, RecipeValue> given() const;
-  /// The whole recipe as TOML, each value with its origin as a comment.
+  /// All values as TOML, each with its origin as a comment.
   std::string print() const;
 
 private:
-  struct Entry {
-    RecipeValue value;
-    std::string origin;
-  };
-  std::map<std::string, Entry, std::less<>> entries;
+  std::map<std::string, std::string, std::less<>> origins;
 };
 
-/// The instruction set of this machine, as `target.isa` names it.
-std::string hostInstructionSet();
+/// The instruction set of this machine.
+InstructionSet hostInstructionSet();
 
-/// A count of bytes with an optional unit: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. False where it is none.
+/// A number of bytes with an optional unit: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. False if it is not one.
 bool parseByteCount(std::string_view text, std::int64_t &bytes);
 
 } // namespace sluice

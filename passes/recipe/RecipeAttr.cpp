@@ -2,8 +2,7 @@
 
 #include "passes/recipe/RecipeAttr.h"
 
-#include "passes/recipe/AttachRecipe.h"
-#include "passes/recipe/Recipe.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -92,21 +91,21 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
     if (mlir::Attribute attribute = toAttribute(module.getContext(), value))
       values.push_back(builder.getNamedAttr(key, attribute));
   module->setAttr(recipeAttribute, builder.getDictionaryAttr(values));
-  // Where passes may still have something to say of a value, they say it of the line that gave it.
+  // Diagnostics of passes about these values name the line that gave them.
   llvm::SmallVector<mlir::NamedAttribute> origins;
   for (const auto &[key, value] : recipe.given()) {
     std::string origin = recipe.origin(key);
-    constexpr llvm::StringLiteral told[] = {"sharding.", "gradient.", "schedule.", "statistics.", "memory.", "loss.",
+    constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.", "schedule.", "statistics.", "memory.", "loss.",
                                             "mesh.expert"};
     if (origin != recipeAttribute &&
-        llvm::any_of(told, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
+        llvm::any_of(reported, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
       origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));
   }
   if (!origins.empty())
     module->setAttr(originsAttribute, builder.getDictionaryAttr(origins));
 }
 
-Result<Recipe> sluice::recipeOf(mlir::ModuleOp module) {
+Result<Recipe> sluice::attachedRecipe(mlir::ModuleOp module) {
   Recipe recipe;
   mlir::Attribute attached = module->getAttr(recipeAttribute);
   if (!attached)
@@ -124,139 +123,20 @@ Result<Recipe> sluice::recipeOf(mlir::ModuleOp module) {
   return recipe;
 }
 
-RecipeView::RecipeView(mlir::ModuleOp module)
-    : values(module->getAttrOfType<mlir::DictionaryAttr>(recipeAttribute)),
-      origins(module->getAttrOfType<mlir::DictionaryAttr>(originsAttribute)), context(module.getContext()) {}
-
-std::string RecipeView::origin(llvm::StringRef key) const {
-  auto known = origins ? origins.getAs<mlir::StringAttr>(key) : mlir::StringAttr();
-  return known ? known.getValue().str() : std::string("recipe");
-}
-
-mlir::Attribute RecipeView::raw(llvm::StringRef key) const {
-  if (values)
-    if (mlir::Attribute given = values.get(key))
-      return given;
-  if (key == "target.isa")
-    return mlir::StringAttr::get(context, hostInstructionSet());
-  const RecipeKey *known = findRecipeKey(key);
-  assert(known && "a key that the recipe's table does not have");
-  return known ? toAttribute(context, known->defaultValue) : mlir::Attribute();
-}
-
-bool RecipeView::has(llvm::StringRef key) const { return static_cast<bool>(raw(key)); }
-
-std::int64_t RecipeView::integer(llvm::StringRef key) const {
-  auto value = mlir::dyn_cast_or_null<mlir::IntegerAttr>(raw(key));
-  return value ? value.getInt() : 0;
-}
-
-double RecipeView::number(llvm::StringRef key) const {
-  mlir::Attribute value = raw(key);
-  if (auto number = mlir::dyn_cast_or_null<mlir::FloatAttr>(value))
-    return number.getValueAsDouble();
-  return static_cast<double>(integer(key));
-}
-
-bool RecipeView::boolean(llvm::StringRef key) const {
-  auto value = mlir::dyn_cast_or_null<mlir::BoolAttr>(raw(key));
-  return value && value.getValue();
-}
-
-std::string RecipeView::string(llvm::StringRef key) const {
-  auto value = mlir::dyn_cast_or_null<mlir::StringAttr>(raw(key));
-  return value ? value.getValue().str() : std::string();
-}
-
-std::vector<std::string> RecipeView::strings(llvm::StringRef key) const {
-  std::vector<std::string> out;
-  if (auto value = mlir::dyn_cast_or_null<mlir::ArrayAttr>(raw(key)))
-    for (mlir::Attribute element : value)
-      if (auto text = mlir::dyn_cast<mlir::StringAttr>(element))
-        out.push_back(text.getValue().str());
-  return out;
-}
-
-std::vector<double> RecipeView::numbers(llvm::StringRef key) const {
-  std::vector<double> out;
-  if (auto value = mlir::dyn_cast_or_null<mlir::ArrayAttr>(raw(key)))
-    for (mlir::Attribute element : value)
-      if (auto number = mlir::dyn_cast<mlir::FloatAttr>(element))
-        out.push_back(number.getValueAsDouble());
-  return out;
-}
-
-static std::string textOf(mlir::Attribute attribute) {
-  std::optional<RecipeValue> value = toValue(attribute);
-  return value ? printRecipeValue(*value) : std::string("another value");
-}
-
-static Status unmatched(const std::string &origin, llvm::StringRef key, llvm::StringRef what, llvm::StringRef glob) {
-  return inputError(origin + ": name in '" + key.str() + "', expected one that matches a " + what.str() + " but got '" +
-                    glob.str() + "'");
-}
-
-Status RecipeView::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
-  auto table = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(raw(key));
-  if (!table)
-    return Status::ok();
-  for (mlir::NamedAttribute entry : table)
-    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(entry.getName().strref(), name); }))
-      return unmatched(origin(key), key, what, entry.getName().strref());
-  for (const std::string &name : names) {
-    if (table.get(name))
-      continue;
-    mlir::Attribute found;
-    for (mlir::NamedAttribute entry : table) {
-      if (!matchesGlob(entry.getName().strref(), name))
-        continue;
-      if (found && found != entry.getValue())
-        return inputError(origin(key) + ": value of '" + key.str() + "' for " + what.str() + " '" + name +
-                          "', expected globs that agree but got " + textOf(found) + " and " + textOf(entry.getValue()));
-      found = entry.getValue();
-    }
+Result<Recipe> sluice::recipeOf(mlir::ModuleOp module,
+                                llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options) {
+  SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  for (auto [key, text] : options) {
+    // The option parser takes the braces around a table.
+    bool isTable = text.contains('=') && !text.starts_with("{");
+    std::string value = isTable ? "{" + text.str() + "}" : text.str();
+    SLUICE_RETURN_IF_ERROR(recipe.addSetting(key.str() + "=" + value, "option"));
   }
-  return Status::ok();
-}
-
-Status RecipeView::checkGlobs(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
-  for (const std::string &glob : strings(key))
-    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
-      return unmatched(origin(key), key, what, glob);
-  return Status::ok();
-}
-
-mlir::Attribute RecipeView::forName(llvm::StringRef key, llvm::StringRef name) const {
-  mlir::Attribute value = raw(key);
-  auto table = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(value);
-  if (!table)
-    return value;
-  if (mlir::Attribute exact = table.get(name))
-    return exact;
-  for (mlir::NamedAttribute entry : table)
-    if (matchesGlob(entry.getName().strref(), name))
-      return entry.getValue();
-  const RecipeKey *known = findRecipeKey(key);
-  return known ? toAttribute(context, known->defaultValue) : mlir::Attribute();
-}
-
-bool sluice::matchesGlob(llvm::StringRef glob, llvm::StringRef name) {
-  // The usual walk with one point to come back to: the last star.
-  std::size_t g = 0, n = 0, star = llvm::StringRef::npos, mark = 0;
-  while (n < name.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      mark = n;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
-      ++g, ++n;
-    } else if (star != llvm::StringRef::npos) {
-      g = star + 1;
-      n = ++mark;
-    } else {
-      return false;
-    }
+  SLUICE_RETURN_IF_ERROR(recipe.resolve());
+  auto origins = module->getAttrOfType<mlir::DictionaryAttr>(originsAttribute);
+  for (const RecipeKey &key : recipeKeys()) {
+    auto origin = origins ? origins.getAs<mlir::StringAttr>(key.name) : mlir::StringAttr();
+    recipe.setOrigin(key.name, origin ? origin.str() : "recipe");
   }
-  while (g < glob.size() && glob[g] == '*')
-    ++g;
-  return g == glob.size();
+  return recipe;
 }

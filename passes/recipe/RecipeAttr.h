@@ -1,59 +1,43 @@
-//===- RecipeAttr.h - the resolved recipe on the IR -----------------------------------===//
+//===- RecipeAttr.h - the recipe on the IR ------------------------------------------------===//
 //
-// The recipe rides on the module as the dictionary attribute `model.recipe`, keyed by the recipe's dotted names, so that
-// every dumped phase can be put through the rest of the pipeline alone. What is absent has its default (Recipe.h's
-// table); passes read it through this view and never keep options of their own for it.
+// A module carries its recipe as the dictionary attribute `model.recipe`, keyed by the recipe's dotted names, so that
+// every dumped phase can be put through the rest of the pipeline alone. A key that is absent has its default.
+//
+// A pass that reads settings declares an option for each (RecipeOptions.td) and reads the typed recipe with recipeFor:
+// the module's recipe, with the options that are given in its place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEATTR_H
 #define SLUICE_PASSES_RECIPE_RECIPEATTR_H
 
-#include "runtime/base/Status.h"
+#include "passes/recipe/Recipe.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace sluice {
 
-/// A read-only view of a module's recipe. Values are those of the attribute, else the default of the key.
-class RecipeView {
-public:
-  explicit RecipeView(mlir::ModuleOp module);
+/// Sets the module's `model.recipe` to the values that differ from the defaults, in the order of the keys' names.
+void attachRecipe(mlir::ModuleOp module, const Recipe &recipe);
 
-  std::int64_t integer(llvm::StringRef key) const;
-  double number(llvm::StringRef key) const;
-  bool boolean(llvm::StringRef key) const;
-  std::string string(llvm::StringRef key) const;
-  std::vector<std::string> strings(llvm::StringRef key) const;
-  std::vector<double> numbers(llvm::StringRef key) const;
-  /// True where the key is given or has a default.
-  bool has(llvm::StringRef key) const;
-  /// The attribute as it is (a string, bool, integer, or a dictionary for tables by glob); null if absent and without
-  /// default.
-  mlir::Attribute raw(llvm::StringRef key) const;
-  /// Where the value came from: a file and line, a setting; `recipe` where the module does not say.
-  std::string origin(llvm::StringRef key) const;
-  /// Where the key is a table by glob: every glob matches one of the names, and no two say different things of one.
-  /// `what` is what the names are of. Errors name the line.
-  Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
-  /// The same for a list of globs.
-  Status checkGlobs(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
-  /// The value for `name` of a key that is one value or a table by glob: exact name before glob, `*` matches dots too.
-  mlir::Attribute forName(llvm::StringRef key, llvm::StringRef name) const;
+/// The recipe that the module carries, each value checked; the defaults if it carries none. Not resolved.
+Result<Recipe> attachedRecipe(mlir::ModuleOp module);
 
-private:
-  mlir::DictionaryAttr values;
-  mlir::DictionaryAttr origins;
-  mlir::MLIRContext *context;
-};
+/// The resolved recipe of the module with `options`, pairs of key and value, in place of what it carries. Origins are
+/// those that attachRecipe recorded, else `recipe`.
+Result<Recipe> recipeOf(mlir::ModuleOp module,
+                        llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options = {});
 
-/// `*` matches any run of characters, dots too; `?` one.
-bool matchesGlob(llvm::StringRef glob, llvm::StringRef name);
+/// The same with the options of a pass, each named after its key; an empty one is not given. Errors are emitted on the
+/// module.
+template <typename... Options>
+llvm::FailureOr<Recipe> recipeFor(mlir::ModuleOp module, const Options &...options) {
+  llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>> given;
+  ((options.getValue().empty() ? void() : void(given.emplace_back(options.ArgStr, options.getValue()))), ...);
+  Result<Recipe> recipe = recipeOf(module, given);
+  if (!recipe.isOk())
+    return module.emitError() << recipe.status().message();
+  return std::move(*recipe);
+}
 
 } // namespace sluice
 

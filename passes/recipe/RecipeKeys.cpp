@@ -2,6 +2,8 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
+#include "passes/recipe/RecipeField.h"
+
 #include <limits>
 
 using namespace sluice;
@@ -12,199 +14,230 @@ using Texts = std::vector<std::string>;
 const double infinity = std::numeric_limits<double>::infinity();
 
 RecipeKey size(std::string name, std::string doc) {
-  return {.name = std::move(name), .kinds = recipeInteger, .defaultValue = std::int64_t(1), .doc = std::move(doc),
-          .least = 1, .most = 1 << 20};
+  return {.name = std::move(name), .kinds = recipeInteger, .doc = std::move(doc), .least = 1, .most = 1 << 20};
 }
 RecipeKey onlyOne(std::string name, std::string doc) {
   RecipeKey key = size(std::move(name), std::move(doc));
   key.onlyDefault = true;
   return key;
 }
-RecipeKey choice(std::string name, Texts choices, std::string doc, Texts later = {}, unsigned laterKinds = 0) {
-  std::string first = choices.front();
-  return {.name = std::move(name), .kinds = recipeChoice, .defaultValue = first, .doc = std::move(doc),
-          .choices = std::move(choices), .laterKinds = laterKinds, .laterChoices = std::move(later)};
+template <typename E>
+RecipeKey choice(std::string name, std::string doc, Texts later = {}, unsigned laterKinds = 0) {
+  return {.name = std::move(name), .kinds = recipeChoice, .doc = std::move(doc), .choices = enumCases<E>(),
+          .laterKinds = laterKinds, .laterChoices = std::move(later)};
 }
-RecipeKey flag(std::string name, bool value, std::string doc, bool onlyDefault = false, unsigned laterKinds = 0) {
-  return {.name = std::move(name), .kinds = recipeBoolean, .defaultValue = value, .doc = std::move(doc),
-          .laterKinds = laterKinds, .onlyDefault = onlyDefault};
+RecipeKey flag(std::string name, std::string doc) {
+  return {.name = std::move(name), .kinds = recipeBoolean, .doc = std::move(doc)};
 }
-/// A list of globs, a table, or a text that this version has no use for: only the empty list is taken.
-RecipeKey later(std::string name, std::string doc, unsigned laterKinds = recipeTable | recipeText) {
-  return {.name = std::move(name), .kinds = recipeStrings, .defaultValue = Texts(), .doc = std::move(doc),
-          .laterKinds = laterKinds, .onlyDefault = true};
+RecipeKey globs(std::string name, std::string doc) {
+  return {.name = std::move(name), .kinds = recipeStrings, .doc = std::move(doc)};
 }
-RecipeKey number(std::string name, RecipeValue value, double least, double most, std::string doc,
-                 bool openBelow = false) {
-  return {.name = std::move(name), .kinds = recipeNumber, .defaultValue = std::move(value), .doc = std::move(doc),
-          .least = least, .most = most, .openBelow = openBelow};
+RecipeKey number(std::string name, double least, double most, std::string doc, bool openBelow = false) {
+  return {.name = std::move(name), .kinds = recipeNumber, .doc = std::move(doc), .least = least, .most = most,
+          .openBelow = openBelow};
 }
-RecipeKey count(std::string name, RecipeValue value, double least, std::string doc) {
-  return {.name = std::move(name), .kinds = recipeInteger, .defaultValue = std::move(value), .doc = std::move(doc),
-          .least = least};
+RecipeKey count(std::string name, std::string doc) {
+  return {.name = std::move(name), .kinds = recipeInteger, .doc = std::move(doc)};
 }
+/// The key may also be off, as it is by default.
+RecipeKey orOff(RecipeKey key) {
+  key.kinds |= recipeChoice;
+  key.choices = {"off"};
+  return key;
+}
+RecipeKey upTo(RecipeKey key, double most) {
+  key.most = most;
+  return key;
+}
+
+/// Binds the key to the field that `field` gives of a recipe.
+template <typename Field> RecipeKey bind(RecipeKey key, Field field) {
+  key.assign = [field](Recipe &recipe, const RecipeValue &value) {
+    // Without a trace of the value that was there before.
+    Recipe defaults;
+    field(recipe) = field(defaults);
+    return readField(value, field(recipe));
+  };
+  key.read = [field](const Recipe &recipe) { return writeField(field(recipe)); };
+  key.defaultValue = key.read(Recipe());
+  return key;
+}
+#define FIELD(member) [](auto &recipe) -> auto & { return recipe.member; }
 
 std::vector<RecipeKey> makeKeys() {
   std::vector<RecipeKey> keys;
-  auto add = [&](RecipeKey key) { keys.push_back(std::move(key)); };
+  auto add = [&](RecipeKey key, auto field) { keys.push_back(bind(std::move(key), field)); };
 
-  add(size("mesh.shard", "ranks that parameters are sharded over"));
-  add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"));
-  add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"));
-  add(onlyOne("mesh.context", "ranks that split the sequence"));
-  add(onlyOne("mesh.pipeline", "ranks that split the layers"));
-  add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"));
+  add(size("mesh.shard", "ranks over which parameters are sharded"), FIELD(mesh.shard));
+  add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"), FIELD(mesh.replicate));
+  add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"), FIELD(mesh.tensor));
+  add(onlyOne("mesh.context", "ranks that split the sequence"), FIELD(mesh.context));
+  add(onlyOne("mesh.pipeline", "ranks that split the layers"), FIELD(mesh.pipeline));
+  add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"),
+      FIELD(mesh.expert));
 
-  add({.name = "sharding.tensor", .kinds = recipeStrings | recipeChoice | recipeTable, .defaultValue = Texts(),
-       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; or "
-              "`megatron`, the usual plan of a Hugging Face family",
-       .choices = {"replicated", "megatron", "column", "row"}, .tableKinds = recipeChoice, .tableOf = "parameter globs"});
-  add({.name = "sharding.expert", .kinds = recipeStrings, .defaultValue = Texts(),
-       .doc = "globs of parameters whose first dim is experts: it is split over the axis `expert`, and shards are of the parts"});
-  add(flag("sharding.sequence", false,
-           "between what is split over the axis `tensor`, values lie in parts of the sequence, and norms are computed on them: "
-           "reduce_scatter and all_gather in the place of all_reduce"));
-  add({.name = "sharding.units", .kinds = recipeChoice | recipeTable, .defaultValue = std::string("block"),
-       .doc = "what is gathered together: each outermost block and the rest as `root`; all as one unit; parameters in "
-              "order of use up to N bytes; or lists of globs over blocks or parameters (what none names is `root`)",
+  add({.name = "sharding.tensor", .kinds = recipeStrings | recipeChoice | recipeTable,
+       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; "
+              "or `megatron`, the usual plan of a Hugging Face family",
+       .choices = enumCases<TensorSplit>(), .tableKinds = recipeChoice, .tableOf = "parameter globs"},
+      FIELD(sharding.tensor));
+  add(globs("sharding.expert", "globs of parameters whose first dim is experts: it is split over the axis `expert`, and the "
+                               "parameters of each rank's experts are sharded"),
+      FIELD(sharding.expert));
+  add(flag("sharding.sequence", "sequence parallelism: between the layers that are split over the axis `tensor`, values are "
+                                "split on the sequence, and norms are computed on the parts, with reduce_scatter and "
+                                "all_gather instead of all_reduce"),
+      FIELD(sharding.sequence));
+  add({.name = "sharding.units", .kinds = recipeChoice | recipeTable,
+       .doc = "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as one unit; "
+              "parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the rest is `root`)",
        .choices = {"block", "root", "bytes:"}, .laterChoices = {"auto"}, .tableKinds = recipeStrings | recipeText,
-       .tableOf = "unit names"});
-  add({.name = "sharding.replicated", .kinds = recipeStrings, .defaultValue = Texts(),
-       .doc = "globs of parameters that are not sharded: whole on every rank, gradients all-reduced"});
-  add({.name = "parameters.frozen", .kinds = recipeStrings, .defaultValue = Texts(),
-       .doc = "globs of parameters without gradient and optimizer state"});
-  add(choice("sharding.strategy", {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op"},
-             "`shard_grad_op` keeps parameters gathered after forward; `no_shard` keeps everything whole on each rank. "
-             "The hybrid names say that `mesh.replicate` is above 1"));
+       .tableOf = "unit names"},
+      FIELD(sharding.units));
+  add(globs("sharding.replicated", "globs of parameters that are not sharded: replicated on every rank, gradients all-reduced"),
+      FIELD(sharding.replicated));
+  add(globs("parameters.frozen", "globs of parameters without gradient and optimizer state"), FIELD(parameters.frozen));
+  add(choice<ShardingStrategy>("sharding.strategy",
+                               "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing. The "
+                               "hybrid names state that `mesh.replicate` is above 1"),
+      FIELD(sharding.strategy));
   add({.name = "sharding.reshard_after_forward", .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
-       .defaultValue = std::string("default"),
-       .doc = "release gathered parameters after forward. The default goes by the strategy: for `full_shard` blocks yes "
-              "and root no, else no. An integer keeps them sharded over that many ranks, a divisor of `mesh.shard`: 1 is "
-              "false, `mesh.shard` is true",
-       .choices = {"default"}, .laterChoices = {"auto"}, .least = 1, .most = 1 << 20,
-       .tableKinds = recipeBoolean | recipeChoice | recipeInteger});
-  add(flag("sharding.reshard_before_backward", false,
-           "release what stayed gathered after forward, and gather it again when backward begins"));
+       .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks and "
+              "false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of `mesh.shard`: "
+              "1 is false, `mesh.shard` is true",
+       .choices = enumCases<ReshardRule>(), .laterChoices = {"auto"}, .least = 1, .most = 1 << 20,
+       .tableKinds = recipeBoolean | recipeChoice | recipeInteger},
+      FIELD(sharding.reshardAfterForward));
+  add(flag("sharding.reshard_before_backward",
+           "reshard parameters that stayed gathered after forward, and gather them again when backward begins"),
+      FIELD(sharding.reshardBeforeBackward));
   add({.name = "sharding.reshard_after_backward", .kinds = recipeChoice | recipeTable,
-       .defaultValue = std::string("always"),
-       .doc = "when gathered parameters are released after backward; `last` keeps them gathered between micro-batches",
-       .choices = {"always", "last"}, .tableKinds = recipeChoice});
-  add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable, .defaultValue = true,
-       .doc = "gather for backward; false for units whose parameters backward does not read",
-       .tableKinds = recipeBoolean});
-  add({.name = "sharding.dim", .kinds = recipeChoice | recipeInteger | recipeTable, .defaultValue = std::string("first"),
-       .doc = "the dim that is split, by number or as `first` or `largest`, or `flat`: by elements, with the least padding. "
-              "Behind the first dim a gather and a reduction each copy the parameter once, and uneven extents are padded",
-       .choices = {"first", "largest", "flat"}, .most = 7, .tableKinds = recipeChoice | recipeInteger,
-       .tableOf = "parameter globs"});
+       .doc = "when parameters are resharded after backward; `last` keeps them gathered between micro-batches",
+       .choices = enumCases<ReshardAfterBackward>(), .tableKinds = recipeChoice},
+      FIELD(sharding.reshardAfterBackward));
+  add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable,
+       .doc = "gather for backward; false for units whose parameters backward does not read", .tableKinds = recipeBoolean},
+      FIELD(sharding.unshardInBackward));
+  add({.name = "sharding.dim", .kinds = recipeChoice | recipeInteger | recipeTable,
+       .doc = "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least padding. "
+              "On other dims than the first a gather and a reduction each copy the parameter once, and uneven extents are "
+              "padded",
+       .choices = enumCases<ShardDim>(), .most = 7, .tableKinds = recipeChoice | recipeInteger,
+       .tableOf = "parameter globs"},
+      FIELD(sharding.dim));
 
-  add(choice("precision.compute", {"f32", "bf16", "f16", "f64"}, "element type of forward and backward"));
-  add(choice("precision.reduce", {"f32", "bf16", "f16", "f64"},
-             "element type in which gradients are added up and reduced; `f64` unless given where parameters are"));
-  add(choice("precision.output", {"f32", "bf16", "f16", "f64"},
-             "element type of what an entry point returns (a loss no less than f32); `f64` unless given where parameters "
-             "are"));
-  add(choice("precision.parameter", {"f32", "f64"}, "element type of parameters and optimizer states"));
-  add({.name = "precision.loss_scale", .kinds = recipeChoice | recipeNumber, .defaultValue = {},
-       .doc = "factor on the loss before backward, taken from the gradients again; `dynamic` is halved when a gradient is "
-              "not finite and doubled after 2000 steps; `f16` needs one",
-       .choices = {"none", "dynamic"}, .least = 0, .most = 1e30, .openBelow = true});
+  add(choice<Precision>("precision.compute", "element type of forward and backward"), FIELD(precision.compute));
+  add(choice<Precision>("precision.reduce", "element type in which gradients are accumulated and reduced; `f64` by default "
+                                            "if `precision.parameter` is"),
+      FIELD(precision.reduce));
+  add(choice<Precision>("precision.output", "element type of the results of an entry point (at least f32 for a loss); `f64` "
+                                            "by default if `precision.parameter` is"),
+      FIELD(precision.output));
+  add({.name = "precision.parameter", .kinds = recipeChoice, .doc = "element type of parameters and optimizer states",
+       .choices = {"f32", "f64"}},
+      FIELD(precision.parameter));
+  add({.name = "precision.loss_scale", .kinds = recipeChoice | recipeNumber,
+       .doc = "factor on the loss before backward, by which gradients are divided again; `dynamic` is halved when a gradient "
+              "is not finite and doubled after 2000 steps; required by `f16`",
+       .choices = {"none", "dynamic"}, .least = 0, .most = 1e30, .openBelow = true},
+      FIELD(precision.lossScale));
 
-  add(size("gradient.microbatches", "micro-batches a step"));
-  add(choice("loss.mean", {"rank", "tokens"},
-             "the mean of the ranks' and micro-batches' means, or over all targets that count in the step"));
-  {
-    RecipeKey key = size("loss.chunk_rows", "make the logits of so many rows at a time in forward and again in backward: "
-                                            "one op in place of the output projection and its cross entropy");
-    key.kinds |= recipeChoice;
-    key.defaultValue = {};
-    key.choices = {"off"};
-    add(std::move(key));
-  }
+  add(size("gradient.microbatches", "micro-batches per step"), FIELD(gradient.microbatches));
+  add(choice<LossMean>("loss.mean", "the mean of the means of ranks and micro-batches, or over all targets that count in the "
+                                    "step"),
+      FIELD(loss.mean));
+  add(orOff(size("loss.chunk_rows", "chunked cross entropy: the output projection and its cross entropy become one op that "
+                                    "computes the logits of this many rows at a time, in forward and again in backward")),
+      FIELD(loss.chunkRows));
   add({.name = "gradient.sync", .kinds = recipeChoice | recipeBooleans | recipeTable,
-       .defaultValue = std::string("last"),
        .doc = "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "
               "last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
-       .choices = {"last", "every", "reduce_scatter_only"}, .tableKinds = recipeChoice | recipeBooleans});
-  add({.name = "gradient.divide", .kinds = recipeChoice | recipeNumber | recipeTable, .defaultValue = std::string("mean"),
-       .doc = "what summed gradients are divided by: the number of data-parallel ranks, or a number in its place "
-              "(micro-batches are averaged in either case)",
-       .choices = {"mean"}, .most = 1e30, .openBelow = true, .tableKinds = recipeChoice | recipeNumber});
-  add(flag("gradient.force_sum", false, "only sums on the wire, scaled explicitly"));
-  {
-    RecipeKey key = number("gradient.clip_norm", {}, 0, infinity, "clip gradients to this global norm", true);
-    key.kinds |= recipeChoice;
-    key.choices = {"off"};
-    add(std::move(key));
-  }
-  add(number("gradient.clip_type", 2.0, 1, infinity, "the p of the norm; `inf` for the largest magnitude"));
+       .choices = enumCases<GradientSync>(), .tableKinds = recipeChoice | recipeBooleans},
+      FIELD(gradient.sync));
+  add({.name = "gradient.divide", .kinds = recipeChoice | recipeNumber | recipeTable,
+       .doc = "the divisor of summed gradients: the number of data-parallel ranks, or the given number (micro-batches are "
+              "averaged in either case)",
+       .choices = enumCases<GradientDivide>(), .most = 1e30, .openBelow = true, .tableKinds = recipeChoice | recipeNumber},
+      FIELD(gradient.divide));
+  add(flag("gradient.force_sum", "collectives only sum; the mean is a separate scaling"), FIELD(gradient.forceSum));
+  add(orOff(number("gradient.clip_norm", 0, infinity, "clip gradients to this global norm", true)),
+      FIELD(gradient.clipNorm));
+  add(number("gradient.clip_type", 1, infinity, "the p of the norm; `inf` for the largest magnitude"),
+      FIELD(gradient.clipType));
 
-  add(choice("optimizer.name", {"adamw", "adam", "sgd"}, "as torch.optim defines them"));
-  add(number("optimizer.lr", 1e-3, 0, 1e30, "peak learning rate"));
-  add({.name = "optimizer.betas", .kinds = recipeNumbers, .defaultValue = std::vector<double>{0.9, 0.999},
-       .doc = "decay of the two moments (`adamw`, `adam`)", .least = 0, .most = 1, .length = 2});
-  add(number("optimizer.eps", 1e-8, 0, 1e30, "added to the denominator (`adamw`, `adam`)"));
-  add(number("optimizer.weight_decay", {}, 0, 1e30, "default 0.01 for `adamw`, 0 for `adam` and `sgd`"));
-  add(number("optimizer.momentum", 0.0, 0, 1e30, "momentum (`sgd`)"));
-  add(flag("optimizer.nesterov", false, "Nesterov momentum (`sgd`)"));
-  add({.name = "optimizer.no_decay", .kinds = recipeStrings, .defaultValue = Texts(),
-       .doc = "globs of parameters without weight decay"});
+  add({.name = "optimizer.name", .kinds = recipeChoice, .doc = "as torch.optim defines them",
+       .choices = {"adamw", "adam", "sgd"}},
+      FIELD(optimizer.name));
+  add(number("optimizer.lr", 0, 1e30, "peak learning rate"), FIELD(optimizer.lr));
+  add({.name = "optimizer.betas", .kinds = recipeNumbers, .doc = "decay of the two moments (`adamw`, `adam`)", .least = 0,
+       .most = 1, .length = 2},
+      FIELD(optimizer.betas));
+  add(number("optimizer.eps", 0, 1e30, "added to the denominator (`adamw`, `adam`)"), FIELD(optimizer.eps));
+  add(number("optimizer.weight_decay", 0, 1e30, "default 0.01 for `adamw`, 0 for `adam` and `sgd`"),
+      FIELD(optimizer.weightDecay));
+  add(number("optimizer.momentum", 0, 1e30, "momentum (`sgd`)"), FIELD(optimizer.momentum));
+  add(flag("optimizer.nesterov", "Nesterov momentum (`sgd`)"), FIELD(optimizer.nesterov));
+  add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
 
-  add(choice("statistics.sync", {"never", "last"},
-             "running statistics (of batch norm) are each rank's own, or averaged over the data-parallel ranks in the last "
-             "micro-batch of a step"));
+  add(choice<StatisticsSync>("statistics.sync", "running statistics (of batch norm) are each rank's own, or averaged over the "
+                                                "data-parallel ranks in the last micro-batch of a step"),
+      FIELD(statistics.sync));
 
-  add(choice("schedule.lr", {"constant", "linear", "cosine", "wsd"},
-             "course of the learning rate, which is an input of the step"));
-  add(count("schedule.warmup_steps", std::int64_t(0), 0, "steps of linear warm-up"));
-  add(count("schedule.total_steps", std::int64_t(0), 0,
-            "steps over which the rate runs its course; needed unless it is constant"));
-  add(number("schedule.min_lr", 0.0, 0, 1e30, "the rate at the end"));
+  add(choice<LearningRateSchedule>("schedule.lr", "learning-rate schedule; the learning rate is an input of the step"),
+      FIELD(schedule.lr));
+  add(count("schedule.warmup_steps", "steps of linear warm-up"), FIELD(schedule.warmupSteps));
+  add(count("schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
+      FIELD(schedule.totalSteps));
+  add(number("schedule.min_lr", 0, 1e30, "learning rate at the end of the schedule"), FIELD(schedule.minLr));
 
-  add(choice("recompute.policy", {"none", "marked", "block"},
-             "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",
-             {"selective", "budget"}, recipeTable));
-  add(later("recompute.save", "names of ops whose results are kept (`selective`)"));
+  add(choice<RecomputePolicy>("recompute.policy",
+                              "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",
+                              {"selective", "budget"}, recipeTable),
+      FIELD(recompute.policy));
+  add({.name = "recompute.save", .kinds = recipeStrings, .doc = "names of ops whose results are kept (`selective`)",
+       .laterKinds = recipeTable | recipeText, .onlyDefault = true},
+      FIELD(recompute.save));
 
-  add(choice("schedule.order", {"loop"}, "forward and backward of each micro-batch in turn", {"1f1b"}));
-  {
-    RecipeKey key = size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight");
-    key.most = 1024;
-    add(std::move(key));
-  }
-  add(flag("schedule.overlap_steps", true,
-           "a step's first gathers wait for the updates of what they gather, not for the whole step before"));
-  add({.name = "schedule.forward_prefetch", .kinds = recipeInteger | recipeTable, .defaultValue = std::int64_t(1),
+  add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),
+      FIELD(schedule.order));
+  add(upTo(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
+      FIELD(schedule.reduceBuffers));
+  add(flag("schedule.overlap_steps", "the first gathers of a step wait for the updates of their operands, not for the whole "
+                                     "previous step"),
+      FIELD(schedule.overlapSteps));
+  add({.name = "schedule.forward_prefetch", .kinds = recipeInteger | recipeTable,
        .doc = "units that are gathered ahead of use in forward; in a table, the units that a unit's use prefetches",
-       .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings, .tableOf = "units"});
+       .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings, .tableOf = "units"},
+      FIELD(schedule.forwardPrefetch));
   add({.name = "schedule.backward_prefetch", .kinds = recipeInteger | recipeChoice | recipeTable,
-       .defaultValue = std::int64_t(1),
-       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit when "
-              "the one before is released",
-       .choices = {"none", "pre", "post"}, .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings,
-       .tableOf = "units"});
+       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit when the "
+              "previous one is resharded",
+       .choices = enumCases<BackwardPrefetch>(), .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings,
+       .tableOf = "units"},
+      FIELD(schedule.backwardPrefetch));
 
-  add({.name = "memory.budget", .kinds = recipeBytes | recipeChoice, .defaultValue = {},
-       .doc = "most bytes that a rank may need; over it compilation ends with exit code 3", .choices = {"none"},
-       .least = 1});
-  add({.name = "memory.offload", .kinds = recipeStrings, .defaultValue = Texts(),
+  add({.name = "memory.budget", .kinds = recipeBytes | recipeChoice,
+       .doc = "most bytes that a rank may need; above it compilation ends with exit code 3", .choices = {"none"}, .least = 1},
+      FIELD(memory.budget));
+  add({.name = "memory.offload", .kinds = recipeStrings,
        .doc = "what is kept in host memory: parameters are copied to the device before each use of their unit; where the "
               "optimizer's states are, gradients are copied and the update runs",
-       .laterKinds = recipeText, .elements = {"parameters", "optimizer"}, .laterElements = {"activations"}});
-  add(flag("memory.pinned", true, "host memory of offloading is pinned"));
-  add(flag("collective.register", true, "register buffers with communicators that can"));
+       .laterKinds = recipeText, .elements = enumCases<Offloaded>(), .laterElements = {"activations"}},
+      FIELD(memory.offload));
+  add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));
+  add(flag("collective.register", "register buffers with communicators that can"), FIELD(collective.registerBuffers));
 
-  add(choice("target.device", {"cpu", "cuda"}, "what the plan runs on"));
-  {
-    RecipeKey key = size("target.threads", "threads a rank");
-    key.most = 1024;
-    add(std::move(key));
-  }
-  add({.name = "target.isa", .kinds = recipeChoice, .defaultValue = {},
-       .doc = "instruction set that every run keeps to; default that of the compiling machine", .choices = {"avx512", "avx2"}});
-  add({.name = "target.arch", .kinds = recipeChoice, .defaultValue = {},
-       .doc = "least GPU architecture that the plan is for", .choices = {"none", "sm_80", "sm_90", "sm_100"},
-       .laterChoices = {"sm_"}});
+  add(choice<TargetDevice>("target.device", "the device of the plan"), FIELD(target.device));
+  add(upTo(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
+  add({.name = "target.isa", .kinds = recipeChoice,
+       .doc = "instruction set that every run keeps to; default that of the compiling machine",
+       .choices = enumCases<InstructionSet>()},
+      FIELD(target.isa));
+  std::vector<std::string> architectures = enumCases<GpuArchitecture>();
+  architectures.insert(architectures.begin(), "none");
+  add({.name = "target.arch", .kinds = recipeChoice, .doc = "minimum GPU architecture of the plan", .choices = architectures,
+       .laterChoices = {"sm_"}},
+      FIELD(target.arch));
   return keys;
 }
 

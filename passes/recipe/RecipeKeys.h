@@ -1,40 +1,17 @@
 //===- RecipeKeys.h - the one table of the recipe's keys --------------------------===//
 //
-// Every key that a recipe may hold: its name, the kinds of value it takes, its default, and what of it this version
-// does. The parser, `--print-recipe`, the view on the IR and docs/recipe.md all read this table.
+// Every key that a recipe may hold: its name, the field of Recipe that holds its value, the kinds of value it takes, its
+// bounds, and the values that this version supports. Parsing, checking, printing and docs/recipe.md all read this table.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEKEYS_H
 #define SLUICE_PASSES_RECIPE_RECIPEKEYS_H
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <variant>
-#include <vector>
+#include "passes/recipe/Recipe.h"
+
+#include <functional>
 
 namespace sluice {
-
-struct RecipeTableEntry;
-
-/// Values by glob or by name, in the order of the names.
-struct RecipeTable {
-  std::vector<RecipeTableEntry> entries;
-  bool operator==(const RecipeTable &other) const;
-};
-
-/// A value of a recipe; monostate: none.
-using RecipeValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
-                                 std::vector<double>, std::vector<bool>, RecipeTable>;
-
-/// Values in a table are no tables.
-struct RecipeTableEntry {
-  std::string name;
-  RecipeValue value;
-  bool operator==(const RecipeTableEntry &other) const { return name == other.name && value == other.value; }
-};
-
-inline bool RecipeTable::operator==(const RecipeTable &other) const { return entries == other.entries; }
 
 /// Kinds of value, as bits: a key may take several.
 enum RecipeKind : unsigned {
@@ -61,8 +38,6 @@ struct RecipeKey {
   std::string name;
   /// Bits of RecipeKind that this version takes.
   unsigned kinds = 0;
-  /// Monostate: off unless given, or decided from other keys (then `doc` says so).
-  RecipeValue defaultValue;
   std::string doc;
   /// Texts that recipeChoice takes; one that ends in ':' is followed by a count of bytes.
   std::vector<std::string> choices = {};
@@ -84,6 +59,12 @@ struct RecipeKey {
   /// What the elements of a recipeStrings list may be, and what the format also allows; empty: any.
   std::vector<std::string> elements = {};
   std::vector<std::string> laterElements = {};
+  /// The initial value of the field. Monostate: off unless given, or decided from other keys (then `doc` says so).
+  RecipeValue defaultValue = {};
+  /// Takes a checked value into the field of the recipe. False if the field does not have such values.
+  std::function<bool(Recipe &recipe, const RecipeValue &value)> assign = {};
+  /// The value of the field.
+  std::function<RecipeValue(const Recipe &recipe)> read = {};
 };
 
 /// All keys, in the order in which they are printed and documented.
@@ -94,9 +75,6 @@ const RecipeKey *findRecipeKey(std::string_view name);
 
 /// The known key with the least edit distance to `name`.
 const RecipeKey &nearestRecipeKey(std::string_view name);
-
-/// The value as TOML; `none` for monostate.
-std::string printRecipeValue(const RecipeValue &value);
 
 /// What this version takes for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
 std::string describeRecipeValues(const RecipeKey &key);

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 using namespace sluice;
 
@@ -17,38 +16,16 @@ const RecipeKey *sluice::findRecipeKey(std::string_view name) {
   return nullptr;
 }
 
-static std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      std::size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 const RecipeKey &sluice::nearestRecipeKey(std::string_view name) {
-  // A key without its table, as `strategy`, is nearest to the key that ends so.
+  // A key without its table, such as `strategy`, is nearest to the key with that ending.
   std::string ending(".");
   ending += name.substr(name.rfind('.') + 1);
   for (const RecipeKey &key : recipeKeys())
     if (std::string_view(key.name).ends_with(ending))
       return key;
-  const RecipeKey *best = &recipeKeys().front();
-  std::size_t least = editDistance(name, best->name);
-  for (const RecipeKey &key : recipeKeys()) {
-    std::size_t distance = editDistance(name, key.name);
-    if (distance < least) {
-      least = distance;
-      best = &key;
-    }
-  }
-  return *best;
+  return *llvm::min_element(recipeKeys(), [&](const RecipeKey &a, const RecipeKey &b) {
+    return llvm::StringRef(name).edit_distance(a.name) < llvm::StringRef(name).edit_distance(b.name);
+  });
 }
 
 static std::string quote(std::string_view text) {

@@ -1,6 +1,6 @@
 //===- RecipeToml.cpp - reading recipes ---------------------------------------------===//
 
-#include "passes/recipe/Recipe.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -146,8 +146,8 @@ Status Recipe::addFile(const std::string &path) {
   return addText(text.str(), path);
 }
 
-Status Recipe::addSetting(std::string_view setting) {
-  std::string origin = "--set " + std::string(setting);
+Status Recipe::addSetting(std::string_view setting, std::string_view means) {
+  std::string origin = std::string(means) + " " + std::string(setting);
   std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos || equals == 0)
     return Status(StatusCode::usage, origin + ": setting, expected key=value but got '" + std::string(setting) + "'");

@@ -70,11 +70,14 @@ uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
 }
 
 struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
+  using AssignStreamsBase::AssignStreamsBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    sluice::RecipeView recipe(module);
-    const int threads = recipe.integer("target.threads");
-    const std::string isa = recipe.string("target.isa"), device = recipe.string("target.device");
+    FailureOr<sluice::Recipe> recipe = sluice::recipeFor(module, deviceKind, threadCount, instructionSet);
+    if (failed(recipe))
+      return signalPassFailure();
+    const int threads = recipe->target.threads;
+    const std::string isa = stringifyEnum(*recipe->target.isa).str(), device = stringifyEnum(recipe->target.device).str();
     llvm::StringMap<uint64_t> workspace;
     llvm::StringSet<> used, inHost;
     for (auto buffer : module.getOps<BufferOp>())

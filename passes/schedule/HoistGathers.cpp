@@ -252,30 +252,37 @@ void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> na
   hoistToAuthors(block, units, names);
 }
 
-/// A table of the recipe: from units to the units that their use prefetches.
-std::optional<PrefetchTable> tableOf(const RecipeView &recipe, StringRef key, ArrayRef<std::string> units) {
-  if (!isa_and_nonnull<DictionaryAttr>(recipe.raw(key)))
+/// For each unit the units that its use prefetches, if the setting is a table.
+template <typename Setting> std::optional<PrefetchTable> tableOf(const Setting &setting, ArrayRef<std::string> units) {
+  auto *lists = std::get_if<NamedValues<Strings>>(&setting);
+  if (!lists)
     return std::nullopt;
   PrefetchTable table;
   for (const std::string &unit : units) {
-    std::vector<std::string> targets;
-    if (auto list = dyn_cast_or_null<ArrayAttr>(recipe.forName(key, unit)))
-      for (auto target : list.getAsRange<StringAttr>())
-        targets.push_back(target.getValue().str());
-    table.push_back({unit, std::move(targets)});
+    const Strings *targets = findByName(*lists, unit);
+    table.push_back({unit, targets ? *targets : Strings()});
   }
   return table;
 }
 
+/// The number of units, if the setting is one.
+template <typename Setting> std::int64_t depthOf(const Setting &setting) {
+  auto *depth = std::get_if<std::int64_t>(&setting);
+  return depth ? *depth : 0;
+}
+
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
+  using HoistGathersBase::HoistGathersBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), forwardPrefetch, backwardPrefetch);
+    if (failed(recipe))
+      return signalPassFailure();
+    const Recipe::Schedule &schedule = recipe->schedule;
     std::vector<std::string> names;
     for (auto unit : getOperation().getOps<spmd::UnitOp>())
       names.push_back(unit.getSymName().str());
-    PrefetchDistance distance{recipe.integer("schedule.forward_prefetch"), recipe.integer("schedule.backward_prefetch"),
-                              tableOf(recipe, "schedule.forward_prefetch", names),
-                              tableOf(recipe, "schedule.backward_prefetch", names)};
+    PrefetchDistance distance{depthOf(schedule.forwardPrefetch), depthOf(schedule.backwardPrefetch),
+                              tableOf(schedule.forwardPrefetch, names), tableOf(schedule.backwardPrefetch, names)};
     for (auto [key, table] : {std::pair("schedule.forward_prefetch", &distance.forwardTable),
                               std::pair("schedule.backward_prefetch", &distance.backwardTable)})
       if (*table)
@@ -283,11 +290,12 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
           for (const std::string &target : targets)
             if (!llvm::is_contained(names, target)) {
               emitError(UnknownLoc::get(&getContext()))
-                  << recipe.origin(key) << ": unit that '" << unit << "' prefetches by '" << key
+                  << recipe->origin(key) << ": unit that '" << unit << "' prefetches by '" << key
                   << "', expected one of the plan's but got '" << target << "'";
               return signalPassFailure();
             }
-    bool atReleases = recipe.string("schedule.backward_prefetch") == "post";
+    // Other modes are numbers in a resolved recipe.
+    bool atReleases = std::holds_alternative<BackwardPrefetch>(schedule.backwardPrefetch);
     spmd::UnitBlocks units(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())

@@ -2,7 +2,7 @@
 #ifndef SLUICE_PASSES_SCHEDULE_PASSES_TD
 #define SLUICE_PASSES_SCHEDULE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "passes/recipe/RecipeOptions.td"
 
 //===----------------------------------------------------------------------===//
 // Phase prefetch: on spmd, the order of issue
@@ -22,6 +22,8 @@ def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
     start root; wait root; start h.0; wait h.0; start h.1; ...h.0...; wait h.1; ...h.1...
     ```
   }];
+  let options = [RecipeOption<"forwardPrefetch", "schedule.forward_prefetch">,
+                 RecipeOption<"backwardPrefetch", "schedule.backward_prefetch">];
 }
 
 def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
@@ -37,6 +39,7 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
     start r1; ...; wait r1; start r0; wait r0; yield
     ```
   }];
+  let options = [RecipeOption<"reduceBuffers", "schedule.reduce_buffers">];
 }
 
 def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
@@ -108,6 +111,9 @@ def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
     launches.
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+  let options = [RecipeOption<"deviceKind", "target.device">,
+                 RecipeOption<"threadCount", "target.threads">,
+                 RecipeOption<"instructionSet", "target.isa">];
 }
 
 def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {

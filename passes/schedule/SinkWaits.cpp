@@ -115,9 +115,12 @@ void sink(Block &block, const std::vector<Reduction> &reductions, std::size_t bu
 }
 
 struct SinkWaits : sluice::impl::SinkWaitsBase<SinkWaits> {
+  using SinkWaitsBase::SinkWaitsBase;
   void runOnOperation() override {
-    auto buffers = static_cast<std::size_t>(
-        std::max<std::int64_t>(1, RecipeView(getOperation()).integer("schedule.reduce_buffers")));
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), reduceBuffers);
+    if (failed(recipe))
+      return signalPassFailure();
+    auto buffers = static_cast<std::size_t>(recipe->schedule.reduceBuffers);
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
         for (auto *find : {findReductions, findCopies})

@@ -10,8 +10,6 @@
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
-#include "passes/recipe/AttachRecipe.h"
-#include "passes/recipe/Recipe.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/UnitKnobs.h"
 #include "passes/sharding/tensor/Layout.h"
@@ -73,27 +71,23 @@ private:
   llvm::StringSet<> known;
 };
 
-UnitRequest requestOf(const RecipeView &recipe) {
+UnitRequest requestOf(const Recipe::Sharding &sharding) {
   UnitRequest request;
-  Attribute value = recipe.raw("sharding.units");
-  std::string word = recipe.string("sharding.units");
-  if (word == "root") {
-    request.kind = UnitRequest::Kind::root;
-  } else if (StringRef(word).starts_with("bytes:")) {
-    std::int64_t bytes = 0;
-    (void)parseByteCount(StringRef(word).drop_front(6), bytes);
-    request.kind = UnitRequest::Kind::bytes;
-    request.bytes = static_cast<std::uint64_t>(bytes);
-  } else if (auto table = dyn_cast_or_null<DictionaryAttr>(value)) {
+  if (auto *rule = std::get_if<std::string>(&sharding.units)) {
+    StringRef text = *rule;
+    if (text == "root") {
+      request.kind = UnitRequest::Kind::root;
+    } else if (text.consume_front("bytes:")) {
+      std::int64_t bytes = 0;
+      (void)parseByteCount(text, bytes);
+      request.kind = UnitRequest::Kind::bytes;
+      request.bytes = static_cast<std::uint64_t>(bytes);
+    }
+  } else {
     request.kind = UnitRequest::Kind::table;
-    for (NamedAttribute entry : table) {
-      std::vector<std::string> globs;
-      if (auto text = dyn_cast<StringAttr>(entry.getValue()))
-        globs.push_back(text.getValue().str());
-      else
-        for (auto glob : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
-          globs.push_back(glob.getValue().str());
-      request.table.push_back({entry.getName().str(), std::move(globs)});
+    for (const auto &[name, members] : std::get<1>(sharding.units)) {
+      auto *glob = std::get_if<std::string>(&members);
+      request.table.push_back({name, glob ? Strings{*glob} : std::get<Strings>(members)});
     }
   }
   request.matches = [](const std::string &glob, const std::string &name) { return matchesGlob(glob, name); };
@@ -101,17 +95,17 @@ UnitRequest requestOf(const RecipeView &recipe) {
 }
 
 /// The dim that a parameter is split on; its rank where it is split by elements.
-Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp parameter) {
+Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
   ArrayRef<std::int64_t> shape = parameter.getType().getShape();
-  Attribute value = recipe.forName("sharding.dim", parameter.getSymName());
+  const auto &setting = recipe.sharding.dim.at(parameter.getSymName());
   std::int64_t dim = 0;
-  if (auto word = dyn_cast_or_null<StringAttr>(value); word && word.getValue() == "largest")
+  if (auto *number = std::get_if<std::int64_t>(&setting))
+    dim = *number;
+  else if (std::get<ShardDim>(setting) == ShardDim::largest)
     dim = std::max_element(shape.begin(), shape.end()) - shape.begin();
   // One dim is all dims.
-  else if (word && word.getValue() == "flat")
+  else if (std::get<ShardDim>(setting) == ShardDim::flat)
     return shape.size() == 1 ? 0 : static_cast<std::int64_t>(shape.size());
-  else if (auto number = dyn_cast_or_null<IntegerAttr>(value))
-    dim = number.getInt();
   if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()))
     return inputError(recipe.origin("sharding.dim") + ": value of 'sharding.dim' for parameter '" +
                       parameter.getSymName().str() + "', expected a dim below " + std::to_string(shape.size()) +
@@ -120,9 +114,9 @@ Result<std::int64_t> dimOf(const RecipeView &recipe, model::ParameterOp paramete
 }
 
 /// What crosses ranks together is of one element type.
-Status checkTypes(const RecipeView &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
+Status checkTypes(const Recipe &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
                   const UnitPlan &plan) {
-  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") * recipe.integer("mesh.expert") == 1)
+  if (recipe.mesh.shard * recipe.mesh.replicate * recipe.mesh.expert == 1)
     return Status::ok();
   std::vector<model::ParameterOp> first(plan.units.size());
   for (auto [index, unit] : llvm::enumerate(plan.unitOf)) {
@@ -146,8 +140,8 @@ Status checkTypes(const RecipeView &recipe, ArrayRef<model::ParameterOp> paramet
 /// One module's, step by step. Each step says what is wrong, if it fails.
 class UnitAssignment {
 public:
-  explicit UnitAssignment(ModuleOp module)
-      : module(module), recipe(module), uses(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
+  UnitAssignment(ModuleOp module, const Recipe &recipe)
+      : module(module), recipe(recipe), uses(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
     // What is no parameter is in no unit: whole, and each rank's own.
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (!parameter.isState()) {
@@ -176,7 +170,7 @@ private:
   }
 
   ModuleOp module;
-  RecipeView recipe;
+  const Recipe &recipe;
   Uses uses;
   OpBuilder builder;
   std::vector<model::ParameterOp> parameters;
@@ -187,6 +181,7 @@ private:
 };
 
 struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
+  using AssignUnitsBase::AssignUnitsBase;
   void runOnOperation() override;
 };
 
@@ -214,10 +209,10 @@ LogicalResult UnitAssignment::makePlan() {
     auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
     isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
   }
-  plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe));
+  plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe.sharding));
   if (!plan.error.empty())
     return take(inputError(recipe.origin("sharding.units") + ": " + plan.error));
-  if (recipe.integer("mesh.expert") > 1)
+  if (recipe.mesh.expert > 1)
     setApart(plan, isExpert, ".experts");
   return take(checkTypes(recipe, parameters, uses, plan));
 }
@@ -231,7 +226,7 @@ LogicalResult UnitAssignment::checkNames() {
       return failure();
   if (failed(take(recipe.checkNames("sharding.dim", "parameter", names))))
     return failure();
-  return take(recipe.checkGlobs("sharding.replicated", "parameter", names));
+  return take(recipe.checkNames("sharding.replicated", "parameter", names));
 }
 
 LogicalResult UnitAssignment::makeMesh() {
@@ -239,13 +234,13 @@ LogicalResult UnitAssignment::makeMesh() {
   if (!found.isOk())
     return take(found.status());
   parts = *found;
-  const std::int64_t experts = recipe.integer("mesh.expert");
+  const std::int64_t experts = recipe.mesh.expert;
   if (parts.size() > 1 && experts > 1)
     return take(inputError(recipe.origin("sharding.reshard_after_forward") +
                            ": value of 'sharding.reshard_after_forward', expected true, false or \"default\" with "
                            "'mesh.expert' above 1 but got a number of ranks"));
   SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
-  SmallVector<std::int64_t> sizes = {recipe.integer("mesh.replicate")};
+  SmallVector<std::int64_t> sizes = {recipe.mesh.replicate};
   for (const std::string &name : shardPartNames(parts.size()))
     axes.push_back(builder.getStringAttr(name));
   sizes.append(parts.begin(), parts.end());
@@ -255,7 +250,7 @@ LogicalResult UnitAssignment::makeMesh() {
     sizes.push_back(experts);
   }
   axes.push_back(builder.getStringAttr("tensor"));
-  sizes.push_back(recipe.integer("mesh.tensor"));
+  sizes.push_back(recipe.mesh.tensor);
   spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);
   return success();
 }
@@ -284,8 +279,8 @@ LogicalResult UnitAssignment::makeUnits() {
 
 /// Each parameter's unit, and the dim that it is split on.
 LogicalResult UnitAssignment::placeParameters() {
-  bool sharded = recipe.string("sharding.strategy") != "no_shard";
-  std::vector<std::string> replicated = recipe.strings("sharding.replicated");
+  bool sharded = recipe.sharding.strategy != ShardingStrategy::no_shard;
+  const Strings &replicated = recipe.sharding.replicated;
   for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf)) {
     parameter->setAttr("unit", builder.getStringAttr(plan.units[unit]));
     StringRef name = parameter.getSymName();
@@ -306,13 +301,14 @@ void AssignUnits::runOnOperation() {
   // Assigned before.
   if (spmd::meshOf(module))
     return;
-  Result<Recipe> checked = recipeOf(module);
-  if (!checked.isOk()) {
-    module.emitError() << checked.status().message();
+  FailureOr<Recipe> recipe =
+      recipeFor(module, meshShard, meshReplicate, meshTensor, meshExpert, strategy, units, replicated, dim,
+                reshardAfterForward, reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches,
+                gradientSync, gradientDivide);
+  if (failed(recipe))
     return signalPassFailure();
-  }
-  for (const std::string &remark : uselessKnobs(RecipeView(module)))
+  for (const std::string &remark : ineffectiveSettings(*recipe))
     emitRemark(UnknownLoc::get(&getContext())) << remark;
-  if (failed(UnitAssignment(module).run()))
+  if (failed(UnitAssignment(module, *recipe).run()))
     signalPassFailure();
 }

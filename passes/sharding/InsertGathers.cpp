@@ -45,7 +45,7 @@ public:
       scopesOf[scope.unit].push_back(index);
   }
 
-  LogicalResult run(const RecipeView &recipe) {
+  LogicalResult run(const Recipe &recipe) {
     for (auto [unit, behaviour] : llvm::enumerate(found.units))
       if (Operation *reader = found.readInBackward[unit]; reader && behaviour.skipsBackward) {
         InFlightDiagnostic error = emitError(reader->getLoc());
@@ -366,7 +366,9 @@ namespace {
 struct InsertGathers : sluice::impl::InsertGathersBase<InsertGathers> {
   void runOnOperation() override {
     Placement placement(getOperation());
-    RecipeView recipe(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation());
+    if (failed(recipe))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       llvm::StringMap<Value> shards;
       for (BlockArgument argument : function.getArguments()) {
@@ -376,7 +378,7 @@ struct InsertGathers : sluice::impl::InsertGathersBase<InsertGathers> {
       }
       for (auto section : function.getOps<spmd::SectionOp>())
         if (!section.getBody().front().getOps<model::ReadOp>().empty())
-          if (failed(Gatherer(section, placement, shards).run(recipe)))
+          if (failed(Gatherer(section, placement, shards).run(*recipe)))
             return signalPassFailure();
     }
   }

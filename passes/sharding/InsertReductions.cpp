@@ -86,14 +86,17 @@ LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement)
 }
 
 struct InsertReductions : sluice::impl::InsertReductionsBase<InsertReductions> {
+  using InsertReductionsBase::InsertReductionsBase;
   void runOnOperation() override {
     Placement placement(getOperation());
-    bool forceSum = RecipeView(getOperation()).boolean("gradient.force_sum");
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), forceSum);
+    if (failed(recipe))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>()) {
         Block &body = section.getBody().front();
         if (!body.getOps<model::GradientOp>().empty())
-          reduceSection(section, placement, forceSum);
+          reduceSection(section, placement, recipe->gradient.forceSum);
         for (auto mean : llvm::make_early_inc_range(body.getOps<model::StepMeanOp>()))
           if (failed(reduceStepMean(mean, placement)))
             return signalPassFailure();

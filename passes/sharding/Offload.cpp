@@ -280,8 +280,12 @@ void OffloadedEntry::chainCopies(spmd::SectionOp section) {
 namespace {
 
 struct Offload : sluice::impl::OffloadBase<Offload> {
+  using OffloadBase::OffloadBase;
   void runOnOperation() override {
-    if (RecipeView(getOperation()).strings("memory.offload").empty())
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), offload);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (recipe->memory.offload.empty())
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(spmd::entryName))

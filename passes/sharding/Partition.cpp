@@ -35,16 +35,14 @@ namespace {
 bool isUpdate(Operation *op) { return spmd::phaseOf(op) == "update"; }
 
 /// Parameters and states of all entries, in the order of arguments: parameters as in the module, then states by name.
-SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placement) {
+SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placement, const Recipe::Memory &memory) {
   std::map<std::string, std::map<std::string, RankedTensorType>> states;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](model::ReadOp read) {
       if (read.getState())
         states[read.getParameter().str()][read.getState()->str()] = cast<RankedTensorType>(read.getType());
     });
-  std::vector<std::string> offloaded = RecipeView(module).strings("memory.offload");
-  bool parametersInHost = llvm::is_contained(offloaded, "parameters");
-  bool statesInHost = llvm::is_contained(offloaded, "optimizer");
+  bool parametersInHost = memory.offloads(Offloaded::parameters), statesInHost = memory.offloads(Offloaded::optimizer);
   SmallVector<Persistent> persistent;
   for (model::ParameterOp parameter : placement.parameters()) {
     StringRef name = parameter.getSymName();
@@ -305,6 +303,7 @@ void Entry::cutSections() {
 namespace {
 
 struct Partition : sluice::impl::PartitionBase<Partition> {
+  using PartitionBase::PartitionBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     Placement placement(module);
@@ -326,10 +325,12 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
       module.emitError("symbol 'init', expected it free for the entry point that makes the weights but got one");
       return signalPassFailure();
     }
-    SmallVector<Persistent> persistent = findPersistent(module, placement);
-    std::int64_t microbatches = RecipeView(module).integer("gradient.microbatches");
+    FailureOr<Recipe> recipe = recipeFor(module, microbatches, offload);
+    if (failed(recipe))
+      return signalPassFailure();
+    SmallVector<Persistent> persistent = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp function : entries)
-      if (failed(Entry(function, placement, persistent, microbatches).run()))
+      if (failed(Entry(function, placement, persistent, recipe->gradient.microbatches).run()))
         return signalPassFailure();
     // A program without parameters has nothing to make.
     if (!persistent.empty())

@@ -2,7 +2,7 @@
 #ifndef SLUICE_PASSES_SHARDING_PASSES_TD
 #define SLUICE_PASSES_SHARDING_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "passes/recipe/RecipeOptions.td"
 
 def PartitionExpert : Pass<"spmd-partition-expert", "::mlir::ModuleOp"> {
   let summary = "the model as one rank of the axis expert computes it";
@@ -19,6 +19,8 @@ def PartitionExpert : Pass<"spmd-partition-expert", "::mlir::ModuleOp"> {
     model.parameter @w : tensor<2x8x8xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64, segments = 1 : i64, shape = array<i64: 4, 8, 8>}}
     ```
   }];
+  let options = [RecipeOption<"meshExpert", "mesh.expert">,
+                 RecipeOption<"experts", "sharding.expert">];
 }
 
 def PartitionTensor : Pass<"spmd-partition-tensor", "::mlir::ModuleOp"> {
@@ -34,6 +36,9 @@ def PartitionTensor : Pass<"spmd-partition-tensor", "::mlir::ModuleOp"> {
     model.parameter @w : tensor<4x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8, 4>}}
     ```
   }];
+  let options = [RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"splits", "sharding.tensor">,
+                 RecipeOption<"sequence", "sharding.sequence">];
 }
 
 def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
@@ -52,6 +57,21 @@ def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
     model.parameter @h.0.w : tensor<6x4xf32> zeros {dim = 0 : i64, unit = "h.0"}
     ```
   }];
+  let options = [RecipeOption<"meshShard", "mesh.shard">,
+                 RecipeOption<"meshReplicate", "mesh.replicate">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">,
+                 RecipeOption<"strategy", "sharding.strategy">,
+                 RecipeOption<"units", "sharding.units">,
+                 RecipeOption<"replicated", "sharding.replicated">,
+                 RecipeOption<"dim", "sharding.dim">,
+                 RecipeOption<"reshardAfterForward", "sharding.reshard_after_forward">,
+                 RecipeOption<"reshardBeforeBackward", "sharding.reshard_before_backward">,
+                 RecipeOption<"reshardAfterBackward", "sharding.reshard_after_backward">,
+                 RecipeOption<"unshardInBackward", "sharding.unshard_in_backward">,
+                 RecipeOption<"microbatches", "gradient.microbatches">,
+                 RecipeOption<"gradientSync", "gradient.sync">,
+                 RecipeOption<"gradientDivide", "gradient.divide">];
 }
 
 def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
@@ -64,6 +84,8 @@ def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
     left as `model.read` (whole values), `model.gradient` with a conversion cast from the whole mean to its shard, and
     `model.step_mean`, which the next two passes replace. Adds the entry point `init`.
   }];
+  let options = [RecipeOption<"microbatches", "gradient.microbatches">,
+                 RecipeOption<"offload", "memory.offload">];
 }
 
 def InsertGathers : Pass<"spmd-insert-gathers", "::mlir::ModuleOp"> {
@@ -82,6 +104,7 @@ def InsertReductions : Pass<"spmd-insert-reductions", "::mlir::ModuleOp"> {
     `model.step_mean` by accumulation and an all_reduce. With micro-batches, gradients are accumulated and reductions are
     issued in the last repetition only.
   }];
+  let options = [RecipeOption<"forceSum", "gradient.force_sum">];
 }
 
 def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
@@ -98,6 +121,7 @@ def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
     %a = spmd.wait %t {spmd.when = "last"} : tensor<4xf32>
     ```
   }];
+  let options = [RecipeOption<"sync", "statistics.sync">];
 }
 
 def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
@@ -124,6 +148,7 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
     %h = spmd.wait %t : tensor<4xf32>
     ```
   }];
+  let options = [RecipeOption<"offload", "memory.offload">];
 }
 
 def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {

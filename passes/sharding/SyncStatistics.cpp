@@ -68,9 +68,12 @@ void average(ArrayRef<OpOperand *> statistics, const Placement &placement) {
 }
 
 struct SyncStatistics : sluice::impl::SyncStatisticsBase<SyncStatistics> {
+  using SyncStatisticsBase::SyncStatisticsBase;
   void runOnOperation() override {
-    RecipeView recipe(getOperation());
-    if (recipe.string(syncKey) != "last")
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), sync);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (recipe->statistics.sync != StatisticsSync::last)
       return;
     Placement placement(getOperation());
     bool any = false;
@@ -84,9 +87,9 @@ struct SyncStatistics : sluice::impl::SyncStatisticsBase<SyncStatistics> {
       if (!statistics.empty() && !statistics.front()->get().getDefiningOp<spmd::WaitOp>())
         average(statistics, placement);
     }
-    if (!any && recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") > 1)
+    if (!any && recipe->mesh.shard * recipe->mesh.replicate > 1)
       emitRemark(UnknownLoc::get(&getContext()))
-          << recipe.origin(syncKey) << ": '" << syncKey << "' has no effect on a model without running statistics";
+          << recipe->origin(syncKey) << ": '" << syncKey << "' has no effect on a model without running statistics";
   }
 };
 

@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral gradientSync = "gradient.sync";
 /// What a plan's instruction may list.
 constexpr std::size_t maxListed = 64;
 
-Status wrong(const RecipeView &recipe, StringRef key, StringRef unit, const std::string &rest) {
+Status wrong(const Recipe &recipe, StringRef key, StringRef unit, const std::string &rest) {
   return inputError(recipe.origin(key) + ": value of '" + key.str() + "' for unit '" + unit.str() + "', " + rest);
 }
 
@@ -33,48 +33,42 @@ std::string divisorsOf(std::int64_t number) {
 }
 
 /// The ranks over which a unit keeps a piece; nothing where it keeps all or none.
-std::optional<std::int64_t> pieceRanks(const RecipeView &recipe, StringRef unit) {
-  auto ranks = dyn_cast_or_null<IntegerAttr>(recipe.forName(afterForward, unit));
-  if (!ranks || isa<BoolAttr>(recipe.forName(afterForward, unit)) || ranks.getInt() == 1 ||
-      ranks.getInt() == recipe.integer("mesh.shard"))
+std::optional<std::int64_t> pieceRanks(const Recipe &recipe, StringRef unit) {
+  auto *ranks = std::get_if<std::int64_t>(&recipe.sharding.reshardAfterForward.at(unit));
+  if (!ranks || *ranks == 1 || *ranks == recipe.mesh.shard)
     return std::nullopt;
-  return ranks.getInt();
+  return *ranks;
 }
 
-bool reshards(const RecipeView &recipe, StringRef unit) {
-  Attribute value = recipe.forName(afterForward, unit);
-  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
-    return flag.getValue();
-  if (auto ranks = dyn_cast_or_null<IntegerAttr>(value))
-    return ranks.getInt() != 1;
-  return !StringRef(recipe.string("sharding.strategy")).ends_with("shard_grad_op") && unit != spmd::rootUnit;
-}
-
-std::string words(Attribute value) {
-  auto text = dyn_cast_or_null<StringAttr>(value);
-  return text ? text.getValue().str() : std::string();
+bool reshards(const Recipe &recipe, StringRef unit) {
+  const auto &setting = recipe.sharding.reshardAfterForward.at(unit);
+  if (auto *flag = std::get_if<bool>(&setting))
+    return *flag;
+  if (auto *ranks = std::get_if<std::int64_t>(&setting))
+    return *ranks != 1;
+  return recipe.sharding.strategy != ShardingStrategy::shard_grad_op && unit != spmd::rootUnit;
 }
 
 /// The spmd.unit's `sync`; empty: in the last micro-batch.
-Result<std::string> syncOf(const RecipeView &recipe, StringRef unit) {
-  Attribute value = recipe.forName(gradientSync, unit);
-  std::int64_t count = recipe.integer("gradient.microbatches");
-  auto list = dyn_cast_or_null<ArrayAttr>(value);
-  if (!list)
-    return count == 1 || words(value) == "last" ? std::string() : words(value);
+Result<std::string> syncOf(const Recipe &recipe, StringRef unit) {
+  const auto &setting = recipe.gradient.sync.at(unit);
+  std::int64_t count = recipe.gradient.microbatches;
+  if (auto *mode = std::get_if<GradientSync>(&setting))
+    return count == 1 || *mode == GradientSync::last ? std::string() : stringifyEnum(*mode).str();
+  const auto &list = std::get<std::vector<bool>>(setting);
   if (static_cast<std::int64_t>(list.size()) != count)
     return wrong(recipe, gradientSync, unit, "expected one of true and false for each of " + std::to_string(count) +
                                          " micro-batches but got " + std::to_string(list.size()));
   SmallVector<std::int64_t> reduces;
-  for (auto [index, element] : llvm::enumerate(list))
-    if (auto flag = dyn_cast<BoolAttr>(element); flag && flag.getValue())
+  for (std::size_t index = 0; index < list.size(); ++index)
+    if (list[index])
       reduces.push_back(static_cast<std::int64_t>(index));
   if (reduces.empty() || reduces.back() != count - 1)
     return wrong(recipe, gradientSync, unit, "expected true for the last micro-batch but got false");
   if (static_cast<std::int64_t>(reduces.size()) == count)
     return count == 1 ? std::string() : std::string("every");
   // Gradients that some micro-batches reduce and others leave are added up from two sides, which the host is not.
-  if (reduces.size() > 1 && !recipe.strings("memory.offload").empty())
+  if (reduces.size() > 1 && !recipe.memory.offload.empty())
     return wrong(recipe, gradientSync, unit,
                  "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
                  "before the last");
@@ -100,8 +94,8 @@ Result<std::string> syncOf(const RecipeView &recipe, StringRef unit) {
 
 } // namespace
 
-Result<llvm::SmallVector<std::int64_t>> sluice::shardParts(const RecipeView &recipe, ArrayRef<std::string> units) {
-  std::int64_t ranks = recipe.integer("mesh.shard");
+Result<llvm::SmallVector<std::int64_t>> sluice::shardParts(const Recipe &recipe, ArrayRef<std::string> units) {
+  std::int64_t ranks = recipe.mesh.shard;
   std::set<std::int64_t> pieces;
   for (const std::string &unit : units)
     if (std::optional<std::int64_t> piece = pieceRanks(recipe, unit)) {
@@ -134,10 +128,10 @@ llvm::SmallVector<std::string> sluice::shardPartNames(std::size_t count) {
   return names;
 }
 
-Status sluice::setUnitKnobs(spmd::UnitOp unit, const RecipeView &recipe, ArrayRef<std::int64_t> parts) {
+Status sluice::setUnitKnobs(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<std::int64_t> parts) {
   Builder builder(unit.getContext());
   StringRef name = unit.getSymName();
-  bool sharded = recipe.string("sharding.strategy") != "no_shard";
+  bool sharded = recipe.sharding.strategy != ShardingStrategy::no_shard;
   unit.setReshardAfterForward(reshards(recipe, name));
   if (std::optional<std::int64_t> ranks = pieceRanks(recipe, name)) {
     if (!sharded)
@@ -152,8 +146,8 @@ Status sluice::setUnitKnobs(spmd::UnitOp unit, const RecipeView &recipe, ArrayRe
     }
     unit.setPieceAttr(builder.getArrayAttr(axes));
   }
-  unit.setReshardBeforeBackward(recipe.boolean("sharding.reshard_before_backward"));
-  if (words(recipe.forName(afterBackward, name)) == "last" && recipe.integer("gradient.microbatches") > 1) {
+  unit.setReshardBeforeBackward(recipe.sharding.reshardBeforeBackward);
+  if (recipe.sharding.reshardAfterBackward.at(name) == ReshardAfterBackward::last && recipe.gradient.microbatches > 1) {
     if (unit.getReshardAfterForward())
       return wrong(recipe, afterBackward, name,
                    "expected \"always\", or 'sharding.reshard_after_forward' = false for the unit, but got \"last\"");
@@ -162,73 +156,71 @@ Status sluice::setUnitKnobs(spmd::UnitOp unit, const RecipeView &recipe, ArrayRe
                    "expected \"always\", or 'sharding.reshard_before_backward' = false, but got \"last\"");
     unit.setKeepAfterBackward(true);
   }
-  if (auto gathers = dyn_cast_or_null<BoolAttr>(recipe.forName("sharding.unshard_in_backward", name)))
-    unit.setSkipBackward(!gathers.getValue());
+  unit.setSkipBackward(!recipe.sharding.unshardInBackward.at(name));
   SLUICE_ASSIGN_OR_RETURN(std::string reduces, syncOf(recipe, name));
   if (!reduces.empty())
     unit.setSync(reduces);
-  Attribute divide = recipe.forName("gradient.divide", name);
-  if (auto number = dyn_cast_or_null<FloatAttr>(divide))
-    unit.setDivideAttr(builder.getF64FloatAttr(number.getValueAsDouble()));
-  else if (auto integer = dyn_cast_or_null<IntegerAttr>(divide))
-    unit.setDivideAttr(builder.getF64FloatAttr(static_cast<double>(integer.getInt())));
+  if (auto *divisor = std::get_if<double>(&recipe.gradient.divide.at(name)))
+    unit.setDivideAttr(builder.getF64FloatAttr(*divisor));
   return Status::ok();
 }
 
-std::vector<std::string> sluice::uselessKnobs(const RecipeView &recipe) {
+std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   std::vector<std::string> remarks;
-  auto useless = [&](StringRef key, const std::string &why) {
+  auto remark = [&](StringRef key, const std::string &why) {
     remarks.push_back(recipe.origin(key) + ": '" + key.str() + "' has no effect " + why);
   };
-  auto isGiven = [&](StringRef key, StringRef normal) { return words(recipe.raw(key)) != normal; };
-  if (recipe.integer("gradient.microbatches") == 1) {
-    if (isGiven(gradientSync, "last"))
-      useless(gradientSync, "with one micro-batch");
-    if (isGiven(afterBackward, "always"))
-      useless(afterBackward, "with one micro-batch");
-  } else if (words(recipe.raw(gradientSync)) == "reduce_scatter_only" && recipe.integer("mesh.replicate") == 1) {
-    useless(gradientSync, "beyond \"every\" with one replica");
+  const Recipe::Sharding &sharding = recipe.sharding;
+  const Recipe::Gradient &gradient = recipe.gradient;
+  const Recipe::Memory &memory = recipe.memory;
+  bool hasSync = !gradient.sync.isEverywhere(GradientSync::last);
+  if (gradient.microbatches == 1) {
+    if (hasSync)
+      remark(gradientSync, "with one micro-batch");
+    if (!sharding.reshardAfterBackward.isEverywhere(ReshardAfterBackward::always))
+      remark(afterBackward, "with one micro-batch");
+  } else if (gradient.sync.isEverywhere(GradientSync::reduce_scatter_only) && recipe.mesh.replicate == 1) {
+    remark(gradientSync, "beyond \"every\" with one replica");
   }
-  std::vector<std::string> offloaded = recipe.strings("memory.offload");
-  if (offloaded.empty() && !recipe.boolean("memory.pinned"))
-    useless("memory.pinned", "without 'memory.offload'");
-  if (offloaded == std::vector<std::string>{"optimizer"} && recipe.string("optimizer.name") == "sgd" &&
-      recipe.number("optimizer.momentum") == 0)
-    useless("memory.offload", "on an optimizer without state");
-  bool fetches = llvm::is_contained(offloaded, "parameters");
-  bool gathers = recipe.integer("mesh.shard") > 1 && recipe.string("sharding.strategy") != "no_shard";
+  if (memory.offload.empty() && !memory.pinned)
+    remark("memory.pinned", "without 'memory.offload'");
+  if (memory.offload == std::vector{Offloaded::optimizer} && recipe.optimizer.name == "sgd" &&
+      recipe.optimizer.momentum == 0)
+    remark("memory.offload", "on an optimizer without state");
+  bool fetches = memory.offloads(Offloaded::parameters);
+  bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;
   if (!gathers) {
-    if (isGiven(afterForward, "default") && !fetches)
-      useless(afterForward, "where nothing is sharded");
-    if (recipe.boolean("sharding.reshard_before_backward"))
-      useless("sharding.reshard_before_backward", "where nothing is sharded");
-    if (isGiven("sharding.dim", "first"))
-      useless("sharding.dim", "where nothing is sharded");
-    if (!recipe.strings("sharding.replicated").empty())
-      useless("sharding.replicated", "where nothing is sharded");
-    for (StringRef key : {"schedule.forward_prefetch", "schedule.backward_prefetch"})
-      if (auto depth = dyn_cast_or_null<IntegerAttr>(recipe.raw(key)); !fetches && (!depth || depth.getInt() != 1))
-        useless(key, "where nothing is gathered");
+    if (!sharding.reshardAfterForward.isEverywhere(ReshardRule::by_strategy) && !fetches)
+      remark(afterForward, "where nothing is sharded");
+    if (sharding.reshardBeforeBackward)
+      remark("sharding.reshard_before_backward", "where nothing is sharded");
+    if (!sharding.dim.isEverywhere(ShardDim::first))
+      remark("sharding.dim", "where nothing is sharded");
+    if (!sharding.replicated.empty())
+      remark("sharding.replicated", "where nothing is sharded");
+    if (!fetches && recipe.schedule.forwardPrefetch != decltype(recipe.schedule.forwardPrefetch)(std::int64_t(1)))
+      remark("schedule.forward_prefetch", "where nothing is gathered");
+    if (!fetches && recipe.schedule.backwardPrefetch != decltype(recipe.schedule.backwardPrefetch)(std::int64_t(1)))
+      remark("schedule.backward_prefetch", "where nothing is gathered");
   }
-  if (gathers && recipe.boolean("sharding.reshard_before_backward"))
-    if (auto all = dyn_cast_or_null<BoolAttr>(recipe.raw(afterForward)); all && all.getValue())
-      useless("sharding.reshard_before_backward", "where everything is released behind the forward");
-  if (!recipe.has("gradient.clip_norm") && recipe.number("gradient.clip_type") != 2)
-    useless("gradient.clip_type", "without 'gradient.clip_norm'");
-  if (recipe.integer("mesh.shard") == 1 && isGiven("sharding.strategy", "full_shard"))
-    useless("sharding.strategy", "where nothing is sharded");
-  if (recipe.integer("mesh.shard") * recipe.integer("mesh.replicate") == 1) {
-    if (recipe.boolean("gradient.force_sum"))
-      useless("gradient.force_sum", "on one rank");
-    if (recipe.integer("schedule.reduce_buffers") != 1)
-      useless("schedule.reduce_buffers", "on one rank");
-    if (isGiven("statistics.sync", "never"))
-      useless("statistics.sync", "on one rank");
-    bool isAlone = recipe.integer("mesh.tensor") == 1;
-    if (isAlone && isGiven("sharding.units", "block") && offloaded.empty())
-      useless("sharding.units", "on one rank");
-    if (isAlone && isGiven("loss.mean", "rank") && recipe.integer("gradient.microbatches") == 1)
-      useless("loss.mean", "on one rank with one micro-batch");
+  if (gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true))
+    remark("sharding.reshard_before_backward", "where everything is released behind the forward");
+  if (!gradient.clipNorm && gradient.clipType != 2)
+    remark("gradient.clip_type", "without 'gradient.clip_norm'");
+  if (recipe.mesh.shard == 1 && sharding.strategy != ShardingStrategy::full_shard)
+    remark("sharding.strategy", "where nothing is sharded");
+  if (recipe.mesh.shard * recipe.mesh.replicate == 1) {
+    if (gradient.forceSum)
+      remark("gradient.force_sum", "on one rank");
+    if (recipe.schedule.reduceBuffers != 1)
+      remark("schedule.reduce_buffers", "on one rank");
+    if (recipe.statistics.sync != StatisticsSync::never)
+      remark("statistics.sync", "on one rank");
+    bool isAlone = recipe.mesh.tensor == 1;
+    if (isAlone && sharding.units != decltype(sharding.units)("block") && memory.offload.empty())
+      remark("sharding.units", "on one rank");
+    if (isAlone && recipe.loss.mean != LossMean::rank && gradient.microbatches == 1)
+      remark("loss.mean", "on one rank with one micro-batch");
   }
   return remarks;
 }

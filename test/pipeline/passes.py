@@ -120,6 +120,11 @@ def checks(whole, plan, error):
     return plan is not None and plan.bytes == whole.bytes
 
 
+def small_budget(text):
+    """One byte is less than any plan needs."""
+    return text.replace("model.recipe = {", "model.recipe = {memory.budget = 1 : i64, ", 1)
+
+
 def unchain(text):
     """Compute no longer waits for the second gather: a race that no earlier pass sees."""
     found = [m.start() for m in re.finditer(r"plan\.await \d+", text)]
@@ -205,6 +210,7 @@ TABLE = {
         "plan-carry-events": (BASE, shows(lambda whole, plan: " carried" in whole.text and " carried" not in plan.text)),
         "plan-compute-lifespans": (BASE, refused),
         "plan-place-buffers": (BASE, refused),
+        "plan-check-budget": (BASE, checks),
         "plan-verify-memory": (BASE, checks),
     },
 }
@@ -250,6 +256,7 @@ def no_loss(text):
 EDITS = {
     "model-verify-input": (no_loss, False),
     "plan-verify-streams": (unchain, True),
+    "plan-check-budget": (small_budget, False),
 }
 
 

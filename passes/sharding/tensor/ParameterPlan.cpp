@@ -98,7 +98,7 @@ std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0)
 
 /// One parameter's split, where it is split at all.
 Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, StringRef word,
-                                            const RecipeView &recipe, std::int64_t ranks) {
+                                            const Recipe &recipe, std::int64_t ranks) {
   auto wrong = [&](const std::string &rest) {
     return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
                       parameter.getSymName().str() + "', " + rest);
@@ -157,24 +157,20 @@ std::vector<std::string> namesOf(ArrayRef<model::ParameterOp> parameters) {
 
 } // namespace
 
-bool asksForSplits(const RecipeView &recipe) {
-  Attribute value = recipe.raw("sharding.tensor");
-  if (auto list = dyn_cast_or_null<ArrayAttr>(value))
-    return !list.empty();
-  auto word = dyn_cast_or_null<StringAttr>(value);
-  return value && !(word && word.getValue() == "replicated");
+bool asksForSplits(const Recipe &recipe) {
+  auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor);
+  return plan ? *plan != TensorSplit::replicated : !std::holds_alternative<Strings>(recipe.sharding.tensor);
 }
 
-Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe, std::int64_t ranks) {
+Result<ParameterSplits> planParameters(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
   ParameterSplits splits;
   if (!asksForSplits(recipe))
     return splits;
-  Attribute value = recipe.raw("sharding.tensor");
-  bool isTable = isa<DictionaryAttr>(value);
-  if (auto word = dyn_cast<StringAttr>(value); !isTable && !(word && word.getValue() == "megatron"))
+  auto *table = std::get_if<NamedValues<TensorSplit>>(&recipe.sharding.tensor);
+  if (auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor); plan && *plan != TensorSplit::megatron)
     return inputError(recipe.origin("sharding.tensor") +
                       ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
-                      (word ? word.getValue().str() : std::string("a list")));
+                      stringifyEnum(*plan).str());
   auto parameters = parametersOf(module);
   std::vector<std::string> names = namesOf(parameters);
   if (Status status = recipe.checkNames("sharding.tensor", "parameter", names); !status.isOk())
@@ -182,9 +178,9 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
   Reads reads = readsOf(module);
   for (model::ParameterOp parameter : parameters) {
     std::string split = megatronSplit(parameter.getSymName()).str();
-    if (isTable) {
-      auto value = dyn_cast_or_null<StringAttr>(recipe.forName("sharding.tensor", parameter.getSymName()));
-      split = value ? value.getValue().str() : "";
+    if (table) {
+      const TensorSplit *named = findByName(*table, parameter.getSymName());
+      split = named ? stringifyEnum(*named).str() : "";
       if (split == "megatron")
         return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
                           parameter.getSymName().str() + "', expected column, row or replicated but got megatron");
@@ -192,7 +188,7 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
     if (split.empty() || split == "replicated")
       continue;
     if (auto before = parameter->getAttrOfType<DictionaryAttr>(splitName); before && axisOf(before) != tensorAxis) {
-      if (!isTable)
+      if (!table)
         continue;
       return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
                         parameter.getSymName().str() + "', expected replicated for one that 'sharding.expert' splits but "
@@ -209,12 +205,12 @@ Result<ParameterSplits> planParameters(ModuleOp module, const RecipeView &recipe
   return splits;
 }
 
-Result<ParameterSplits> planExperts(ModuleOp module, const RecipeView &recipe, std::int64_t ranks) {
+Result<ParameterSplits> planExperts(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
   ParameterSplits splits;
   auto parameters = parametersOf(module);
-  if (Status status = recipe.checkGlobs("sharding.expert", "parameter", namesOf(parameters)); !status.isOk())
+  if (Status status = recipe.checkNames("sharding.expert", "parameter", namesOf(parameters)); !status.isOk())
     return status;
-  std::vector<std::string> globs = recipe.strings("sharding.expert");
+  const Strings &globs = recipe.sharding.expert;
   for (model::ParameterOp parameter : parameters) {
     auto matches = [&](const std::string &glob) { return matchesGlob(glob, parameter.getSymName()); };
     if (llvm::none_of(globs, matches))

@@ -34,6 +34,7 @@ std::int64_t rowsOf(func::FuncOp entry) {
 }
 
 struct PartitionExpert : sluice::impl::PartitionExpertBase<PartitionExpert> {
+  using PartitionExpertBase::PartitionExpertBase;
   void runOnOperation() override;
 };
 
@@ -41,15 +42,18 @@ struct PartitionExpert : sluice::impl::PartitionExpertBase<PartitionExpert> {
 
 void PartitionExpert::runOnOperation() {
   ModuleOp module = getOperation();
-  RecipeView recipe(module);
-  std::int64_t ranks = recipe.integer("mesh.expert");
+  FailureOr<Recipe> found = recipeFor(module, meshExpert, experts);
+  if (failed(found))
+    return signalPassFailure();
+  const Recipe &recipe = *found;
+  std::int64_t ranks = recipe.mesh.expert;
   auto unknown = UnknownLoc::get(&getContext());
   auto entries = tensor::entriesOf(module);
   // Partitioned before.
   if (spmd::meshOf(module) || tensor::isSplitAlong(module, tensor::expertAxis) ||
       llvm::any_of(entries, [](func::FuncOp entry) { return entry->hasAttr(rowsName); }))
     return;
-  bool isAsked = !recipe.strings("sharding.expert").empty();
+  bool isAsked = !recipe.sharding.expert.empty();
   if (ranks == 1) {
     if (isAsked)
       emitRemark(unknown) << recipe.origin("sharding.expert")

@@ -23,6 +23,7 @@ using namespace sluice;
 namespace {
 
 struct PartitionTensor : sluice::impl::PartitionTensorBase<PartitionTensor> {
+  using PartitionTensorBase::PartitionTensorBase;
   void runOnOperation() override;
 };
 
@@ -30,15 +31,18 @@ struct PartitionTensor : sluice::impl::PartitionTensorBase<PartitionTensor> {
 
 void PartitionTensor::runOnOperation() {
   ModuleOp module = getOperation();
-  RecipeView recipe(module);
-  std::int64_t ranks = recipe.integer("mesh.tensor");
+  FailureOr<Recipe> found = recipeFor(module, meshTensor, splits, sequence);
+  if (failed(found))
+    return signalPassFailure();
+  const Recipe &recipe = *found;
+  std::int64_t ranks = recipe.mesh.tensor;
   bool isAsked = tensor::asksForSplits(recipe);
   auto unknown = UnknownLoc::get(&getContext());
   // Partitioned before.
   if (spmd::meshOf(module) || tensor::isSplitAlong(module, tensor::tensorAxis))
     return;
   if (ranks == 1) {
-    if (recipe.boolean("sharding.sequence"))
+    if (recipe.sharding.sequence)
       emitRemark(unknown) << recipe.origin("sharding.sequence")
                           << ": 'sharding.sequence' has no effect where 'mesh.tensor' is 1";
     if (isAsked)
@@ -50,17 +54,17 @@ void PartitionTensor::runOnOperation() {
     emitRemark(unknown) << recipe.origin("mesh.tensor")
                         << ": 'mesh.tensor' splits nothing where 'sharding.tensor' names no parameter: its ranks all do "
                            "the same";
-  Result<tensor::ParameterSplits> splits = tensor::planParameters(module, recipe, ranks);
-  if (!splits.isOk()) {
-    emitError(unknown) << splits.status().message();
+  Result<tensor::ParameterSplits> plan = tensor::planParameters(module, recipe, ranks);
+  if (!plan.isOk()) {
+    emitError(unknown) << plan.status().message();
     return signalPassFailure();
   }
   tensor::Wishes wishes;
-  wishes.splits = *splits;
+  wishes.splits = *plan;
   wishes.axis = {tensor::tensorAxis, ranks};
   wishes.key = "sharding.tensor";
   wishes.origin = recipe.origin("sharding.tensor");
-  wishes.bySequence = recipe.boolean("sharding.sequence");
+  wishes.bySequence = recipe.sharding.sequence;
   if (auto sequence = module->getAttrOfType<IntegerAttr>("model.sequence"))
     wishes.sequence = sequence.getInt();
   tensor::Reasons reasons;
@@ -73,5 +77,5 @@ void PartitionTensor::runOnOperation() {
     emitRemark(unknown) << recipe.origin("sharding.sequence")
                         << ": 'sharding.sequence' has no effect where no split completes values of a sequence";
   tensor::remark(reasons);
-  tensor::splitParameters(module, *splits, tensor::tensorAxis);
+  tensor::splitParameters(module, *plan, tensor::tensorAxis);
 }

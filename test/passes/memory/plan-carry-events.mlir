@@ -1,11 +1,11 @@
-// RUN: sed 's/REPEAT/1/; s/RECIPE/schedule.overlap_steps = true/' %s > %t.one.mlir
+// RUN: sed 's/REPEAT/1/' %s > %t.one.mlir
 // RUN: sluice-opt %t.one.mlir -plan-carry-events -plan-compute-lifespans -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -plan-carry-events -plan-compute-lifespans | diff %t.once -
-// RUN: sed 's/REPEAT/3/; s/RECIPE/schedule.overlap_steps = true/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=THREE
-// RUN: sed 's/REPEAT/1/; s/RECIPE/schedule.overlap_steps = false/' %s | sluice-opt -plan-carry-events | FileCheck %s --check-prefix=OFF
+// RUN: sed 's/REPEAT/3/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=THREE
+// RUN: sluice-opt %t.one.mlir -plan-carry-events="schedule.overlap_steps=false" | FileCheck %s --check-prefix=OFF
 // Without the large buffer of the forward there is room for one more at the updates: the block's gather stays in its step.
-// RUN: sed 's/REPEAT/1/; s/RECIPE/schedule.overlap_steps = true/; s/1024/4/; s/4096 : i64/16 : i64/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=FULL
+// RUN: sed 's/REPEAT/1/; s/1024/4/; s/4096 : i64/16 : i64/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=FULL
 
 // The root's and the block's gathers wait for a record behind the updates of what they gather, in the run before. The
 // cast of the block's shard goes to the stream of gathers. What is gathered is taken from the record on. The gather behind
@@ -53,7 +53,7 @@
 // FULL-NEXT: plan.record [[C:[0-9]+]] on @compute
 // FULL-NEXT: plan.wait [[C]] on @gather {phase
 // FULL-NEXT: plan.collective {{.*}}@block :
-module attributes {model.recipe = {RECIPE}} {
+module {
 plan.stream @compute on "device"
 plan.stream @gather on "device"
 plan.buffer @root.shard : tensor<2xf32> {space = "device", buffer_class = "parameter", bytes = 8 : i64}

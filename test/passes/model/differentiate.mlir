@@ -1,9 +1,9 @@
-// RUN: sluice-opt %s -model-differentiate | FileCheck %s
-// RUN: sluice-opt %s -model-differentiate > %t.once
-// RUN: sluice-opt %t.once -model-differentiate | diff %t.once -
+// RUN: sluice-opt %s -model-differentiate="gradient.microbatches=4" | FileCheck %s
+// RUN: sluice-opt %s -model-differentiate="gradient.microbatches=4" > %t.once
+// RUN: sluice-opt %t.once -model-differentiate="gradient.microbatches=4" | diff %t.once -
 // Tests reverse mode: the seed, phases, blocks, several uses, parameters read twice, read but unused, frozen, unread.
 
-module attributes {model.recipe = {gradient.microbatches = 4 : i64}} {
+module {
   model.parameter @w : tensor<4xf32> ones
   model.parameter @tied : tensor<4xf32> ones
   model.parameter @frozen : tensor<4xf32> ones frozen

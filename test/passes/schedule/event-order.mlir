@@ -1,13 +1,13 @@
 // DEFINE: %{events} = sed -nE 's/^.*spmd\.(all_gather_start|release|reduce_scatter_start|all_reduce_start) .* unit ("[a-z0-9.]+") .*model.phase = "([a-z]+)".*$/\1 \2 \3/p'
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=DEF
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=ALL
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = false/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true/' %S/../sharding/Inputs/four-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F1
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true, schedule.forward_prefetch = 2 : i64/' %S/../sharding/Inputs/four-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F2
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true, schedule.forward_prefetch = 0 : i64/' %S/../sharding/Inputs/four-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F0
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true, schedule.forward_prefetch = 0 : i64, schedule.backward_prefetch = 2 : i64/' %S/../sharding/Inputs/four-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B2
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true, schedule.backward_prefetch = 0 : i64/' %S/../sharding/Inputs/four-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B0
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.strategy = "no_shard"/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | %{events} | FileCheck %s --check-prefix=WHOLE
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=DEF
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=ALL
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=false" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=NONE
+// RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F1
+// RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.forward_prefetch=2" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F2
+// RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.forward_prefetch=0" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=F0
+// RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.forward_prefetch=0,schedule.backward_prefetch=2" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B2
+// RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.backward_prefetch=0" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B0
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.strategy=no_shard" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=WHOLE
 // Tests whole orders of issue: gathers, releases and reductions of a train step, and nothing between them.
 // A gradient is reduced behind the release of its unit, so that the gathered memory is free by then.
 

@@ -1,8 +1,8 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64/' %S/../sharding/Inputs/two-layers.mlir | sluice-opt -sluice-partition -spmd-hoist-gathers -o %t.once
+// RUN: sluice-opt %S/../sharding/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4" -spmd-hoist-gathers -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-hoist-gathers | diff %t.once -
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, schedule.forward_prefetch = 0 : i64, schedule.backward_prefetch = "none"/' %S/../sharding/Inputs/two-layers.mlir | sluice-opt -sluice-partition -o %t.unmoved
-// RUN: sluice-opt %t.unmoved -spmd-hoist-gathers | diff %t.unmoved -
+// RUN: sluice-opt %S/../sharding/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4" -o %t.unmoved
+// RUN: sluice-opt %t.unmoved -spmd-hoist-gathers="schedule.forward_prefetch=0 schedule.backward_prefetch=none" | diff %t.unmoved -
 // RUN: sluice-opt %s -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
 // RUN: sluice-opt %s -spmd-hoist-gathers | sluice-opt -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
 // Tests that gathers are issued behind the wait of the unit before, and at distance 0 stay at their use. (event-order.mlir

@@ -1,8 +1,8 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, mesh.replicate = 2 : i64/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -spmd-sink-waits -o %t.once
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,mesh.replicate=2" -spmd-sink-waits -o %t.once
 // RUN: grep -E 'reduce_|spmd.wait|spmd.yield' %t.once | FileCheck %s
 // RUN: sluice-opt %t.once -spmd-sink-waits | diff %t.once -
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, schedule.reduce_buffers = 2 : i64/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -spmd-sink-waits | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=TWO
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 2 : i64/' %S/../sharding/Inputs/three-layers.mlir | sluice-opt -sluice-partition -spmd-sink-waits | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=LAST
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4" -spmd-sink-waits="schedule.reduce_buffers=2" | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=TWO
+// RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=2" -spmd-sink-waits | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=LAST
 // RUN: sluice-opt %s -spmd-sink-waits | FileCheck %s --check-prefix=READ
 // Tests that a reduction is waited for right before the next one is issued, the links of a chain where they stand, and
 // the last at the end of the section.

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s -spmd-assign-units -spmd-partition | FileCheck %s
 // RUN: sluice-opt %s -sluice-partition -spmd-hoist-gathers | FileCheck %s --check-prefix=EARLY
-// RUN: sed 's/mesh.shard = 2/mesh.shard = 1/' %s | sluice-opt -sluice-partition | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %s -sluice-partition="set=mesh.shard=1" | FileCheck %s --check-prefix=ALONE
 
 // Tests that a reduction that the model's author writes is a collective over the data-parallel ranks, of no unit, waited for
 // where its value is first read; that the gather which it names is issued with it; and that one rank has none.

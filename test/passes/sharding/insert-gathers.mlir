@@ -1,8 +1,8 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -o %t.default
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-gathers -o %t.default
 // RUN: FileCheck %s < %t.default
 // RUN: sluice-opt %t.default -spmd-insert-gathers | diff %t.default -
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = true/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers | FileCheck %s --check-prefix=ALL
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.reshard_after_forward = false/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers | FileCheck %s --check-prefix=KEEP
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-gathers | FileCheck %s --check-prefix=ALL
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-gathers | FileCheck %s --check-prefix=KEEP
 // Tests where units are gathered and released.
 
 // By default blocks are gathered for the forward and again for the backward; the root stays gathered.

@@ -1,8 +1,8 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-gathers -spmd-insert-reductions -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-insert-reductions | diff %t.once -
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 4 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=MANY
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, sharding.strategy = "no_shard"/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=WHOLE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=MANY
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.strategy=no_shard" -spmd-partition -spmd-insert-gathers -spmd-insert-reductions | FileCheck %s --check-prefix=WHOLE
 // Tests where gradients and scalars cross ranks.
 
 // A unit's gradients are reduced behind its release: over the shards, then over replicas.

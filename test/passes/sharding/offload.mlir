@@ -1,12 +1,12 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, memory.offload = ["parameters", "optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition -o %t.both
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters','optimizer']" -o %t.both
 // RUN: FileCheck %s < %t.both
 // RUN: sluice-opt %t.both -spmd-offload | diff %t.both -
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, memory.offload = ["parameters"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition | FileCheck %s --check-prefix=PARAMETERS
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, memory.offload = ["optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition | FileCheck %s --check-prefix=STATES
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 3 : i64, gradient.sync = "every", memory.offload = ["parameters", "optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition | FileCheck %s --check-prefix=EVERY
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 3 : i64, memory.offload = ["parameters", "optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition | FileCheck %s --check-prefix=LAST
-// RUN: sed 's/RECIPE/memory.offload = ["parameters", "optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition | FileCheck %s --check-prefix=ALONE
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, memory.offload = ["parameters", "optimizer"]/' %S/Inputs/two-layers.mlir | sluice-opt -sluice-partition -sluice-prefetch | FileCheck %s --check-prefix=AHEAD
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters']" | FileCheck %s --check-prefix=PARAMETERS
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['optimizer']" | FileCheck %s --check-prefix=STATES
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=3,gradient.sync=every,memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=EVERY
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=3,memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=LAST
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters','optimizer']" -sluice-prefetch | FileCheck %s --check-prefix=AHEAD
 // Tests where values are copied between host and device memory, and what the host runs.
 
 // The arguments of parameters and states, and the inputs that the update alone reads, lie in host memory.

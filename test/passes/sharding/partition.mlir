@@ -1,7 +1,7 @@
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 3 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition | FileCheck %s
-// RUN: sed 's/RECIPE/mesh.shard = 4 : i64, gradient.microbatches = 3 : i64/' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" | FileCheck %s
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -o %t.once
 // RUN: sluice-opt %t.once -spmd-partition | diff %t.once -
-// RUN: sed 's/RECIPE//' %S/Inputs/two-layers.mlir | sluice-opt -spmd-assign-units -spmd-partition | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition | FileCheck %s --check-prefix=ALONE
 // Tests the frame of a train step: arguments, donated results, sections, shards in the update, and the entry point init.
 
 // A parameter of five rows makes chunks of two on four ranks; states stand behind their parameter.

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-reductions -spmd-sync-statistics | FileCheck %s
 // RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-reductions -spmd-sync-statistics > %t.once
 // RUN: sluice-opt %t.once -spmd-sync-statistics | diff %t.once -
-// RUN: sed 's/statistics.sync = "last"/statistics.sync = "never"/' %s | sluice-opt -spmd-assign-units -spmd-partition -spmd-sync-statistics | FileCheck %s --check-prefix=OWN
+// RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-sync-statistics="statistics.sync=never" | FileCheck %s --check-prefix=OWN
 
 // Tests that all statistics go through one collective behind the last that is made, in the last micro-batch, that what the
 // section yields is the mean, and that a count is left alone.

@@ -1,6 +1,6 @@
 //===- RecipeTest.cpp - reading, checking and printing recipes ---------------------------===//
 
-#include "passes/recipe/Recipe.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(Recipe, DefaultsThatDependOnOthers) {
   ASSERT_TRUE(adamw.resolve().isOk());
   EXPECT_TRUE(adamw.value("optimizer.weight_decay") == RecipeValue(0.01));
   EXPECT_EQ(adamw.origin("optimizer.weight_decay"), "default of adamw");
-  EXPECT_TRUE(adamw.value("target.isa") == text(hostInstructionSet().c_str()));
+  EXPECT_TRUE(adamw.value("target.isa") == text(stringifyEnum(hostInstructionSet()).data()));
   ASSERT_TRUE(sgd.addSetting("optimizer.name=sgd").isOk());
   ASSERT_TRUE(sgd.resolve().isOk());
   EXPECT_TRUE(sgd.value("optimizer.weight_decay") == RecipeValue(0.0));
@@ -262,6 +262,43 @@ TEST(RecipeErrors, Files) {
   EXPECT_EQ(recipe.addSetting("=1").code(), StatusCode::usage);
   // A setting is one value: what follows on another line is no second key.
   EXPECT_NE(settingError("mesh.shard=1\nmesh.replicate=2"), "");
+}
+
+TEST(Recipe, TypedFields) {
+  Recipe recipe;
+  ASSERT_EQ(recipe
+                .addText("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = {\"h.*\" = 2, root = false}\n"
+                         "sharding.dim = \"largest\"\nsharding.units = {w = [\"*.w\"], b = \"*.b\"}\n"
+                         "gradient.sync = [true, false]\nschedule.backward_prefetch = \"post\"\n"
+                         "memory.offload = [\"optimizer\"]\nprecision.loss_scale = \"dynamic\"",
+                         "r.toml")
+                .message(),
+            "");
+  EXPECT_EQ(recipe.sharding.strategy, ShardingStrategy::no_shard);
+  const auto &reshards = recipe.sharding.reshardAfterForward;
+  EXPECT_EQ(std::get<std::int64_t>(reshards.at("h.3")), 2);
+  EXPECT_EQ(std::get<bool>(reshards.at("root")), false);
+  EXPECT_EQ(std::get<ReshardRule>(reshards.at("other")), ReshardRule::by_strategy);
+  EXPECT_TRUE(recipe.sharding.dim.isEverywhere(ShardDim::largest));
+  EXPECT_EQ(std::get<1>(recipe.sharding.units).size(), 2u);
+  EXPECT_EQ(std::get<std::vector<bool>>(recipe.gradient.sync.at("h")), (std::vector<bool>{true, false}));
+  EXPECT_EQ(std::get<BackwardPrefetch>(recipe.schedule.backwardPrefetch), BackwardPrefetch::post);
+  EXPECT_TRUE(recipe.memory.offloads(Offloaded::optimizer) && !recipe.memory.offloads(Offloaded::parameters));
+  EXPECT_TRUE(std::holds_alternative<LossScaling>(recipe.precision.lossScale));
+  // A later value leaves nothing of an earlier one, names that a table does not match have the default.
+  ASSERT_TRUE(recipe.addSetting("sharding.reshard_after_forward=true").isOk());
+  ASSERT_TRUE(recipe.addSetting("sharding.reshard_after_forward={root = false}").isOk());
+  EXPECT_EQ(std::get<ReshardRule>(reshards.at("h.3")), ReshardRule::by_strategy);
+}
+
+TEST(Recipe, GlobsHaveTwoSpecialCharacters) {
+  EXPECT_TRUE(matchesGlob("h.*.w", "h.0.attn.w") && matchesGlob("*", "") && matchesGlob("h.?", "h.1"));
+  EXPECT_TRUE(matchesGlob("a*b*c", "aXbYbZc") && !matchesGlob("h.?", "h.10") && !matchesGlob("h.*.w", "h.0.wx"));
+  // Characters that other globs give a meaning are themselves.
+  EXPECT_TRUE(matchesGlob("w[0]", "w[0]") && !matchesGlob("w[0]", "w0") && !matchesGlob("[", "x"));
+  EXPECT_TRUE(matchesGlob("{a,b}", "{a,b}") && !matchesGlob("{a,b}", "a"));
+  EXPECT_TRUE(matchesGlob("a\\b", "a\\b") && matchesGlob("a\\", "a\\") && !matchesGlob("\\*", "x"));
+  EXPECT_TRUE(matchesGlob("\\*", "\\x") && matchesGlob("^a!", "^a!"));
 }
 
 TEST(Recipe, ByteCounts) {

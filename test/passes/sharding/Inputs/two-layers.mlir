@@ -1,6 +1,6 @@
 // A chain of layers behind an embedding that belongs to the root, as the model stage leaves a train step: written by
-// hand, with the recipe left open.
-module attributes {model.recipe = {RECIPE}} {
+// hand.
+module {
   model.parameter @embed : tensor<5x6xf32> normal(0.0, 0.02)
   model.parameter @layer.0.w : tensor<6x6xf32> uniform(-0.5, 0.5)
   model.parameter @layer.1.w : tensor<6x6xf32> uniform(-0.5, 0.5)

@@ -1,9 +1,8 @@
-//===- Budget.cpp - more memory than allowed ----------------------------------------===//
-#include "passes/memory/Budget.h"
+//===- CheckBudget.cpp - more memory than allowed ----------------------------------------===//
+#include "passes/memory/Passes.h"
 
 #include "dialect/plan/Plan.h"
 #include "passes/memory/Arena.h"
-#include "passes/recipe/Recipe.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -13,6 +12,9 @@
 using namespace mlir;
 
 namespace sluice {
+#define GEN_PASS_DEF_CHECKBUDGET
+#include "passes/memory/Passes.h.inc"
+
 namespace {
 
 using Classes = std::map<std::string, uint64_t>;
@@ -83,7 +85,7 @@ struct Remedy {
 };
 
 /// Estimates from the classes at the peak, the most helpful first.
-std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const Peak &peak) {
+std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Peak &peak) {
   const auto held = [&](const char *name) {
     auto it = peak.classes.find(name);
     return it == peak.classes.end() ? 0 : it->second;
@@ -91,18 +93,16 @@ std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const
   const uint64_t activations = held("activation"), gathered = held("gathered");
   const uint64_t perRow = activations + held("temporary") + held("input");
   const uint64_t sharded = held("parameter") + held("optimizer") + held("gradient_shard");
-  const int64_t shard = recipe.integer("mesh.shard");
+  const int64_t shard = recipe.mesh.shard;
   std::vector<Remedy> remedies;
-  const Attribute policy = recipe.raw("recompute.policy");
   int64_t blocks = 0;
   for (Operation &op : *module.getBody())
     blocks += op.getName().getStringRef() == "spmd.unit";
-  if (auto text = dyn_cast_or_null<StringAttr>(policy); !text || text.getValue() != "block")
-    if (activations > 0)
-      remedies.push_back({"recompute.policy = \"block\" keeps about one block's activations of " +
-                              std::to_string(std::max<int64_t>(blocks - 1, 1)),
-                          activations - activations / std::max<int64_t>(blocks - 1, 1)});
-  if (recipe.string("sharding.strategy") != "full_shard" && gathered > 0)
+  if (recipe.recompute.policy != RecomputePolicy::block && activations > 0)
+    remedies.push_back({"recompute.policy = \"block\" keeps about one block's activations of " +
+                            std::to_string(std::max<int64_t>(blocks - 1, 1)),
+                        activations - activations / std::max<int64_t>(blocks - 1, 1)});
+  if (recipe.sharding.strategy != ShardingStrategy::full_shard && gathered > 0)
     remedies.push_back({"sharding.strategy = \"full_shard\" releases units after their forward",
                         gathered - gathered / std::max<int64_t>(blocks, 1)});
   remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves what each rank keeps of parameters, " +
@@ -114,7 +114,7 @@ std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const
                         perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
   else
     remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
-  if (recipe.strings("memory.offload").empty())
+  if (recipe.memory.offload.empty())
     remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
                         held("parameter") + held("optimizer")});
   if (remedies.size() < 3)
@@ -124,29 +124,15 @@ std::vector<Remedy> remediesFor(ModuleOp module, const RecipeView &recipe, const
   return remedies;
 }
 
-} // namespace
-
-LogicalResult checkBudget(ModuleOp module) {
-  RecipeView recipe(module);
-  if (!recipe.has("memory.budget"))
-    return success();
-  const Attribute raw = recipe.raw("memory.budget");
-  int64_t budget = 0;
-  if (auto integer = dyn_cast_or_null<IntegerAttr>(raw)) {
-    budget = integer.getInt();
-  } else if (auto text = dyn_cast_or_null<StringAttr>(raw)) {
-    if (text.getValue() == "none")
-      return success();
-    if (!parseByteCount(text.str(), budget))
-      return emitError(module.getLoc(), "memory.budget, expected bytes (\"24MiB\") but got ") << raw;
-  }
+/// An error with its notes if the placed device arena and workspace need more than `budget` bytes.
+LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget) {
   uint64_t total = 0, workspace = 0;
   for (auto arena : module.getOps<plan_ir::ArenaOp>())
     if (arena.getSpace() == "device") {
       workspace = arena.getWorkspace();
       total = arena.getBytes() + workspace;
     }
-  if (total <= uint64_t(budget))
+  if (total <= budget)
     return success();
   Peak peak = findPeak(module);
   InFlightDiagnostic error = emitError(module.getLoc(), "over the memory budget of one rank, expected at most ")
@@ -167,4 +153,15 @@ LogicalResult checkBudget(ModuleOp module) {
   return error;
 }
 
+struct CheckBudget : impl::CheckBudgetBase<CheckBudget> {
+  using CheckBudgetBase::CheckBudgetBase;
+  void runOnOperation() override {
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), budget, shard, strategy, recompute, offload);
+    if (failed(recipe) ||
+        (recipe->memory.budget && failed(checkBudget(getOperation(), *recipe, *recipe->memory.budget))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
 } // namespace sluice

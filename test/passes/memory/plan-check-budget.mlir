@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s -plan-place-buffers -split-input-file -verify-diagnostics
+// RUN: sluice-opt %s -plan-place-buffers -plan-check-budget -split-input-file -verify-diagnostics
 
 // expected-error @+5 {{over the memory budget of one rank, expected at most 1024 bytes (1.00 KiB) but got 12224 bytes (11.94 KiB)}}
 // expected-note @+4 {{the peak is at instruction 0 of 'f': activation 7.81 KiB, parameter 3.91 KiB, workspace 128 B}}
@@ -63,6 +63,6 @@ module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["
 // -----
 
 // A budget that is no number of bytes.
-// expected-error @+1 {{memory.budget, expected bytes ("24MiB") but got "plenty"}}
+// expected-error @+1 {{model.recipe: value of 'memory.budget', expected "none" or a number of bytes (as 1048576 or "24MiB") but got "plenty"}}
 module attributes {model.recipe = {memory.budget = "plenty"}} {
 }

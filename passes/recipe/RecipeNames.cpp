@@ -1,0 +1,54 @@
+//===- RecipeNames.cpp - names and globs of the recipe ------------------------------------===//
+
+#include "passes/recipe/Recipe.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace sluice;
+
+bool sluice::matchesGlob(llvm::StringRef glob, llvm::StringRef name) {
+  // A glob of a recipe has no other special characters than the two.
+  std::string escaped;
+  for (char c : glob) {
+    if (c == '[' || c == '\\')
+      escaped += '\\';
+    escaped += c;
+  }
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(escaped);
+  return llvm::cantFail(std::move(pattern)).match(name);
+}
+
+static Status unmatched(const std::string &origin, llvm::StringRef key, llvm::StringRef what, llvm::StringRef glob) {
+  return inputError(origin + ": name in '" + key.str() + "', expected one that matches a " + what.str() + " but got '" +
+                    glob.str() + "'");
+}
+
+Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
+  RecipeValue setting = value(key);
+  if (auto *globs = std::get_if<Strings>(&setting))
+    for (const std::string &glob : *globs)
+      if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
+        return unmatched(origin(key), key, what, glob);
+  auto *table = std::get_if<RecipeTable>(&setting);
+  if (!table)
+    return Status::ok();
+  for (const RecipeTableEntry &entry : table->entries)
+    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(entry.name, name); }))
+      return unmatched(origin(key), key, what, entry.name);
+  for (const std::string &name : names) {
+    const RecipeValue *found = nullptr;
+    if (llvm::any_of(table->entries, [&](const RecipeTableEntry &entry) { return entry.name == name; }))
+      continue;
+    for (const RecipeTableEntry &entry : table->entries) {
+      if (!matchesGlob(entry.name, name))
+        continue;
+      if (found && *found != entry.value)
+        return inputError(origin(key) + ": value of '" + key.str() + "' for " + what.str() + " '" + name +
+                          "', expected globs that agree but got " + printRecipeValue(*found) + " and " +
+                          printRecipeValue(entry.value));
+      found = &entry.value;
+    }
+  }
+  return Status::ok();
+}
