@@ -18,7 +18,7 @@
 
 using namespace sluice;
 
-static const Phase table[] = {
+static const PipelinePhase table[] = {
     {"input", "the imported model, found fit", buildInput},
     {"prepare", "flat ops in compute precision, fused", buildPrepare},
     {"differentiate", "loss and backward appended, fused with the forward", buildDifferentiate},
@@ -31,21 +31,21 @@ static const Phase table[] = {
     {"memory", "lifespans, and every buffer placed", buildMemory},
 };
 
-llvm::ArrayRef<Phase> sluice::pipelinePhases() { return table; }
+llvm::ArrayRef<PipelinePhase> sluice::pipelinePhases() { return table; }
 
-const Phase *sluice::findPhase(llvm::StringRef name) {
-  for (const Phase &phase : pipelinePhases())
+const PipelinePhase *sluice::findPhase(llvm::StringRef name) {
+  for (const PipelinePhase &phase : pipelinePhases())
     if (phase.name == name)
       return &phase;
   return nullptr;
 }
 
-Status sluice::runPhases(mlir::ModuleOp module, const Phase *last,
-                         llvm::function_ref<Status(unsigned, const Phase &)> afterPhase) {
-  llvm::ArrayRef<Phase> all = pipelinePhases();
+Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
+                         llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
+  llvm::ArrayRef<PipelinePhase> all = pipelinePhases();
   unsigned first = 0;
   if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
-    const Phase *phase = findPhase(done.getValue());
+    const PipelinePhase *phase = findPhase(done.getValue());
     if (!phase)
       return inputError("'model.compiled_to', expected a phase but got '" + done.getValue().str() + "'");
     first = phase - all.begin() + 1;
@@ -87,7 +87,7 @@ void sluice::registerSluicePasses() {
   registerSchedulePasses();
   registerMemoryPasses();
   registerRecipePasses();
-  for (const Phase &phase : pipelinePhases())
+  for (const PipelinePhase &phase : pipelinePhases())
     mlir::PassPipelineRegistration<PhaseOptions>(
         ("sluice-" + phase.name).str(), phase.doc, [&phase](mlir::OpPassManager &manager, const PhaseOptions &options) {
           if (!options.settings.empty())

@@ -19,17 +19,17 @@
 
 namespace sluice {
 
-struct Phase {
+struct PipelinePhase {
   llvm::StringLiteral name;
   llvm::StringLiteral doc;
   void (*build)(mlir::OpPassManager &manager);
 };
 
 /// All phases in order, but the last step: emitting, which leaves IR for bytes.
-llvm::ArrayRef<Phase> pipelinePhases();
+llvm::ArrayRef<PipelinePhase> pipelinePhases();
 
 /// Null where there is no phase of that name.
-const Phase *findPhase(llvm::StringRef name);
+const PipelinePhase *findPhase(llvm::StringRef name);
 
 /// The attribute that names the last phase a module has been through.
 inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
@@ -37,8 +37,8 @@ inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
 /// Puts the module through the phases that it has not been through yet, up to and with `last` (null: all). `afterPhase`
 /// is called with the phase's number, from 1. What a phase refuses is an input error, with its diagnostics printed; IR
 /// that does not verify after a phase is an internal one.
-Status runPhases(mlir::ModuleOp module, const Phase *last,
-                 llvm::function_ref<Status(unsigned, const Phase &)> afterPhase = {});
+Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
+                 llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 
 /// The plan's bytes, of a module that has been through all phases.
 llvm::LogicalResult emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes);

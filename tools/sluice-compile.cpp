@@ -140,11 +140,11 @@ Status checkIsModel(const std::string &path, llvm::StringRef bytes) {
 }
 
 int compile(const Options &options) {
-  const Phase *last = options.compileTo.empty() ? nullptr : findPhase(options.compileTo);
+  const PipelinePhase *last = options.compileTo.empty() ? nullptr : findPhase(options.compileTo);
   bool emits = options.compileTo.empty() || options.compileTo == "emit";
   if (!emits && !last) {
     std::string names;
-    for (const Phase &phase : pipelinePhases())
+    for (const PipelinePhase &phase : pipelinePhases())
       names += phase.name.str() + ", ";
     return report(Status(StatusCode::usage,
                          "--compile-to, expected one of " + names + "emit but got '" + options.compileTo + "'"));
@@ -181,7 +181,7 @@ int compile(const Options &options) {
   if (options.printRecipe)
     return report(writeOutput("-", recipe.print()));
 
-  auto afterPhase = [&](unsigned number, const Phase &phase) -> Status {
+  auto afterPhase = [&](unsigned number, const PipelinePhase &phase) -> Status {
     return options.dumpPhases.empty() ? Status::ok() : dump(options.dumpPhases, number, phase.name, module.get());
   };
   Status status = runPhases(module.get(), last, afterPhase);
@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
   line.flag("--json", asJson, "the table as JSON");
 
   std::string phases = "Phases:";
-  for (const Phase &phase : pipelinePhases())
+  for (const PipelinePhase &phase : pipelinePhases())
     phases += "\n  " + phase.name.str() + ": " + phase.doc.str();
   line.footer(phases + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is at fault or an "
                       "output cannot be written, 2 usage, 3 over the memory budget, 70 an internal error");

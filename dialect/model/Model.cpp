@@ -7,11 +7,20 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 #include "dialect/model/ModelDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/model/ModelAttrs.cpp.inc"
 
 namespace sluice::model {
 
 void ModelDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/model/ModelAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/model/ModelOps.cpp.inc"

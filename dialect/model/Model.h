@@ -2,6 +2,7 @@
 #ifndef SLUICE_DIALECT_MODEL_MODEL_H
 #define SLUICE_DIALECT_MODEL_MODEL_H
 
+#include "dialect/rules/Enums.h"
 #include "dialect/rules/Rules.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -18,6 +19,9 @@ namespace sluice::model {
 bool typesAgree(mlir::TypeRange a, mlir::TypeRange b);
 
 } // namespace sluice::model
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/model/ModelAttrs.h.inc"
 
 #include "dialect/model/ModelDialect.h.inc"
 

@@ -6,6 +6,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialect/rules/Enums.td"
 include "dialect/rules/Rules.td"
 
 def Model_Dialect : Dialect {
@@ -17,7 +18,8 @@ def Model_Dialect : Dialect {
     model -> spmd -> plan
     ```
     A module holds parameters (`model.parameter`), and functions (`func.func`) with the attribute `model.entry`:
-    `"train"` for one whose result is a loss to be trained on, `"forward"` for one that is run as it is. On entry a function
+    `#model.entry<train>` for one whose result is a loss to be trained on, `#model.entry<forward>` for one that is run as it
+    is. On entry a function
     is the forward computation and its loss, in `model.block` regions that name the source's modules. On exit of the
     model phase a train function is one whole step: forward, loss, backward, update. Then ops are flat, and each carries
     `model.block` (path of its module), `model.phase` (`forward`, `loss`, `backward`, `update`) and `model.ids` (the
@@ -25,8 +27,38 @@ def Model_Dialect : Dialect {
     The module carries `model.recipe` (resolved recipe, dictionary with the recipe's dotted keys), `model.name`,
     `model.config` (text of the source's config.json), `model.batch` and `model.sequence`.
   }];
-  let dependentDialects = [];
+  let discardableAttrs = (ins
+    // On the module.
+    "::mlir::StringAttr":$name,
+    "::mlir::StringAttr":$config,
+    "::mlir::IntegerAttr":$batch,
+    "::mlir::IntegerAttr":$sequence,
+    "::mlir::DictionaryAttr":$recipe,
+    "::mlir::DictionaryAttr":$recipe_origins,
+    "::mlir::StringAttr":$compiled_to,
+    "::mlir::UnitAttr":$unsharded,
+    // On functions.
+    "::sluice::model::EntryKindAttr":$entry,
+    // On arguments and results of entry points.
+    "::mlir::StringAttr":$input,
+    "::mlir::IntegerAttr":$limit,
+    "::mlir::IntegerAttr":$id,
+    "::mlir::StringAttr":$output,
+    // On ops.
+    "::mlir::StringAttr":$block,
+    "::mlir::StringAttr":$checkpoint,
+    "::sluice::model::PhaseAttr":$phase,
+    "::mlir::IntegerAttr":$pass,
+    "::mlir::DenseI64ArrayAttr":$ids,
+    "::mlir::UnitAttr":$recompute,
+    "::mlir::StringAttr":$sharding_rule,
+    "::mlir::StringAttr":$cost
+  );
+  let useDefaultAttributePrinterParser = 1;
 }
+
+def Model_EntryKindAttr : Rules_EnumAttr<Model_Dialect, Rules_EntryKind, "entry">;
+def Model_PhaseAttr : Rules_EnumAttr<Model_Dialect, Rules_Phase, "phase">;
 
 /// A static tensor of floats, integers or booleans (i8 as unsigned byte for conditions).
 def Model_Float : AnyTypeOf<[F32, F64, BF16, F16]>;

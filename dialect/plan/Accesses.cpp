@@ -1,8 +1,6 @@
 //===- Accesses.cpp - what instructions read and write ------------------------------===//
 #include "dialect/plan/Accesses.h"
 
-#include "dialect/rules/When.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <set>
@@ -72,9 +70,11 @@ llvm::StringRef streamOf(Operation *instruction) {
   return stream ? stream.getValue() : llvm::StringRef();
 }
 
-llvm::StringRef whenOf(Operation *instruction) {
-  auto when = instruction->getAttrOfType<StringAttr>("when");
-  return when ? when.getValue() : llvm::StringRef("all");
+Phase phaseOf(Operation *instruction) { return instruction->getAttrOfType<PhaseAttr>("phase").getValue(); }
+
+When whenOf(Operation *instruction) {
+  auto when = instruction->getAttrOfType<WhenAttr>("when");
+  return when ? when.getValue() : When();
 }
 
 bool windowsDisjoint(ViewAttr a, ViewAttr b) {
@@ -109,11 +109,10 @@ llvm::SmallVector<Repetition> repetitionsOf(SectionOp section) {
   const int64_t repeat = section.getRepeat();
   std::set<int64_t> kinds = {0, std::min<int64_t>(1, repeat - 1), repeat - 1};
   for (Operation &op : section.getBody().front())
-    if (auto listed = listedRepetitions(whenOf(&op)))
-      for (int64_t repetition : *listed)
-        for (int64_t near : {repetition - 1, repetition, repetition + 1})
-          if (near >= 0 && near < repeat)
-            kinds.insert(near);
+    for (int64_t repetition : whenOf(&op).getRepetitions())
+      for (int64_t near : {repetition - 1, repetition, repetition + 1})
+        if (near >= 0 && near < repeat)
+          kinds.insert(near);
   llvm::SmallVector<Repetition> repetitions;
   for (int64_t index : kinds)
     repetitions.push_back({index, repeat});
@@ -121,7 +120,7 @@ llvm::SmallVector<Repetition> repetitionsOf(SectionOp section) {
 }
 
 bool isIssued(Operation *instruction, Repetition repetition) {
-  return isIssuedIn(whenOf(instruction), repetition.index, repetition.repeat);
+  return whenOf(instruction).includes(repetition.index, repetition.repeat);
 }
 
 } // namespace sluice::plan_ir

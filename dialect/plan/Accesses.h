@@ -30,8 +30,9 @@ void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(View
 
 /// The stream of an instruction; empty without one.
 llvm::StringRef streamOf(mlir::Operation *instruction);
-/// When it is issued; "all" where it does not say.
-llvm::StringRef whenOf(mlir::Operation *instruction);
+Phase phaseOf(mlir::Operation *instruction);
+/// The repetitions in which it is issued.
+When whenOf(mlir::Operation *instruction);
 
 /// True where the windows, of one buffer, share no byte: told exactly for windows with the same strides, by their hulls
 /// otherwise.

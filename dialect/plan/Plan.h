@@ -3,6 +3,7 @@
 #define SLUICE_DIALECT_PLAN_PLAN_H
 
 #include "dialect/rules/Rules.h"
+#include "dialect/rules/When.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -15,7 +16,7 @@
 #include "dialect/plan/PlanDialect.h.inc"
 
 namespace sluice::plan_ir {
-/// Every view of an instruction names a buffer and lies within it; `when` and `phase` are known words.
+/// Every view of an instruction names a buffer and lies within it.
 llvm::LogicalResult verifyInstruction(mlir::Operation *op, mlir::SymbolTableCollection &tables);
 } // namespace sluice::plan_ir
 

@@ -4,6 +4,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
+include "dialect/rules/Enums.td"
 
 def Plan_Dialect : Dialect {
   let name = "plan";
@@ -24,6 +25,15 @@ def Plan_Dialect : Dialect {
 
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
 class Plan_Attr<string name, string mnemonicName> : AttrDef<Plan_Dialect, name> { let mnemonic = mnemonicName; }
+
+def Plan_WhenAttr : Rules_WhenAttr<Plan_Dialect>;
+def Plan_PhaseAttr : Rules_EnumAttr<Plan_Dialect, Rules_Phase, "phase">;
+def Plan_MemorySpaceAttr : Rules_EnumAttr<Plan_Dialect, Rules_MemorySpace, "space">;
+def Plan_ProcessorAttr : Rules_EnumAttr<Plan_Dialect, Rules_Processor, "processor">;
+def Plan_BufferClassAttr : Rules_EnumAttr<Plan_Dialect, Rules_BufferClass, "class">;
+def Plan_CollectiveKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_CollectiveKind, "kind">;
+def Plan_ReductionKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_ReductionKind, "reduction">;
+def Plan_PortDirectionAttr : Rules_EnumAttr<Plan_Dialect, Rules_PortDirection, "direction">;
 
 /// As spmd's: clamp(total - coordinate * chunk, 0, chunk).
 def Plan_ValidAttr : Plan_Attr<"Valid", "valid"> {

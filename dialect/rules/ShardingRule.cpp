@@ -46,8 +46,7 @@ std::string ShardingRule::str() const {
        << (factors[f].positioned ? " positioned" : "");
   os << '}';
   if (reduction != PartialReduction::none)
-    os << " reduce="
-       << (reduction == PartialReduction::sum ? "sum" : reduction == PartialReduction::max ? "max" : "logsumexp");
+    os << " reduce=" << stringifyPartialReduction(reduction);
   return text;
 }
 

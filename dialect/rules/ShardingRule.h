@@ -9,6 +9,8 @@
 #ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
 #define SLUICE_DIALECT_RULES_SHARDINGRULE_H
 
+#include "dialect/rules/Enums.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,9 +19,6 @@
 #include <string>
 
 namespace sluice {
-
-/// How partial results of a split reduced factor are combined; `logsumexp` is log(sum(exp(partial))).
-enum class PartialReduction : std::uint8_t { none, sum, max, logsumexp };
 
 struct ShardingFactor {
   std::int64_t size = 1;

@@ -1,72 +1,55 @@
-//===- When.h - in which repetitions an op of a section is issued -----------------===//
+//===- When.h - in which repetitions of a section an op is issued -----------------===//
 //
-// A word (first, not_first, last, not_last; none or `all`: in every one) or a list of repetitions, as "0,2,5",
-// increasing. The spmd and the plan dialect write it in one way, which is read here alone.
+// A word or a list of repetitions. It is the value of `#spmd.when` and `#plan.when` (Rules_WhenAttr in Enums.td).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_WHEN_H
 #define SLUICE_DIALECT_RULES_WHEN_H
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "dialect/rules/Enums.h"
+
+#include "mlir/IR/AttributeSupport.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Hashing.h"
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 namespace sluice {
 
-/// The repetitions of a list; nothing for words and for what is no list.
-inline std::optional<llvm::SmallVector<std::int64_t>> listedRepetitions(llvm::StringRef when) {
-  llvm::SmallVector<std::int64_t> listed;
-  llvm::SmallVector<llvm::StringRef> parts;
-  when.split(parts, ',');
-  for (llvm::StringRef part : parts) {
-    std::int64_t repetition = 0;
-    if (part.getAsInteger(10, repetition) || repetition < 0 || (!listed.empty() && repetition <= listed.back()))
-      return std::nullopt;
-    listed.push_back(repetition);
-  }
-  return listed;
-}
+/// Does not own the list: an attribute's list lives as long as the MLIRContext.
+class When {
+public:
+  /// A word; a list is built by the other constructor.
+  When(WhenKind kind = WhenKind::all) : kind(kind) {}
+  /// The listed repetitions, increasing and from 0.
+  explicit When(llvm::ArrayRef<std::int64_t> repetitions) : kind(WhenKind::listed), repetitions(repetitions) {}
 
-inline bool isWhen(llvm::StringRef when) {
-  return when == "all" || when == "first" || when == "not_first" || when == "last" || when == "not_last" ||
-         listedRepetitions(when);
-}
+  /// Just these repetitions, at least one and increasing, of `repeat` in all: by a word where there is one, else the list.
+  static When of(llvm::ArrayRef<std::int64_t> repetitions, std::int64_t repeat);
 
-inline bool isIssuedIn(llvm::StringRef when, std::int64_t repetition, std::int64_t repeat) {
-  if (when.empty() || when == "all")
-    return true;
-  if (when == "first" || when == "not_first")
-    return (repetition == 0) == (when == "first");
-  if (when == "last" || when == "not_last")
-    return (repetition + 1 == repeat) == (when == "last");
-  auto listed = listedRepetitions(when);
-  return listed && llvm::is_contained(*listed, repetition);
-}
+  bool isAll() const { return kind == WhenKind::all; }
+  WhenKind getKind() const { return kind; }
+  /// The list; empty for a word.
+  llvm::ArrayRef<std::int64_t> getRepetitions() const { return repetitions; }
+  /// True where the op is issued in `repetition` of `repeat`.
+  bool includes(std::int64_t repetition, std::int64_t repeat) const;
 
-/// The word or list that says just these repetitions, increasing and at least one; `all` for every one.
-inline std::string writeWhen(llvm::ArrayRef<std::int64_t> repetitions, std::int64_t repeat) {
-  auto count = static_cast<std::int64_t>(repetitions.size());
-  if (count == repeat)
-    return "all";
-  if (count == 1 && repetitions.front() == 0)
-    return "first";
-  if (count == 1 && repetitions.front() == repeat - 1)
-    return "last";
-  if (count == repeat - 1 && repetitions.front() == 1)
-    return "not_first";
-  if (count == repeat - 1 && repetitions.back() == repeat - 2)
-    return "not_last";
-  std::string text;
-  for (std::int64_t repetition : repetitions) {
-    text += text.empty() ? "" : ",";
-    text += std::to_string(repetition);
-  }
-  return text;
-}
+  bool operator==(const When &other) const { return kind == other.kind && repetitions == other.repetitions; }
+  bool operator!=(const When &other) const { return !(*this == other); }
+  friend llvm::hash_code hash_value(const When &when) { return llvm::hash_combine(when.kind, when.repetitions); }
+
+  /// A list has repetitions from 0, increasing.
+  mlir::LogicalResult verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+
+  When copyInto(mlir::AttributeStorageAllocator &allocator) const;
+  static mlir::FailureOr<When> parse(mlir::AsmParser &parser);
+  void print(mlir::AsmPrinter &printer) const;
+
+private:
+  WhenKind kind;
+  llvm::ArrayRef<std::int64_t> repetitions;
+};
 
 } // namespace sluice
 

@@ -1,70 +1,52 @@
-//===- Names.h - attributes of spmd IR that no op declares -------------------------===//
+//===- Names.h - discardable attributes of the spmd dialect ------------------------===//
 //
-// Names of the discardable attributes that compute ops, functions and collectives carry, and what they say: the phase
-// of an op and the outermost block that it belongs to.
+// Their names, as SpmdDialect.td declares them, and accessors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_NAMES_H
 #define SLUICE_DIALECT_SPMD_NAMES_H
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Operation.h"
+#include "dialect/spmd/Spmd.h"
 
 namespace sluice::spmd {
 
-/// On functions: "train" or "forward" (also "init", the entry point that makes the initial weights).
-inline constexpr llvm::StringLiteral entryName = "model.entry";
-/// On arguments: the parameter whose shard it is, and the state beside it.
-inline constexpr llvm::StringLiteral parameterName = "spmd.parameter";
-inline constexpr llvm::StringLiteral stateName = "spmd.state";
-/// On arguments: the name of a host input, and whether each repetition has its own.
-inline constexpr llvm::StringLiteral inputName = "spmd.input";
-inline constexpr llvm::StringLiteral perRepetitionName = "spmd.per_repetition";
-/// On arguments that lie in host memory: "host".
-inline constexpr llvm::StringLiteral spaceName = "spmd.space";
-/// On ops that run elsewhere than on the compute stream: "host", by the host on host memory; "gather", before a gather.
-inline constexpr llvm::StringLiteral streamName = "spmd.stream";
-inline constexpr llvm::StringLiteral hostStream = "host";
-inline constexpr llvm::StringLiteral gatherStream = "gather";
-/// On results: the argument whose memory the result takes over; the name of a host output.
-inline constexpr llvm::StringLiteral donatesName = "spmd.donates";
-inline constexpr llvm::StringLiteral outputName = "spmd.output";
-/// On ops of sections: in which repetitions they are issued (dialect/rules/When.h).
-inline constexpr llvm::StringLiteral whenName = "spmd.when";
-/// On ops: forward, loss, backward, update; path of the block; value numbers; made by recompute.
-inline constexpr llvm::StringLiteral phaseName = "model.phase";
-inline constexpr llvm::StringLiteral blockName = "model.block";
-inline constexpr llvm::StringLiteral idsName = "model.ids";
-inline constexpr llvm::StringLiteral recomputeName = "model.recompute";
-/// On ops whose kernels ask where their part lies: the valid extent of each operand and result, or unit.
-inline constexpr llvm::StringLiteral placesName = "spmd.places";
-/// Which time the model runs the op's outermost block, from 0; absent: the first.
-inline constexpr llvm::StringLiteral passName = "model.pass";
-/// On a reduction that the author wrote: blocks whose units are gathered while it is under way.
-inline constexpr llvm::StringLiteral unshardName = "spmd.unshard";
+inline constexpr llvm::StringLiteral parameterName = SpmdDialect::ParameterAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral stateName = SpmdDialect::StateAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral inputName = SpmdDialect::InputAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral perRepetitionName = SpmdDialect::PerRepetitionAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral spaceName = SpmdDialect::SpaceAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral donatesName = SpmdDialect::DonatesAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral outputName = SpmdDialect::OutputAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral whenName = SpmdDialect::WhenAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral streamName = SpmdDialect::StreamAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral placesName = SpmdDialect::PlacesAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral unshardName = SpmdDialect::UnshardAttrHelper::getNameStr();
 
-/// The unit of what no block holds.
+/// The unit of the parameters that no block has.
 inline constexpr llvm::StringLiteral rootUnit = "root";
 
-/// The op's phase; "forward" where it says none.
-inline llvm::StringRef phaseOf(mlir::Operation *op) {
-  auto phase = op->getAttrOfType<mlir::StringAttr>(phaseName);
-  return phase ? phase.getValue() : llvm::StringRef("forward");
+/// The repetitions in which an op of a section is issued.
+inline When whenOf(mlir::Operation *op) {
+  auto when = op->getAttrOfType<WhenAttr>(whenName);
+  return when ? when.getValue() : When();
 }
 
-/// The op's block path, outermost block first, separated by '/'; empty for what no block holds.
-inline llvm::StringRef blockOf(mlir::Operation *op) {
-  auto block = op->getAttrOfType<mlir::StringAttr>(blockName);
-  return block ? block.getValue() : llvm::StringRef();
+/// An op without the attribute is issued in all repetitions.
+inline void setWhen(mlir::Operation *op, When when) {
+  if (when.isAll())
+    op->removeAttr(whenName);
+  else
+    op->setAttr(whenName, WhenAttr::get(op->getContext(), when));
 }
 
-/// The outermost block of a path.
-inline llvm::StringRef outermostBlock(llvm::StringRef path) { return path.split('/').first; }
+/// The stream that executes an op; nothing for the compute stream.
+inline std::optional<StreamKind> streamOf(mlir::Operation *op) {
+  auto stream = op->getAttrOfType<StreamKindAttr>(streamName);
+  return stream ? std::optional(stream.getValue()) : std::nullopt;
+}
 
-/// The stream that runs an op; empty: compute.
-inline llvm::StringRef streamOf(mlir::Operation *op) {
-  auto stream = op->getAttrOfType<mlir::StringAttr>(streamName);
-  return stream ? stream.getValue() : llvm::StringRef();
+inline void setStream(mlir::Operation *op, StreamKind stream) {
+  op->setAttr(streamName, StreamKindAttr::get(op->getContext(), stream));
 }
 
 /// The unit that a collective or release names; empty without one.

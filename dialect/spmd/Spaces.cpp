@@ -18,7 +18,7 @@ bool sluice::spmd::isInHost(Value value) {
   Operation *maker = value.getDefiningOp();
   if (auto wait = dyn_cast<WaitOp>(maker)) {
     auto copy = wait.getToken().getDefiningOp<CopyStartOp>();
-    return copy && copy.getTo() == "host";
+    return copy && copy.getTo() == MemorySpace::host;
   }
-  return streamOf(maker) == hostStream;
+  return streamOf(maker) == StreamKind::host;
 }

@@ -4,6 +4,7 @@
 
 #include "dialect/rules/Rules.h"
 #include "dialect/rules/ShardingRule.h"
+#include "dialect/rules/When.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -14,10 +15,10 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialect/spmd/SpmdDialect.h.inc"
-
 #define GET_ATTRDEF_CLASSES
 #include "dialect/spmd/SpmdAttrs.h.inc"
+
+#include "dialect/spmd/SpmdDialect.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "dialect/spmd/SpmdTypes.h.inc"

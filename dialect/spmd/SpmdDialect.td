@@ -6,6 +6,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialect/rules/Enums.td"
 include "dialect/rules/Rules.td"
 
 def Spmd_Dialect : Dialect {
@@ -27,6 +28,22 @@ def Spmd_Dialect : Dialect {
     `recompute` is left in entry points; every move between ranks is a collective of this dialect; local extent x axes =
     padded global extent.
   }];
+  let discardableAttrs = (ins
+    // On arguments of entry points.
+    "::mlir::FlatSymbolRefAttr":$parameter,
+    "::mlir::StringAttr":$state,
+    "::mlir::StringAttr":$input,
+    "::mlir::UnitAttr":$per_repetition,
+    "::sluice::spmd::MemorySpaceAttr":$space,
+    // On results of entry points.
+    "::mlir::IntegerAttr":$donates,
+    "::mlir::StringAttr":$output,
+    // On ops of sections.
+    "::sluice::spmd::WhenAttr":$when,
+    "::sluice::spmd::StreamKindAttr":$stream,
+    "::mlir::ArrayAttr":$places,
+    "::mlir::ArrayAttr":$unshard
+  );
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }
@@ -34,6 +51,12 @@ def Spmd_Dialect : Dialect {
 class Spmd_Attr<string name, string mnemonicName, list<Trait> traits = []> : AttrDef<Spmd_Dialect, name, traits> {
   let mnemonic = mnemonicName;
 }
+
+def Spmd_WhenAttr : Rules_WhenAttr<Spmd_Dialect>;
+def Spmd_ReductionKindAttr : Rules_EnumAttr<Spmd_Dialect, Rules_ReductionKind, "reduction">;
+def Spmd_SyncModeAttr : Rules_EnumAttr<Spmd_Dialect, Rules_SyncMode, "sync">;
+def Spmd_MemorySpaceAttr : Rules_EnumAttr<Spmd_Dialect, Rules_MemorySpace, "space">;
+def Spmd_StreamKindAttr : Rules_EnumAttr<Spmd_Dialect, Rules_StreamKind, "stream">;
 
 def Spmd_TokenType : TypeDef<Spmd_Dialect, "Token"> {
   let mnemonic = "token";

@@ -1,7 +1,7 @@
 //===- EmitEntries.cpp - entry points and their instructions ------------------------===//
 #include "passes/emit/EmitContext.h"
 
-#include "dialect/rules/When.h"
+#include "dialect/plan/Accesses.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -103,8 +103,8 @@ private:
 
   plan::CollectiveT write(plan_ir::CollectiveOp op) {
     plan::CollectiveT collective;
-    collective.kind = enumOf<plan::CollectiveKind>(op.getKind(), plan::EnumNamesCollectiveKind());
-    collective.op = enumOf<plan::ReduceOp>(op.getOp(), plan::EnumNamesReduceOp());
+    collective.kind = enumOf<plan::CollectiveKind>(stringifyCollectiveKind(op.getKind()), plan::EnumNamesCollectiveKind());
+    collective.op = enumOf<plan::ReduceOp>(stringifyReductionKind(op.getOp()), plan::EnumNamesReduceOp());
     collective.scale = op.getScale().convertToDouble();
     for (auto axis : op.getAxes().getAsRange<StringAttr>())
       collective.axes.push_back(context.axes.lookup(axis.getValue()));
@@ -128,16 +128,13 @@ private:
       result.stream = context.streams.lookup(stream.getValue());
     else
       context.error(op) << "stream, expected one behind the streams phase but got none";
-    if (auto when = op->getAttrOfType<StringAttr>("when")) {
-      if (auto listed = listedRepetitions(when.getValue())) {
-        result.when = plan::When::list;
-        result.repetitions.assign(listed->begin(), listed->end());
-      } else {
-        result.when = enumOf<plan::When>(when.getValue(), plan::EnumNamesWhen());
-      }
-    }
-    if (auto phase = op->getAttrOfType<StringAttr>("phase"))
-      result.phase = enumOf<plan::Phase>(phase.getValue(), plan::EnumNamesPhase());
+    const When when = plan_ir::whenOf(op);
+    if (when.getKind() == WhenKind::listed)
+      result.when = plan::When::list;
+    else
+      result.when = enumOf<plan::When>(stringifyWhenKind(when.getKind()), plan::EnumNamesWhen());
+    result.repetitions.assign(when.getRepetitions().begin(), when.getRepetitions().end());
+    result.phase = enumOf<plan::Phase>(stringifyPhase(plan_ir::phaseOf(op)), plan::EnumNamesPhase());
     if (auto pass = op->getAttrOfType<IntegerAttr>("pass"))
       result.pass = pass.getInt();
     if (auto unit = op->getAttrOfType<StringAttr>("unit"))
@@ -169,7 +166,7 @@ void emitEntries(EmitContext &context) {
     entry->name = op.getSymName().str();
     entry->events = op.getEvents();
     for (auto port : op.getBody().getOps<plan_ir::PortOp>())
-      (port.getDirection() == "input" ? entry->inputs : entry->outputs).push_back(portOf(context, port));
+      (port.getDirection() == PortDirection::input ? entry->inputs : entry->outputs).push_back(portOf(context, port));
     for (auto part : op.getBody().getOps<plan_ir::SectionOp>()) {
       auto section = std::make_unique<plan::SectionT>();
       section->name = part.getName().str();

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/emit/EmitContext.h"
 
+#include "dialect/model/Attributes.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -19,8 +21,8 @@ public:
 
   void write(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
-      auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "model.id");
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "model.input");
+      auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), model::idName);
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), model::inputName);
       if (!id)
         continue;
       define(argument, id.getInt(), name ? name.getValue() : "");
@@ -58,7 +60,7 @@ private:
         Operation *yield = op.getRegion(0).front().getTerminator();
         for (auto [result, value] : llvm::zip(op.getResults(), yield->getOperands()))
           ids[result] = ids.lookup(value);
-        if (auto numbers = op.getAttrOfType<DenseI64ArrayAttr>("model.ids"))
+        if (auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName))
           for (auto [result, id] : llvm::zip(op.getResults(), numbers.asArrayRef())) {
             const std::int64_t inner = ids.lookup(result);
             define(result, id, "");
@@ -75,7 +77,7 @@ private:
     written->op = op.getName().getStringRef().str();
     for (Value operand : op.getOperands())
       written->operands.push_back(ids.lookup(operand));
-    auto numbers = op.getAttrOfType<DenseI64ArrayAttr>("model.ids");
+    auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
     std::string name;
     llvm::SmallVector<NamedAttribute> attributes;
     for (NamedAttribute attribute : op.getAttrs()) {
@@ -98,10 +100,8 @@ private:
       define(result, id, name);
       written->results.push_back(id);
     }
-    if (auto phase = op.getAttrOfType<StringAttr>("model.phase"))
-      written->phase = enumOf<plan::Phase>(phase.getValue(), plan::EnumNamesPhase());
-    if (auto block = op.getAttrOfType<StringAttr>("model.block"))
-      written->block = block.str();
+    written->phase = enumOf<plan::Phase>(stringifyPhase(model::phaseOf(&op)), plan::EnumNamesPhase());
+    written->block = model::blockOf(&op).str();
     program.ops.push_back(std::move(written));
   }
 
@@ -115,7 +115,7 @@ private:
 void emitProgram(EmitContext &context) {
   context.plan.program = std::make_unique<plan::ProgramT>();
   for (auto nested : context.module.getOps<ModuleOp>()) {
-    if (!nested->hasAttr("model.unsharded"))
+    if (!nested->hasAttr(model::unshardedName))
       continue;
     ProgramWriter writer(context);
     for (auto function : nested.getOps<func::FuncOp>())

@@ -31,7 +31,7 @@ void emitStreams(EmitContext &context) {
   forEach<plan_ir::StreamOp>(context, [&](plan_ir::StreamOp op) {
     auto stream = std::make_unique<plan::StreamT>();
     stream->name = op.getSymName().str();
-    stream->processor = op.getProcessor() == "host" ? plan::Processor::host : plan::Processor::device;
+    stream->processor = op.getProcessor() == Processor::host ? plan::Processor::host : plan::Processor::device;
     stream->workspace = op.getWorkspace();
     stream->priority = op.getPriority();
     context.streams[op.getSymName()] = context.plan.streams.size();
@@ -42,7 +42,7 @@ void emitStreams(EmitContext &context) {
 void emitArenas(EmitContext &context) {
   forEach<plan_ir::ArenaOp>(context, [&](plan_ir::ArenaOp op) {
     auto arena = std::make_unique<plan::ArenaT>();
-    arena->space = enumOf<plan::Space>(op.getSpace(), plan::EnumNamesSpace());
+    arena->space = enumOf<plan::Space>(stringifyMemorySpace(op.getSpace()), plan::EnumNamesSpace());
     arena->bytes = op.getBytes();
     arena->persistent = op.getPersistent();
     arena->peak_live = op.getPeakLive();
@@ -58,8 +58,8 @@ void emitBuffers(EmitContext &context) {
     auto buffer = std::make_unique<plan::BufferT>();
     auto type = cast<RankedTensorType>(op.getType());
     buffer->name = op.getSymName().str();
-    buffer->space = enumOf<plan::Space>(op.getSpace(), plan::EnumNamesSpace());
-    buffer->class_ = enumOf<plan::BufferClass>(op.getBufferClass(), plan::EnumNamesBufferClass());
+    buffer->space = enumOf<plan::Space>(stringifyMemorySpace(op.getSpace()), plan::EnumNamesSpace());
+    buffer->class_ = enumOf<plan::BufferClass>(stringifyBufferClass(op.getBufferClass()), plan::EnumNamesBufferClass());
     buffer->dtype = dtypeOf(type.getElementType());
     buffer->shape.assign(type.getShape().begin(), type.getShape().end());
     buffer->bytes = op.getBytes();

@@ -2,6 +2,8 @@
 
 #include "passes/import/GraphBuilder.h"
 
+#include "dialect/model/Attributes.h"
+
 #include "passes/import/DroppedAttention.h"
 
 using namespace mlir;
@@ -9,10 +11,10 @@ using namespace sluice;
 
 OwningOpRef<ModuleOp> GraphBuilder::build(llvm::StringRef name, llvm::StringRef configText) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(at(""));
-  module.get()->setAttr("model.name", builder.getStringAttr(name));
-  module.get()->setAttr("model.config", builder.getStringAttr(configText));
-  module.get()->setAttr("model.batch", builder.getI64IntegerAttr(batch));
-  module.get()->setAttr("model.sequence", builder.getI64IntegerAttr(sequence));
+  module.get()->setAttr(model::ModelDialect::NameAttrHelper::getNameStr(), builder.getStringAttr(name));
+  module.get()->setAttr(model::ModelDialect::ConfigAttrHelper::getNameStr(), builder.getStringAttr(configText));
+  module.get()->setAttr(model::ModelDialect::BatchAttrHelper::getNameStr(), builder.getI64IntegerAttr(batch));
+  module.get()->setAttr(model::ModelDialect::SequenceAttrHelper::getNameStr(), builder.getI64IntegerAttr(sequence));
   builder.setInsertionPointToStart(module->getBody());
   declareParameters();
   buildTrainStep();
@@ -86,17 +88,17 @@ Value GraphBuilder::block(llvm::StringRef name, Type result, llvm::function_ref<
   return region.getResults()[0];
 }
 
-func::FuncOp GraphBuilder::function(llvm::StringRef name, llvm::StringRef kind,
+func::FuncOp GraphBuilder::function(llvm::StringRef name, EntryKind kind,
                                     llvm::ArrayRef<llvm::StringRef> inputs, Type result, llvm::StringRef output) {
   Type tokens = RankedTensorType::get({batch, sequence}, builder.getI32Type());
   llvm::SmallVector<Type> types(inputs.size(), tokens);
   auto made = func::FuncOp::create(builder, at(""), name, builder.getFunctionType(types, {result}));
-  made->setAttr("model.entry", builder.getStringAttr(kind));
+  made->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(kind));
   for (auto [index, input] : llvm::enumerate(inputs)) {
-    made.setArgAttr(index, "model.input", builder.getStringAttr(input));
-    made.setArgAttr(index, "model.limit", builder.getI64IntegerAttr(vocabulary));
+    made.setArgAttr(index, model::inputName, builder.getStringAttr(input));
+    made.setArgAttr(index, model::limitName, builder.getI64IntegerAttr(vocabulary));
   }
-  made.setResultAttr(0, "model.output", builder.getStringAttr(output));
+  made.setResultAttr(0, model::outputName, builder.getStringAttr(output));
   builder.setInsertionPointToStart(made.addEntryBlock());
   return made;
 }
@@ -104,7 +106,7 @@ func::FuncOp GraphBuilder::function(llvm::StringRef name, llvm::StringRef kind,
 void GraphBuilder::addStepInputs(func::FuncOp function) {
   Type scalar = RankedTensorType::get({}, builder.getI64Type());
   for (auto [name, value] : {std::pair("seed", &seed), {"step", &step}, {"row", &row}}) {
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr("model.input", builder.getStringAttr(name)));
+    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(name)));
     unsigned index = function.getNumArguments();
     (void)function.insertArgument(index, scalar, attributes, location);
     *value = function.getArgument(index);
@@ -112,7 +114,7 @@ void GraphBuilder::addStepInputs(func::FuncOp function) {
 }
 
 void GraphBuilder::buildTrainStep() {
-  func::FuncOp made = function("train_step", "train", {"tokens", "targets"}, tensor({}), "loss");
+  func::FuncOp made = function("train_step", EntryKind::train, {"tokens", "targets"}, tensor({}), "loss");
   if (drops())
     addStepInputs(made);
   Value logits = forward(made.getArgument(0));
@@ -125,7 +127,7 @@ void GraphBuilder::buildTrainStep() {
 }
 
 void GraphBuilder::buildLogits() {
-  func::FuncOp made = function("logits", "forward", {"tokens"}, tensor({batch, sequence, vocabulary}), "logits");
+  func::FuncOp made = function("logits", EntryKind::forward, {"tokens"}, tensor({batch, sequence, vocabulary}), "logits");
   Value logits = forward(made.getArgument(0));
   func::ReturnOp::create(builder, location, ValueRange{logits});
 }

@@ -10,7 +10,7 @@
 
 #include "passes/import/HuggingFace.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -67,7 +67,7 @@ private:
   std::int64_t nextKey = 0;
 
   void addStepInputs(mlir::func::FuncOp function);
-  mlir::func::FuncOp function(llvm::StringRef name, llvm::StringRef kind, llvm::ArrayRef<llvm::StringRef> inputs,
+  mlir::func::FuncOp function(llvm::StringRef name, EntryKind kind, llvm::ArrayRef<llvm::StringRef> inputs,
                               mlir::Type result, llvm::StringRef output);
   void buildTrainStep();
   void buildLogits();

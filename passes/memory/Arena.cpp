@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace sluice {
 
-llvm::SmallVector<plan_ir::BufferOp> buffersOf(ModuleOp module, llvm::StringRef space, llvm::StringRef entry) {
+llvm::SmallVector<plan_ir::BufferOp> buffersOf(ModuleOp module, MemorySpace space, llvm::StringRef entry) {
   llvm::SmallVector<plan_ir::BufferOp> buffers;
   for (auto buffer : module.getOps<plan_ir::BufferOp>())
     if (buffer.getSpace() == space && buffer.getEntry().value_or("") == entry)

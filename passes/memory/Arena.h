@@ -13,7 +13,7 @@ namespace sluice {
 inline constexpr std::uint64_t arenaAlignment = 256;
 
 /// The buffers of one entry point (empty: the persistent ones) in one space, in the module's order.
-llvm::SmallVector<plan_ir::BufferOp> buffersOf(mlir::ModuleOp module, llvm::StringRef space, llvm::StringRef entry);
+llvm::SmallVector<plan_ir::BufferOp> buffersOf(mlir::ModuleOp module, MemorySpace space, llvm::StringRef entry);
 
 /// Their lifespans and sizes.
 PackingProblem problemOf(llvm::ArrayRef<plan_ir::BufferOp> buffers);

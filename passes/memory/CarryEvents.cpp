@@ -76,7 +76,7 @@ private:
   bool isPersistent(StringAttr name) { return !bufferOf(name).getEntry(); }
   bool isInput(Operation *op) {
     auto copy = dyn_cast<CopyOp>(op);
-    return copy && bufferOf(copy.getSource().getBuffer().getAttr()).getSpace() == "host" &&
+    return copy && bufferOf(copy.getSource().getBuffer().getAttr()).getSpace() == sluice::MemorySpace::host &&
            !isPersistent(copy.getSource().getBuffer().getAttr());
   }
   bool readsOnlyWhatPersists(Operation *op) {
@@ -107,7 +107,7 @@ private:
   bool makeGroup(CollectiveOp gather, llvm::SmallVector<Operation *> &pending) {
     Group group;
     group.gather = gather;
-    if (whenOf(gather) != "all" && whenOf(gather) != "first")
+    if (!whenOf(gather).isAll() && whenOf(gather) != sluice::WhenKind::first)
       return false;
     llvm::SmallVector<StringAttr> wanted;
     const auto note = [&](Operation *op) {
@@ -168,7 +168,7 @@ private:
       bool isKnown = first != nullptr;
       for (StringAttr name : group.reads)
         for (Writer writer : writers.lookup(name)) {
-          isKnown &= writer.section.getRepeat() == 1 && whenOf(writer.op) == "all" && writer.section != section;
+          isKnown &= writer.section.getRepeat() == 1 && whenOf(writer.op).isAll() && writer.section != section;
           if (places.lookup(writer.op) > places.lookup(group.updated))
             group.updated = writer.op;
           if (!llvm::is_contained(group.streams, streamOf(writer.op)))
@@ -187,7 +187,7 @@ private:
   }
 
   void keepWhatFits(uint64_t mostLive, uint64_t mostHeight) {
-    auto buffers = sluice::buffersOf(module, "device", entry.getSymName());
+    auto buffers = sluice::buffersOf(module, sluice::MemorySpace::device, entry.getSymName());
     sluice::PackingProblem problem = sluice::problemOf(buffers);
     size_t kept = 0;
     for (; kept < groups.size(); ++kept) {
@@ -216,11 +216,11 @@ private:
   //===--- Rewriting ---===//
 
   FlatSymbolRefAttr symbol(StringRef stream) { return FlatSymbolRefAttr::get(entry.getContext(), stream); }
-  template <typename Op> void describe(Op op, Group &group, StringRef when) {
+  template <typename Op> void describe(Op op, Group &group, sluice::When when) {
     if (auto unit = group.gather->getAttrOfType<StringAttr>("unit"))
       op->setAttr("unit", unit);
-    if (when != "all")
-      op->setAttr("when", StringAttr::get(entry.getContext(), when));
+    if (!when.isAll())
+      op.setWhen(when);
   }
 
   void rewrite() {
@@ -247,9 +247,9 @@ private:
           ++events;
           OpBuilder builder(group.updated->getContext());
           builder.setInsertionPointAfter(group.updated);
-          auto record = RecordOp::create(builder, group.gather.getLoc(), it->second, symbol(stream), StringAttr(),
-                                         group.updated->getAttrOfType<StringAttr>("phase"), StringAttr());
-          describe(record, group, "all");
+          auto record = RecordOp::create(builder, group.gather.getLoc(), it->second, symbol(stream), WhenAttr(),
+                                         phaseOf(group.updated), StringAttr());
+          describe(record, group, {});
         }
         waitOn(group, it->second);
       }
@@ -269,9 +269,9 @@ private:
         firsts.push_back(op);
     for (Operation *op : firsts) {
       OpBuilder builder(op);
-      auto wait = WaitOp::create(builder, op->getLoc(), event, /*carried=*/true, symbol(streamOf(op)), StringAttr(),
-                                 group.gather->getAttrOfType<StringAttr>("phase"), StringAttr());
-      describe(wait, group, section.getRepeat() > 1 ? "first" : "all");
+      auto wait = WaitOp::create(builder, op->getLoc(), event, /*carried=*/true, symbol(streamOf(op)), WhenAttr(),
+                                 phaseOf(group.gather), StringAttr());
+      describe(wait, group, section.getRepeat() > 1 ? sluice::WhenKind::first : sluice::WhenKind::all);
     }
   }
 
@@ -283,10 +283,10 @@ private:
       const StringRef from = recordedOn.lookup(wait.getEvent());
       if (it == last.end() || !wait->isBeforeInBlock(it->second) || (from != "compute" && from != "host"))
         continue;
-      if (section.getRepeat() == 1 || whenOf(wait) == "first")
+      if (section.getRepeat() == 1 || whenOf(wait) == sluice::WhenKind::first)
         wait.erase();
-      else if (whenOf(wait) == "all")
-        wait.setWhen("not_first");
+      else if (whenOf(wait).isAll())
+        wait.setWhen(sluice::WhenKind::not_first);
     }
   }
 
@@ -313,10 +313,10 @@ private:
       if (!next)
         continue;
       OpBuilder builder(next);
-      const auto phase = next->getAttrOfType<StringAttr>("phase");
+      const sluice::Phase phase = phaseOf(next);
       for (StringRef from : sources) {
-        RecordOp::create(builder, next->getLoc(), events, symbol(from), StringAttr(), phase, StringAttr());
-        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), StringAttr(), phase, StringAttr());
+        RecordOp::create(builder, next->getLoc(), events, symbol(from), WhenAttr(), phase, StringAttr());
+        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), WhenAttr(), phase, StringAttr());
       }
     }
   }
@@ -375,7 +375,7 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
     uint64_t mostLive = 0, mostHeight = 0;
     for (auto entry : module.getOps<EntryOp>()) {
       const sluice::PackingProblem problem =
-          sluice::problemOf(sluice::buffersOf(module, "device", entry.getSymName()));
+          sluice::problemOf(sluice::buffersOf(module, sluice::MemorySpace::device, entry.getSymName()));
       mostLive = std::max(mostLive, sluice::largestLiveSum(problem, 1));
       mostHeight = std::max(mostHeight, sluice::solvePacking(problem).height);
     }

@@ -17,7 +17,7 @@ namespace sluice {
 
 namespace {
 
-using Classes = std::map<std::string, uint64_t>;
+using Classes = std::map<BufferClass, uint64_t>;
 
 struct Peak {
   std::string entry;
@@ -36,11 +36,11 @@ uint64_t sumOf(const Classes &classes) {
 /// The instant of most live bytes over all entry points.
 Peak findPeak(ModuleOp module) {
   Classes persistent;
-  for (plan_ir::BufferOp buffer : buffersOf(module, "device", ""))
-    persistent[buffer.getBufferClass().str()] += buffer.getBytes();
+  for (plan_ir::BufferOp buffer : buffersOf(module, MemorySpace::device, ""))
+    persistent[buffer.getBufferClass()] += buffer.getBytes();
   Peak peak{"", 0, sumOf(persistent), persistent};
   for (auto entry : module.getOps<plan_ir::EntryOp>()) {
-    auto buffers = buffersOf(module, "device", entry.getSymName());
+    auto buffers = buffersOf(module, MemorySpace::device, entry.getSymName());
     // (instant, ends first, buffer)
     std::vector<std::tuple<int64_t, int, size_t>> events;
     for (size_t b = 0; b < buffers.size(); ++b) {
@@ -54,7 +54,7 @@ Peak findPeak(ModuleOp module) {
     Classes live = persistent;
     uint64_t bytes = sumOf(live);
     for (const auto &[at, begins, b] : events) {
-      uint64_t &held = live[buffers[b].getBufferClass().str()];
+      uint64_t &held = live[buffers[b].getBufferClass()];
       held = begins ? held + buffers[b].getBytes() : held - buffers[b].getBytes();
       bytes = begins ? bytes + buffers[b].getBytes() : bytes - buffers[b].getBytes();
       if (bytes > peak.bytes)
@@ -86,13 +86,13 @@ struct Remedy {
 
 /// Estimates from the classes at the peak, the most helpful first.
 std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Peak &peak) {
-  const auto held = [&](const char *name) {
-    auto it = peak.classes.find(name);
+  const auto held = [&](BufferClass bufferClass) {
+    auto it = peak.classes.find(bufferClass);
     return it == peak.classes.end() ? 0 : it->second;
   };
-  const uint64_t activations = held("activation"), gathered = held("gathered");
-  const uint64_t perRow = activations + held("temporary") + held("input");
-  const uint64_t sharded = held("parameter") + held("optimizer") + held("gradient_shard");
+  const uint64_t activations = held(BufferClass::activation), gathered = held(BufferClass::gathered);
+  const uint64_t perRow = activations + held(BufferClass::temporary) + held(BufferClass::input);
+  const uint64_t sharded = held(BufferClass::parameter) + held(BufferClass::optimizer) + held(BufferClass::gradient_shard);
   const int64_t shard = recipe.mesh.shard;
   std::vector<Remedy> remedies;
   int64_t blocks = 0;
@@ -116,9 +116,9 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
     remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
   if (recipe.memory.offload.empty())
     remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
-                        held("parameter") + held("optimizer")});
+                        held(BufferClass::parameter) + held(BufferClass::optimizer)});
   if (remedies.size() < 3)
-    remedies.push_back({"optimizer.name = \"sgd\" without momentum has no optimizer state", held("optimizer")});
+    remedies.push_back({"optimizer.name = \"sgd\" without momentum has no optimizer state", held(BufferClass::optimizer)});
   std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
   remedies.resize(std::min<size_t>(remedies.size(), 3));
   return remedies;
@@ -128,7 +128,7 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
 LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget) {
   uint64_t total = 0, workspace = 0;
   for (auto arena : module.getOps<plan_ir::ArenaOp>())
-    if (arena.getSpace() == "device") {
+    if (arena.getSpace() == MemorySpace::device) {
       workspace = arena.getWorkspace();
       total = arena.getBytes() + workspace;
     }
@@ -140,10 +140,12 @@ LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget
   std::vector<std::pair<uint64_t, std::string>> holders;
   for (const auto &[name, bytes] : peak.classes)
     if (bytes > 0)
-      holders.push_back({bytes, name});
+      holders.push_back({bytes, stringifyBufferClass(name).str()});
   if (workspace > 0)
     holders.push_back({workspace, "workspace"});
-  std::stable_sort(holders.begin(), holders.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::stable_sort(holders.begin(), holders.end(), [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   std::string text;
   for (const auto &[bytes, name] : holders)
     text += (text.empty() ? "" : ", ") + name + " " + sizeText(bytes);

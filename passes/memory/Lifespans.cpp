@@ -77,14 +77,14 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
   const llvm::SmallVector<int64_t> ends = completionsOf(op, section);
   const int64_t begin = section.front().at;
   // Buffers whose contents may pass from one repetition to the next.
-  llvm::DenseMap<StringAttr, llvm::StringRef> firstWhen;
+  llvm::DenseMap<StringAttr, sluice::When> firstWhen;
   const auto touch = [&](Operation *user, int64_t at, FlatSymbolRefAttr buffer, bool writes) {
     Life &life = lives[buffer.getAttr()];
     const int64_t end = ends[at - begin];
     if (op.getRepeat() > 1) {
       auto [it, isFirst] = firstWhen.try_emplace(buffer.getAttr(), whenOf(user));
       const bool wasMadeBefore = life.begin >= 0 && life.begin < begin;
-      const bool carries = isFirst ? !writes : it->second != "all" && it->second != whenOf(user);
+      const bool carries = isFirst ? !writes : !it->second.isAll() && it->second != whenOf(user);
       if (wasMadeBefore || carries || isCarried(buffer, symbols))
         life.extend(begin, section.back().at + 1);
     }

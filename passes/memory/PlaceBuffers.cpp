@@ -25,12 +25,12 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     FailureOr<Recipe> recipe = recipeFor(module, offload, pinned);
     if (failed(recipe))
       return signalPassFailure();
-    for (StringRef space : {"device", "host"})
+    for (MemorySpace space : {MemorySpace::device, MemorySpace::host})
       if (failed(placeSpace(module, space, recipe->memory)))
         return signalPassFailure();
   }
 
-  static LogicalResult placeSpace(ModuleOp module, StringRef space, const Recipe::Memory &memory) {
+  static LogicalResult placeSpace(ModuleOp module, MemorySpace space, const Recipe::Memory &memory) {
     uint64_t top = 0, persistentBytes = 0;
     for (plan_ir::BufferOp buffer : buffersOf(module, space, "")) {
       top = llvm::alignTo(top, arenaAlignment);
@@ -54,18 +54,18 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     }
     if (persistent + height > maxArenaBytes)
       return module.emitError("memory of one rank, expected at most 256 TiB in space '")
-             << space << "' but got " << persistent + height
+             << stringifyMemorySpace(space) << "' but got " << persistent + height
              << " bytes; fewer rows or tokens, or more ranks, take less of each";
     uint64_t workspace = 0;
     for (auto stream : module.getOps<plan_ir::StreamOp>())
-      if (stream.getProcessor() == space)
+      if ((stream.getProcessor() == Processor::host) == (space == MemorySpace::host))
         workspace += stream.getWorkspace();
     OpBuilder builder(module.getContext());
     auto all = module.getOps<plan_ir::BufferOp>();
     builder.setInsertionPointToEnd(module.getBody());
     if (!all.empty())
       builder.setInsertionPoint(*all.begin());
-    const bool pinned = space == "host" && !memory.offload.empty() && memory.pinned;
+    const bool pinned = space == MemorySpace::host && !memory.offload.empty() && memory.pinned;
     plan_ir::ArenaOp::create(builder, module.getLoc(), space, persistent + height, persistent, persistentBytes + live,
                              workspace, arenaAlignment, pinned);
     return success();

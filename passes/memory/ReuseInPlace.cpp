@@ -9,6 +9,7 @@ namespace sluice {
 } // namespace sluice
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::plan_ir;
 
 namespace {
@@ -43,8 +44,8 @@ bool isWhole(ViewAttr view, BufferOp buffer) {
 }
 
 /// Of two classes, the one that a buffer that is first one and then the other is accounted under.
-StringRef weightier(StringRef a, StringRef b) {
-  for (StringRef heavy : {"gradient", "activation", "communication"})
+BufferClass weightier(BufferClass a, BufferClass b) {
+  for (BufferClass heavy : {BufferClass::gradient, BufferClass::activation, BufferClass::communication})
     if (a == heavy || b == heavy)
       return heavy;
   return a;
@@ -75,7 +76,7 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     Span &before = spans[old.getSymNameAttr()];
     Span &after = spans[next.getSymNameAttr()];
     if (!old.getEntry() || !next.getEntry() || old.getCarried() || next.getCarried() || before.isShared ||
-        old.getSpace() != next.getSpace() || old.getBufferClass() == "gathered" || next.getBufferClass() == "gathered" ||
+        old.getSpace() != next.getSpace() || old.getBufferClass() == BufferClass::gathered || next.getBufferClass() == BufferClass::gathered ||
         old.getBytes() != next.getBytes() || !isWhole(from, old) || !isWhole(to, next) || before.last != position ||
         after.first != position || from.getElementType() != to.getElementType())
       return false;

@@ -73,8 +73,8 @@ public:
     returnAlso(norm, "grad_norm");
     returnAlso(guard, "guard");
     for (Operation *op : recorder.made) {
-      op->setAttr(names::phase, builder.getStringAttr(phases::update));
-      op->setAttr(names::block, builder.getStringAttr(""));
+      model::setPhase(op, Phase::update);
+      op->setAttr(model::blockName, builder.getStringAttr(""));
     }
     return updates;
   }
@@ -121,7 +121,7 @@ private:
 
   void returnAlso(Value value, llvm::StringRef name) {
     Operation *terminator = function.getBody().front().getTerminator();
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(names::output, builder.getStringAttr(name)));
+    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::outputName, builder.getStringAttr(name)));
     (void)function.insertResult(function.getNumResults(), value.getType(), attributes);
     terminator->insertOperands(terminator->getNumOperands(), value);
   }
@@ -188,8 +188,8 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
     auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");
     if (failed(withoutDecay))
       return signalPassFailure();
-    for (func::FuncOp function : entryFunctions(getOperation(), entries::train)) {
-      if (hasPhase(function, phases::update))
+    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train)) {
+      if (hasPhase(function, Phase::update))
         continue;
       if (function.getBody().front().getOps<model::GradientOp>().empty()) {
         function.emitError("'@") << function.getName() << "' without gradients, expected a differentiated function";

@@ -20,9 +20,9 @@ Type withElement(Type type, Type element) { return cast<RankedTensorType>(type).
 
 Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
   auto made = model::CastOp::create(builder, value.getLoc(), withElement(value.getType(), element), value);
-  made->setAttr(names::block, builder.getStringAttr(like ? textAttribute(like, names::block) : ""));
-  if (like && like->hasAttr(names::checkpoint))
-    made->setAttr(names::checkpoint, like->getAttr(names::checkpoint));
+  made->setAttr(model::blockName, builder.getStringAttr(like ? model::blockOf(like) : ""));
+  if (like && like->hasAttr(model::checkpointName))
+    made->setAttr(model::checkpointName, like->getAttr(model::checkpointName));
   return made.getResult();
 }
 
@@ -139,7 +139,7 @@ struct Converter {
 void castResults(func::FuncOp function, Type output) {
   Operation *terminator = function.getBody().front().getTerminator();
   OpBuilder builder(terminator);
-  bool hasLoss = textAttribute(function, names::entry) != entries::forward;
+  bool hasLoss = model::entryOf(function) != EntryKind::forward;
   llvm::SmallVector<Type> types;
   for (auto [operand, declared] : llvm::zip(terminator->getOpOperands(), function.getResultTypes())) {
     Type type = declared;
@@ -169,7 +169,7 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
       }
     for (func::FuncOp function : entryFunctions(getOperation())) {
       // What has phases has its types.
-      if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
+      if (hasPhase(function, Phase::forward) || hasPhase(function, Phase::loss))
         continue;
       Converter converter{single, compute, symbols};
       if (compute != single && failed(converter.convert(function)))

@@ -6,11 +6,12 @@
 
 using namespace mlir;
 
-llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, llvm::StringRef kind) {
+llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module,
+                                                             std::optional<EntryKind> kind) {
   llvm::SmallVector<func::FuncOp> functions;
   for (func::FuncOp function : module.getOps<func::FuncOp>()) {
-    auto entry = function->getAttrOfType<StringAttr>(names::entry);
-    if (entry && (kind.empty() || entry.getValue() == kind))
+    std::optional<EntryKind> entry = model::entryOf(function);
+    if (entry && (!kind || entry == kind))
       functions.push_back(function);
   }
   return functions;
@@ -56,7 +57,7 @@ bool sluice::isStepInput(llvm::StringRef name) { return name == "seed" || name =
 
 Value sluice::findInput(func::FuncOp function, llvm::StringRef name) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto input = function.getArgAttrOfType<StringAttr>(i, names::input); input && input.getValue() == name)
+    if (auto input = function.getArgAttrOfType<StringAttr>(i, model::inputName); input && input.getValue() == name)
       return function.getArgument(i);
   return {};
 }
@@ -64,7 +65,7 @@ Value sluice::findInput(func::FuncOp function, llvm::StringRef name) {
 Value sluice::addInput(func::FuncOp function, Type type, llvm::StringRef name) {
   Builder builder(function.getContext());
   unsigned index = function.getNumArguments();
-  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(names::input, builder.getStringAttr(name)));
+  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(name)));
   (void)function.insertArgument(index, type, attributes, function.getLoc());
   return function.getArgument(index);
 }
@@ -74,11 +75,6 @@ llvm::StringRef sluice::textAttribute(Operation *op, llvm::StringRef name) {
   return text ? text.getValue() : llvm::StringRef();
 }
 
-llvm::StringRef sluice::outermost(llvm::StringRef path) { return path.split('/').first; }
-
-bool sluice::hasPhase(func::FuncOp function, llvm::StringRef phase) {
-  for (Operation &op : function.getBody().front())
-    if (textAttribute(&op, names::phase) == phase)
-      return true;
-  return false;
+bool sluice::hasPhase(func::FuncOp function, Phase phase) {
+  return llvm::any_of(function.getBody().front(), [&](Operation &op) { return model::isOfPhase(&op, phase); });
 }

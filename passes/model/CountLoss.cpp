@@ -24,7 +24,7 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
       return signalPassFailure();
     if (recipe->loss.mean != LossMean::tokens)
       return;
-    for (llvm::StringRef kind : {entries::train, entries::eval})
+    for (EntryKind kind : {EntryKind::train, EntryKind::eval})
       for (func::FuncOp function : entryFunctions(getOperation(), kind))
         if (function.getNumResults() == 1 && failed(countApart(function)))
           return signalPassFailure();
@@ -46,16 +46,16 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
              << function.getName() << "', expected the mean of a loss that counts its targets but got "
              << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef() : llvm::StringRef("an argument"));
     for (Operation *op : recorder.made) {
-      op->setAttr(names::block, builder.getStringAttr(textAttribute(counted, names::block)));
-      if (Attribute checkpoint = counted->getAttr(names::checkpoint))
-        op->setAttr(names::checkpoint, checkpoint);
+      op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(counted)));
+      if (Attribute checkpoint = counted->getAttr(model::checkpointName))
+        op->setAttr(model::checkpointName, checkpoint);
     }
     auto [sum, count] = *parts;
     terminator->setOperand(0, sum);
     terminator->insertOperands(1, count);
     (void)function.insertResult(
         1, count.getType(),
-        builder.getDictionaryAttr(builder.getNamedAttr(names::output, builder.getStringAttr("counted"))));
+        builder.getDictionaryAttr(builder.getNamedAttr(model::outputName, builder.getStringAttr("counted"))));
     if (isOpTriviallyDead(counted))
       counted->erase();
     return success();

@@ -28,7 +28,7 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
         return signalPassFailure();
       // The primitives stand for the op: they belong to its module and phase.
       for (Operation *op : recorder.made)
-        for (llvm::StringRef name : {names::block, names::checkpoint, names::phase})
+        for (llvm::StringRef name : {model::blockName, model::checkpointName, model::phaseName})
           if (Attribute attribute = composite->getAttr(name))
             op->setAttr(name, attribute);
       for (Operation *op : recorder.made)

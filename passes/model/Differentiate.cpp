@@ -1,6 +1,8 @@
 //===- Differentiate.cpp - loss derivative and backward of train functions --------------------===//
 
 #include "passes/model/Gradient.h"
+
+#include "dialect/model/Attributes.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
 
@@ -38,12 +40,12 @@ public:
     builder.setInsertionPoint(terminator);
     llvm::SmallVector<Value> means = meansOf(terminator, builder);
     reverse.accumulate(loss, seedOf(loss));
-    tagMade(lossOp, phases::loss);
+    tagMade(lossOp, Phase::loss);
 
     reverse.takeLeaf = [&](Value leaf, Value gradient) { addToParameter(leaf, gradient); };
     reverse.afterOp = [&](Operation *op) {
       handOver(op);
-      tagMade(op, op == lossOp ? phases::loss : phases::backward);
+      tagMade(op, op == lossOp ? Phase::loss : Phase::backward);
     };
     if (failed(reverse.run(forward)))
       return failure();
@@ -120,16 +122,16 @@ private:
     bool isLoss = false;
     for (Operation *op : forward) {
       isLoss |= op == lossOp;
-      op->setAttr(names::phase, builder.getStringAttr(isLoss ? phases::loss : phases::forward));
+      model::setPhase(op, isLoss ? Phase::loss : Phase::forward);
     }
   }
 
   /// The ops made since the last call belong to the module of `source`.
-  void tagMade(Operation *source, llvm::StringRef phase) {
+  void tagMade(Operation *source, Phase phase) {
     for (Operation *op : recorder.made) {
-      op->setAttr(names::phase, builder.getStringAttr(phase));
-      op->setAttr(names::block, builder.getStringAttr(textAttribute(source, names::block)));
-      for (llvm::StringRef name : {names::checkpoint, names::pass})
+      model::setPhase(op, phase);
+      op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(source)));
+      for (llvm::StringRef name : {model::checkpointName, model::passName})
         if (Attribute attribute = source->getAttr(name))
           op->setAttr(name, attribute);
       made.push_back(op);
@@ -182,12 +184,12 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
       return signalPassFailure();
     Builder builder(&getContext());
     for (func::FuncOp function : entryFunctions(getOperation())) {
-      if (hasPhase(function, phases::forward) || hasPhase(function, phases::loss))
+      if (hasPhase(function, Phase::forward) || hasPhase(function, Phase::loss))
         continue;
-      if (textAttribute(function, names::entry) != entries::train) {
+      if (model::entryOf(function) != EntryKind::train) {
         for (Operation &op : function.getBody().front().without_terminator())
-          op.setAttr(names::phase, builder.getStringAttr(phases::forward));
-        if (textAttribute(function, names::entry) == entries::eval)
+          model::setPhase(&op, Phase::forward);
+        if (model::entryOf(function) == EntryKind::eval)
           meanLoss(function);
         continue;
       }
@@ -213,8 +215,8 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
       terminator->setOperands(means);
     }
     for (Operation *op : recorder.made) {
-      op->setAttr(names::phase, builder.getStringAttr(phases::update));
-      op->setAttr(names::block, builder.getStringAttr(""));
+      model::setPhase(op, Phase::update);
+      op->setAttr(model::blockName, builder.getStringAttr(""));
     }
   }
 };

@@ -1,6 +1,8 @@
 //===- DifferentiateFunction.cpp - the derivative of a function as a function --------------------===//
 
 #include "passes/model/Gradient.h"
+
+#include "dialect/model/Attributes.h"
 #include "passes/model/Passes.h"
 
 namespace sluice {
@@ -68,7 +70,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
         continue;
       Value cotangent = body.addArgument(value.getType(), value.getLoc());
       argumentTypes.push_back(value.getType());
-      argumentAttributes.push_back(named(names::input, "cotangent." + outputName(source, index)));
+      argumentAttributes.push_back(named(model::inputName, "cotangent." + outputName(source, index)));
       // A result that no leaf reaches has a cotangent that nobody reads.
       if (reverse.isActive(value))
         reverse.accumulate(value, cotangent);
@@ -86,17 +88,17 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
                        .getResult();
       gradients.push_back(gradient);
       resultTypes.push_back(argument.getType());
-      auto input = source.getArgAttrOfType<StringAttr>(index, names::input);
+      auto input = source.getArgAttrOfType<StringAttr>(index, model::inputName);
       resultAttributes.push_back(
-          named(names::output, "grad." + (input ? input.getValue().str() : std::to_string(index))));
+          named(model::outputName, "grad." + (input ? input.getValue().str() : std::to_string(index))));
     }
     terminator->setOperands(gradients);
     derivative.setFunctionType(builder.getFunctionType(argumentTypes, resultTypes));
     derivative.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
     derivative.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
     for (Operation *op : recorder.made)
-      if (!op->hasAttr(names::block))
-        op->setAttr(names::block, builder.getStringAttr(""));
+      if (!op->hasAttr(model::blockName))
+        op->setAttr(model::blockName, builder.getStringAttr(""));
     llvm::SmallVector<Operation *> all;
     for (Operation &op : body.without_terminator())
       all.push_back(&op);
@@ -105,7 +107,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
   }
 
   static std::string outputName(func::FuncOp source, unsigned index) {
-    auto output = source.getResultAttrOfType<StringAttr>(index, names::output);
+    auto output = source.getResultAttrOfType<StringAttr>(index, model::outputName);
     return output ? output.getValue().str() : std::to_string(index);
   }
 };

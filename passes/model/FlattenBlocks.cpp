@@ -40,12 +40,12 @@ struct Flattener {
       } else if (auto inner = dyn_cast<model::CheckpointOp>(op)) {
         dissolve(&op, inner.getBody().front(), path, join(checkpoint, std::to_string(checkpoints++)));
       } else if (!op.hasTrait<OpTrait::IsTerminator>()) {
-        if (!op.hasAttr(names::block))
-          op.setAttr(names::block, builder.getStringAttr(path));
-        if (pass > 0 && !op.hasAttr(names::pass))
-          op.setAttr(names::pass, builder.getI64IntegerAttr(pass));
-        if (!checkpoint.empty() && !op.hasAttr(names::checkpoint))
-          op.setAttr(names::checkpoint, builder.getStringAttr(checkpoint));
+        if (!op.hasAttr(model::blockName))
+          op.setAttr(model::blockName, builder.getStringAttr(path));
+        if (pass > 0 && !op.hasAttr(model::passName))
+          op.setAttr(model::passName, builder.getI64IntegerAttr(pass));
+        if (!checkpoint.empty() && !op.hasAttr(model::checkpointName))
+          op.setAttr(model::checkpointName, builder.getStringAttr(checkpoint));
       }
     }
   }
@@ -66,16 +66,16 @@ struct Flattener {
 void numberPasses(func::FuncOp function) {
   llvm::DenseMap<Operation *, std::int64_t> passes;
   llvm::SmallVector<Operation *> between;
-  auto isNumbered = [](Operation *op) { return op && !textAttribute(op, names::block).empty(); };
+  auto isNumbered = [](Operation *op) { return op && !model::blockOf(op).empty(); };
   auto set = [&](Operation *op, std::int64_t pass) {
     passes[op] = pass;
     if (pass > 0)
-      op->setAttr(names::pass, Builder(op->getContext()).getI64IntegerAttr(pass));
+      op->setAttr(model::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
   };
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (isNumbered(&op)) {
-      auto pass = op.getAttrOfType<IntegerAttr>(names::pass);
+      auto pass = op.getAttrOfType<IntegerAttr>(model::passName);
       passes[&op] = pass ? pass.getInt() : 0;
       continue;
     }

@@ -22,7 +22,7 @@ struct FuseBackwardPass : sluice::impl::FuseBackwardBase<FuseBackwardPass> {
     RewritePatternSet set(&getContext());
     model::populateBackwardFusionPatterns(set);
     FrozenRewritePatternSet patterns(std::move(set));
-    for (func::FuncOp function : entryFunctions(getOperation(), entries::train))
+    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train))
       walkAndApplyPatterns(function, patterns);
   }
 };

@@ -35,11 +35,11 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
     auto source = symbols.lookup<func::FuncOp>("train_step");
-    if (!source || textAttribute(source, names::entry) != entries::train || symbols.lookup("eval_step"))
+    if (!source || model::entryOf(source) != EntryKind::train || symbols.lookup("eval_step"))
       return;
     func::FuncOp made = source.clone();
     made.setName("eval_step");
-    made->setAttr(names::entry, StringAttr::get(&getContext(), entries::eval));
+    made->setAttr(model::entryName, model::EntryKindAttr::get(&getContext(), EntryKind::eval));
     module.push_back(made);
     if (failed(evaluateOps(made)))
       return signalPassFailure();
@@ -51,7 +51,7 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     });
     // What only training needs is not asked for.
     for (unsigned i = made.getNumArguments(); i-- > 0;) {
-      bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, names::input).getValue());
+      bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, model::inputName).getValue());
       if (isOfStep && made.getArgument(i).use_empty())
         (void)made.eraseArgument(i);
     }

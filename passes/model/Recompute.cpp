@@ -35,11 +35,10 @@ public:
       llvm::StringRef key = keyOf(&op);
       if (key.empty())
         continue;
-      llvm::StringRef phase = textAttribute(&op, names::phase);
-      if (phase == phases::forward)
-        groups[{builder.getStringAttr(key), op.getAttr(names::pass)}].forward.push_back(&op);
-      else if (phase == phases::backward)
-        groups[{builder.getStringAttr(key), op.getAttr(names::pass)}].backward.push_back(&op);
+      if (model::isOfPhase(&op, Phase::forward))
+        groups[{builder.getStringAttr(key), op.getAttr(model::passName)}].forward.push_back(&op);
+      else if (model::isOfPhase(&op, Phase::backward))
+        groups[{builder.getStringAttr(key), op.getAttr(model::passName)}].backward.push_back(&op);
     }
     for (auto &[key, group] : groups)
       if (!group.backward.empty())
@@ -53,7 +52,8 @@ private:
   RecomputePolicy policy;
 
   llvm::StringRef keyOf(Operation *op) const {
-    return outermost(textAttribute(op, policy == RecomputePolicy::block ? names::block : names::checkpoint));
+    return model::outermostBlock(
+        textAttribute(op, policy == RecomputePolicy::block ? model::blockName : model::checkpointName));
   }
 
   void make(llvm::StringRef key, const Group &group) {
@@ -84,19 +84,18 @@ private:
 
     Operation *first = group.backward.front();
     OpBuilder builder(first);
-    llvm::StringRef name = policy == RecomputePolicy::block ? key : textAttribute(group.forward.front(), names::block);
+    llvm::StringRef name = policy == RecomputePolicy::block ? key : model::blockOf(group.forward.front());
     auto region = model::RecomputeOp::create(builder, first->getLoc(), ValueRange(wanted).getTypes(),
                                              builder.getStringAttr(name));
-    region->setAttr(names::block, builder.getStringAttr(
-                                      policy == RecomputePolicy::block ? key : textAttribute(group.forward.front(), names::block)));
-    region->setAttr(names::phase, builder.getStringAttr(phases::backward));
+    region->setAttr(model::blockName, builder.getStringAttr(name));
+    model::setPhase(region, Phase::backward);
     region.getBody().getBlocks().clear();
     builder.createBlock(&region.getBody());
     IRMapping mapping;
     for (Operation *op : group.forward)
       if (needed.contains(op)) {
         Operation *clone = builder.clone(*op, mapping);
-        clone->setAttr(names::phase, builder.getStringAttr(phases::backward));
+        model::setPhase(clone, Phase::backward);
         ++recomputed;
       }
     llvm::SmallVector<Value> yielded;
@@ -119,7 +118,7 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
       return signalPassFailure();
     if (recipe->recompute.policy == RecomputePolicy::none)
       return;
-    for (func::FuncOp function : entryFunctions(getOperation(), "train")) {
+    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train)) {
       // Regions are made once: what they hold is not to be taken for a group's backward again.
       if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
         continue;

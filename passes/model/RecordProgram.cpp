@@ -27,25 +27,25 @@ struct RecordProgramPass : sluice::impl::RecordProgramBase<RecordProgramPass> {
       llvm::SmallVector<std::int64_t> ids;
       for (unsigned i = 0; i < op.getNumResults(); ++i)
         ids.push_back(next++);
-      op.setAttr(names::ids, builder.getDenseI64ArrayAttr(ids));
+      op.setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids));
     }
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (ModuleOp nested : module.getOps<ModuleOp>())
-      if (nested->hasAttr(names::unsharded))
+      if (nested->hasAttr(model::unshardedName))
         return;
     OpBuilder builder(&getContext());
     next = 1;
     for (func::FuncOp function : entryFunctions(module)) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.setArgAttr(i, names::id, builder.getI64IntegerAttr(next++));
+        function.setArgAttr(i, model::idName, builder.getI64IntegerAttr(next++));
       number(function.getBody().front());
     }
 
     auto copy = ModuleOp::create(builder, module.getLoc(), llvm::StringRef("unsharded"));
-    copy->setAttr(names::unsharded, builder.getUnitAttr());
+    copy->setAttr(model::unshardedName, builder.getUnitAttr());
     builder.setInsertionPointToStart(copy.getBody());
     for (Operation &op : module.getBody()->getOperations())
       builder.clone(op);

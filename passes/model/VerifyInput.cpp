@@ -34,9 +34,9 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       }
     bool hasEntry = false;
     for (auto function : module.getOps<func::FuncOp>()) {
-      if (!function->hasAttr(names::entry)) {
+      if (!function->hasAttr(model::entryName)) {
         function.emitError("function '@") << function.getName()
-                                          << "' without 'model.entry', expected \"train\", \"eval\" or \"forward\"";
+                                          << "' without 'model.entry', expected train, eval or forward";
         return signalPassFailure();
       }
       hasEntry = true;
@@ -114,7 +114,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
                  << what << " " << index << " of '@" << function.getName() << "', expected " << expectedOneOf(known)
                  << " but got '" << attribute.getName().strref() << "'";
         auto limit = dyn_cast<IntegerAttr>(attribute.getValue());
-        if (attribute.getName() == "model.limit" && !(limit && limit.getValue().isStrictlyPositive()))
+        if (attribute.getName() == model::limitName && !(limit && limit.getValue().isStrictlyPositive()))
           return function.emitError("'model.limit' of argument ")
                  << index << " of '@" << function.getName() << "', expected an integer of at least 1 but got "
                  << attribute.getValue();
@@ -122,10 +122,10 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       return success();
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (failed(check(function.getArgAttrDict(i), "argument", i, {names::input, "model.limit"})))
+      if (failed(check(function.getArgAttrDict(i), "argument", i, {model::inputName, model::limitName})))
         return failure();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (failed(check(function.getResultAttrDict(i), "result", i, {names::output})))
+      if (failed(check(function.getResultAttrDict(i), "result", i, {model::outputName})))
         return failure();
     return success();
   }
@@ -149,12 +149,12 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     };
     llvm::StringSet<> inputs, outputs;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (failed(check(inputs, function.getArgAttrOfType<StringAttr>(index, names::input), "argument", names::input,
+      if (failed(check(inputs, function.getArgAttrOfType<StringAttr>(index, model::inputName), "argument", model::inputName,
                        index, type)))
         return failure();
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      if (failed(check(outputs, function.getResultAttrOfType<StringAttr>(index, names::output), "result",
-                       names::output, index, type)))
+      if (failed(check(outputs, function.getResultAttrOfType<StringAttr>(index, model::outputName), "result",
+                       model::outputName, index, type)))
         return failure();
     return success();
   }
@@ -163,11 +163,11 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   static LogicalResult verifyStepInputs(func::FuncOp function) {
     auto integer = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, names::input).getValue();
+      llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, model::inputName).getValue();
       if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
         return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
                                              << ", a number of the step, but got " << function.getArgumentTypes()[i];
-      if (textAttribute(function, names::entry) == entries::train)
+      if (model::entryOf(function) == EntryKind::train)
         for (llvm::StringRef taken : {"lr", "loss_scale"})
           if (name == taken)
             return function.emitError("argument ") << i << " of '@" << function.getName() << "', expected another name "
@@ -177,11 +177,11 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
   }
 
   static LogicalResult verifyFunction(func::FuncOp function) {
-    llvm::StringRef kind = textAttribute(function, names::entry);
-    bool hasLoss = kind == entries::train || kind == entries::eval;
-    if (!hasLoss && kind != entries::forward)
+    std::optional<EntryKind> kind = model::entryOf(function);
+    bool hasLoss = kind == EntryKind::train || kind == EntryKind::eval;
+    if (!hasLoss && kind != EntryKind::forward)
       return function.emitError("'model.entry' of '@")
-             << function.getName() << "', expected \"train\", \"eval\" or \"forward\" but got " << function->getAttr(names::entry);
+             << function.getName() << "', expected train, eval or forward but got " << function->getAttr(model::entryName);
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
       return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
     if (failed(verifyPortAttributes(function)) || failed(verifyNames(function)))
@@ -192,12 +192,12 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       auto scalar = RankedTensorType::get({}, Float32Type::get(function.getContext()));
       if (function.getNumResults() != 1 || function.getResultTypes()[0] != scalar)
         return function.emitError("results of the ")
-               << kind << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
+               << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
                << function.getFunctionType();
       // The trainer knows it by its name.
-      if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, names::output).getValue(); name != "loss")
+      if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, model::outputName).getValue(); name != "loss")
         return function.emitError("result 0 of the ")
-               << kind << " entry point '@" << function.getName() << "', expected the name 'loss' but got '" << name << "'";
+               << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected the name 'loss' but got '" << name << "'";
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
       for (Type type : op->getResultTypes())

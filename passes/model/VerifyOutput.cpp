@@ -4,7 +4,6 @@
 #include "passes/model/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_VERIFYOUTPUT
@@ -21,20 +20,20 @@ public:
   explicit FunctionVerifier(func::FuncOp function) : function(function) {}
 
   LogicalResult run() {
-    int reached = 0;
+    Phase reached = Phase::forward;
     for (Operation &op : function.getBody().front().without_terminator()) {
       if (failed(verifyOp(op)))
         return failure();
-      int phase = phaseNumber(&op);
+      Phase phase = model::phaseOf(&op);
       if (phase < reached)
-        return op.emitError("op of phase '") << textAttribute(&op, names::phase) << "' after a later phase";
+        return op.emitError("op of phase '") << stringifyPhase(model::phaseOf(&op)) << "' after a later phase";
       reached = phase;
       if (auto region = dyn_cast<model::RecomputeOp>(op))
         for (Operation &inner : region.getBody().front().without_terminator())
           if (failed(verifyOp(inner)))
             return failure();
     }
-    if (textAttribute(function, names::entry) == "train" && reached != 3)
+    if (model::entryOf(function) == EntryKind::train && reached != Phase::update)
       return function.emitError("train entry point '@") << function.getName() << "', expected an update";
     return success();
   }
@@ -43,28 +42,19 @@ private:
   func::FuncOp function;
   llvm::StringSet<> gradients, writes;
 
-  static int phaseNumber(Operation *op) {
-    return llvm::StringSwitch<int>(textAttribute(op, names::phase))
-        .Case(phases::forward, 0)
-        .Case(phases::loss, 1)
-        .Case(phases::backward, 2)
-        .Case(phases::update, 3)
-        .Default(-1);
-  }
-
   LogicalResult verifyOp(Operation &op) {
     bool isStructure = isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp>(op) ||
                        (isa<model::RecomputeOp>(op) && op.getParentOp() == function);
     bool answers = isa<ShardingRuleOpInterface>(op) && isa<CostOpInterface>(op) && isa<KernelOpInterface>(op);
     if (!isStructure && !answers)
       return op.emitError("op '") << op.getName() << "' on exit of the model phase, expected one that answers every rule";
-    for (llvm::StringRef attribute : {names::block, names::phase})
-      if (!op.getAttrOfType<StringAttr>(attribute))
+    for (llvm::StringRef attribute : {model::blockName, model::phaseName})
+      if (!op.hasAttr(attribute))
         return op.emitError("op '") << op.getName() << "' without '" << attribute << "'";
-    if (phaseNumber(&op) < 0)
-      return op.emitError("'model.phase', expected \"forward\", \"loss\", \"backward\" or \"update\" but got ")
-             << op.getAttr(names::phase);
-    auto ids = op.getAttrOfType<DenseI64ArrayAttr>(names::ids);
+    if (!op.getAttrOfType<model::PhaseAttr>(model::phaseName) || model::isOfPhase(&op, Phase::init))
+      return op.emitError() << "'" << model::phaseName << "', expected forward, loss, backward or update but got "
+                            << op.getAttr(model::phaseName);
+    auto ids = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
     if (!ids || ids.size() != op.getNumResults())
       return op.emitError("op '") << op.getName() << "' without a number in 'model.ids' for each result";
     if (auto gradient = dyn_cast<model::GradientOp>(op))

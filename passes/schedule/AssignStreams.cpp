@@ -5,8 +5,10 @@
 #include "passes/recipe/RecipeAttr.h"
 #include "runtime/kernel/Kernel.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <set>
 
 namespace sluice {
 #define GEN_PASS_DEF_ASSIGNSTREAMS
@@ -14,21 +16,22 @@ namespace sluice {
 } // namespace sluice
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::plan_ir;
 
 namespace {
 
-sluice::DType dtypeOf(Type type) {
+DType dtypeOf(Type type) {
   if (type.isF64())
-    return sluice::DType::f64;
+    return DType::f64;
   if (type.isBF16())
-    return sluice::DType::bf16;
+    return DType::bf16;
   if (type.isF16())
-    return sluice::DType::f16;
+    return DType::f16;
   if (type.isF32())
-    return sluice::DType::f32;
+    return DType::f32;
   const unsigned width = type.getIntOrFloatBitWidth();
-  return width == 64 ? sluice::DType::i64 : width == 32 ? sluice::DType::i32 : sluice::DType::u8;
+  return width == 64 ? DType::i64 : width == 32 ? DType::i32 : DType::u8;
 }
 
 sluice::Operand operandOf(ViewAttr view) {
@@ -78,36 +81,43 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
       return signalPassFailure();
     const int threads = recipe->target.threads;
     const std::string isa = stringifyEnum(*recipe->target.isa).str(), device = stringifyEnum(recipe->target.device).str();
-    llvm::StringMap<uint64_t> workspace;
-    llvm::StringSet<> used, inHost;
+    std::map<StreamKind, uint64_t> workspace;
+    std::set<StreamKind> used = {StreamKind::compute};
+    llvm::StringSet<> inHost;
     for (auto buffer : module.getOps<BufferOp>())
-      if (buffer.getSpace() == "host")
+      if (buffer.getSpace() == MemorySpace::host)
         inHost.insert(buffer.getSymName());
-    used.insert("compute");
     for (auto entry : module.getOps<EntryOp>())
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
         // What the lowering has placed stays: work of the host, and casts before gathers.
-        StringRef stream = streamOf(op).empty() ? "compute" : streamOf(op);
+        StreamKind stream = kindOf(op);
         if (auto copy = dyn_cast<CopyOp>(op)) {
           const bool fromHost = inHost.contains(copy.getSource().getBuffer().getValue());
           const bool toHost = inHost.contains(copy.getDestination().getBuffer().getValue());
-          stream = copy.getToken() ? (toHost ? "offload" : "fetch") : fromHost && toHost ? "host" : "compute";
+          stream = copy.getToken()      ? (toHost ? StreamKind::offload : StreamKind::fetch)
+                   : fromHost && toHost ? StreamKind::host
+                                        : StreamKind::compute;
         }
         if (auto collective = dyn_cast<CollectiveOp>(op))
           // Compute waits for what crosses ranks of one micro-batch: it does not queue behind gathers and reductions of units.
-          stream = isOfParts(collective)                   ? "tensor"
-                   : collective.getKind() == "all_gather" ? "gather"
-                                                           : "reduce";
+          stream = isOfParts(collective)                                    ? StreamKind::tensor
+                   : collective.getKind() == CollectiveKind::all_gather ? StreamKind::gather
+                                                                        : StreamKind::reduce;
         used.insert(stream);
-        op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stream));
+        op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stringifyStreamKind(stream)));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
           // What the host runs has the kernels of a CPU, whatever the device.
-          launch.setWorkspace(workspaceOf(launch, {stream == "host" ? std::string_view("cpu") : device, threads, isa}));
+          launch.setWorkspace(workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
         }
       });
     addStreams(module, used, workspace);
+  }
+
+  /// The stream that the lowering has chosen; compute where it has not.
+  static StreamKind kindOf(Operation *op) {
+    return symbolizeStreamKind(streamOf(op)).value_or(StreamKind::compute);
   }
 
   static bool isOfParts(CollectiveOp collective) {
@@ -119,7 +129,8 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     });
   }
 
-  static void addStreams(ModuleOp module, const llvm::StringSet<> &used, const llvm::StringMap<uint64_t> &workspace) {
+  static void addStreams(ModuleOp module, const std::set<StreamKind> &used,
+                         std::map<StreamKind, uint64_t> &workspace) {
     for (auto old : llvm::make_early_inc_range(module.getOps<StreamOp>()))
       old.erase();
     auto entries = module.getOps<EntryOp>();
@@ -130,14 +141,13 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     if (!buffers.empty())
       builder.setInsertionPoint(*buffers.begin());
     // Collectives and copies first where a processor must choose: others wait for them.
-    for (auto [name, priority] :
-         {std::pair("compute", 0), std::pair("gather", 1), std::pair("reduce", 1), std::pair("tensor", 1),
-          std::pair("fetch", 1), std::pair("offload", 1), std::pair("host", 0)})
-      if (used.contains(name)) {
-        auto stream = StreamOp::create(builder, module.getLoc(), name, StringRef(name) == "host" ? "host" : "device");
-        stream.setPriority(priority);
-        stream.setWorkspace(workspace.lookup(name));
-      }
+    for (StreamKind kind : used) {
+      const bool onHost = kind == StreamKind::host;
+      auto stream = StreamOp::create(builder, module.getLoc(), stringifyStreamKind(kind),
+                                     onHost ? Processor::host : Processor::device);
+      stream.setPriority(kind == StreamKind::compute || onHost ? 0 : 1);
+      stream.setWorkspace(workspace[kind]);
+    }
   }
 };
 

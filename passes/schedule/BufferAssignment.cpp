@@ -1,7 +1,7 @@
 //===- BufferAssignment.cpp - from values to memory ---------------------------------===//
 #include "passes/schedule/BufferAssignment.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
@@ -77,18 +77,20 @@ LogicalResult BufferAssignment::placeArguments() {
     int buffer;
     if (parameter) {
       auto declared = symbols.lookup<model::ParameterOp>(parameter.getAttr());
-      const llvm::StringRef kept = declared && declared.isState() ? "state" : state ? "optimizer" : "parameter";
+      const BufferClass kept = declared && declared.isState() ? BufferClass::state
+                               : state                       ? BufferClass::optimizer
+                                                             : BufferClass::parameter;
       buffer = buffers.persistent(parameter.getValue(), state ? state.getValue() : "", type, planValid(type), kept,
                                   argument.getLoc());
       if (buffers[buffer].type.getShape() != type.getShape())
         return entry.emitOpError() << "argument " << index << ", expected " << buffers[buffer].type
                                    << " as in other entry points but got " << type;
     } else {
-      buffer = buffers.add(type, argument.getLoc(), entryName, "input");
+      buffer = buffers.add(type, argument.getLoc(), entryName, BufferClass::input);
       buffers[buffer].hint = "input." + input.str();
     }
     if (spmd::isInHost(argument))
-      buffers[buffer].space = "host";
+      buffers[buffer].space = MemorySpace::host;
     bind(argument, {buffer, denseLayout(type.getShape())});
   }
   return success();
@@ -126,9 +128,9 @@ LogicalResult BufferAssignment::place(Operation &op) {
     return success();
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
     const RankedTensorType type = typeOf(accumulate.getSum());
-    Place &sum = newPlace(accumulate.getSum(), spmd::shardingOf(type) ? "gradient_shard"
-                                               : type.getRank() > 0 ? "gradient"
-                                                                    : "temporary");
+    Place &sum = newPlace(accumulate.getSum(), spmd::shardingOf(type) ? BufferClass::gradient_shard
+                                               : type.getRank() > 0 ? BufferClass::gradient
+                                                                    : BufferClass::temporary);
     buffers[sum.buffer].carried = true;
     return success();
   }
@@ -160,7 +162,7 @@ bool BufferAssignment::placeViews(ViewOpInterface op) {
     // A dense copy of the operand has windows of every shape.
     const RankedTensorType type = typeOf(op->getOperand(0));
     source = {buffers.add(type, op.getLoc(), entryName), denseLayout(type.getShape())};
-    buffers[source.buffer].block = spmd::outermostBlock(spmd::blockOf(op)).str();
+    buffers[source.buffer].block = model::outermostBlock(model::blockOf(op)).str();
     if (!findWindows())
       return false;
     copyOperand(op->getOpOperand(0), source);
@@ -224,17 +226,17 @@ bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
   return false;
 }
 
-Place &BufferAssignment::newPlace(Value value, llvm::StringRef bufferClass) {
+Place &BufferAssignment::newPlace(Value value, std::optional<BufferClass> bufferClass) {
   RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());
   if (int64_t rows = paddedRows.lookup(value))
     shape[0] = rows;
   Operation *op = value.getDefiningOp();
   const int buffer =
-      buffers.add(RankedTensorType::get(shape, type.getElementType()), value.getLoc(), entryName, bufferClass.str());
-  buffers[buffer].block = op ? spmd::outermostBlock(spmd::blockOf(op)).str() : "";
+      buffers.add(RankedTensorType::get(shape, type.getElementType()), value.getLoc(), entryName, bufferClass);
+  buffers[buffer].block = op ? model::outermostBlock(model::blockOf(op)).str() : "";
   if (spmd::isInHost(value))
-    buffers[buffer].space = "host";
+    buffers[buffer].space = MemorySpace::host;
   bind(value, {buffer, denseLayout(type.getShape())});
   return places[value];
 }
@@ -277,7 +279,7 @@ void BufferAssignment::countAccesses() {
     for (Operation &op : section.getBody().front().without_terminator()) {
       if (isa<spmd::WaitOp, spmd::ReleaseOp>(op) || (views.contains(&op) && copiesBefore(&op).empty()))
         continue;
-      const std::string phase = op.hasAttr(spmd::recomputeName) ? "recompute" : spmd::phaseOf(&op).str();
+      const std::pair phase(model::phaseOf(&op), op.hasAttr(model::recomputeName));
       for (OpOperand &operand : op.getOpOperands()) {
         buffers[placeOf(operand.get()).buffer].readers.insert(phase);
         if (auto copy = copies.find(&operand); copy != copies.end()) {

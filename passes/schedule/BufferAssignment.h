@@ -75,7 +75,7 @@ private:
   /// A dense buffer for the chunks of all ranks.
   Place newChunks(mlir::RankedTensorType shard, int64_t ranks, mlir::Location location);
 
-  Place &newPlace(mlir::Value value, llvm::StringRef bufferClass = "");
+  Place &newPlace(mlir::Value value, std::optional<BufferClass> bufferClass = std::nullopt);
   void copyOperand(mlir::OpOperand &operand, Place to);
   /// By value: the place may stand in the very map that grows here.
   void bind(mlir::Value value, Place place);

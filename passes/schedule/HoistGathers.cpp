@@ -7,6 +7,7 @@
 
 #include "passes/schedule/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "dialect/spmd/Units.h"
@@ -40,19 +41,14 @@ struct Entry {
   bool isRoot() const { return unit == spmd::rootUnit; }
 };
 
-bool isBackward(Operation *op) { return spmd::phaseOf(op) == "backward"; }
-
-std::int64_t passOf(Operation *op) {
-  auto pass = op->getAttrOfType<IntegerAttr>(spmd::passName);
-  return pass ? pass.getInt() : 0;
-}
+bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
 spmd::AllGatherStartOp gatherOf(spmd::WaitOp wait) { return wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); }
 
 /// A unit's copy to the device that compute itself waits for.
 spmd::CopyStartOp copyOf(spmd::WaitOp wait) {
   auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>();
-  return copy && copy.getUnit() && copy.getTo() == "device" && !wait.getChained() ? copy : spmd::CopyStartOp();
+  return copy && copy.getUnit() && copy.getTo() == MemorySpace::device && !wait.getChained() ? copy : spmd::CopyStartOp();
 }
 
 /// Entries in program order.
@@ -61,22 +57,22 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
   // By unit, direction and pass.
   std::map<std::tuple<std::string, bool, std::int64_t>, std::size_t> places;
   auto entry = [&](StringRef unit, Operation *op) -> Entry & {
-    auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), passOf(op)}, entries.size());
+    auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), model::passOf(op)}, entries.size());
     if (!isNew)
       return entries[known->second];
     entries.emplace_back();
     entries.back().unit = unit.str();
     entries.back().backward = isBackward(op);
-    entries.back().pass = passOf(op);
+    entries.back().pass = model::passOf(op);
     return entries.back();
   };
   // Directions that the root has been entered in.
   bool entered[2] = {false, false};
   for (auto [position, op] : llvm::enumerate(block.without_terminator())) {
     auto at = static_cast<std::int64_t>(position);
-    SmallVector<unsigned> around = units.around(spmd::blockOf(&op));
+    SmallVector<unsigned> around = units.around(model::blockOf(&op));
     // The root is entered with the first op of a direction, and with its own of a later pass.
-    if (!entered[isBackward(&op)] || (op.hasAttr(spmd::blockName) && around.empty())) {
+    if (!entered[isBackward(&op)] || (op.hasAttr(model::blockName) && around.empty())) {
       entered[isBackward(&op)] = true;
       Entry &root = entry(spmd::rootUnit, &op);
       if (!root.first) {

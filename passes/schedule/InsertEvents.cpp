@@ -19,7 +19,7 @@ namespace {
 struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
   void runOnOperation() override {
     for (auto stream : getOperation().getOps<StreamOp>())
-      if (stream.getProcessor() == "host")
+      if (stream.getProcessor() == sluice::Processor::host)
         host = FlatSymbolRefAttr::get(stream.getSymNameAttr());
     for (auto entry : getOperation().getOps<EntryOp>()) {
       int64_t events = entry.getEvents();
@@ -34,8 +34,9 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
 
   /// An event instruction that is issued when `like` is.
   template <typename Op> static Op make(OpBuilder &builder, Operation *like, int64_t event, FlatSymbolRefAttr stream) {
-    const auto when = like->getAttrOfType<StringAttr>("when"), phase = like->getAttrOfType<StringAttr>("phase"),
-               unit = like->getAttrOfType<StringAttr>("unit");
+    const auto when = like->getAttrOfType<WhenAttr>("when");
+    const auto unit = like->getAttrOfType<StringAttr>("unit");
+    const sluice::Phase phase = phaseOf(like);
     Op op;
     if constexpr (std::is_same_v<Op, WaitOp>)
       op = WaitOp::create(builder, like->getLoc(), event, /*carried=*/false, stream, when, phase, unit);

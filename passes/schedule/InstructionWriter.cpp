@@ -6,7 +6,6 @@
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/ChunkWindows.h"
 
-#include "dialect/rules/When.h"
 #include "dialect/spmd/Mesh.h"
 
 using namespace mlir;
@@ -19,27 +18,38 @@ int64_t idOf(Value value) {
   value = behindSections(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "model.id");
+    auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), model::idName);
     return id ? id.getInt() : 0;
   }
-  auto ids = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName);
+  auto ids = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
   const unsigned index = cast<OpResult>(value).getResultNumber();
   return ids && index < static_cast<unsigned>(ids.size()) ? ids[index] : 0;
 }
 
-/// In which repetitions a sum begins and in which it is added to; empty: in none.
-std::pair<std::string, std::string> accumulateCourse(StringRef issued, StringRef starts, int64_t repeat) {
-  if (issued.empty() && starts.empty())
-    return {"first", "not_first"};
-  SmallVector<int64_t> begins, adds;
-  for (int64_t repetition = 0; repetition < repeat; ++repetition) {
-    if (!isIssuedIn(issued, repetition, repeat))
-      continue;
-    const bool isFirst = begins.empty() && adds.empty();
-    (isFirst || (!starts.empty() && isIssuedIn(starts, repetition, repeat)) ? begins : adds).push_back(repetition);
+/// The repetitions in which a sum begins, and those in which it is added to.
+struct SumRepetitions {
+  SumRepetitions(When issued, std::optional<When> starts, int64_t repeat)
+      : repeat(repeat), startsOnce(issued.isAll() && !starts) {
+    for (int64_t repetition = 0; repetition < repeat; ++repetition) {
+      if (!issued.includes(repetition, repeat))
+        continue;
+      const bool isFirst = begins.empty() && adds.empty();
+      (isFirst || (starts && starts->includes(repetition, repeat)) ? begins : adds).push_back(repetition);
+    }
   }
-  return {begins.empty() ? "" : writeWhen(begins, repeat), adds.empty() ? "" : writeWhen(adds, repeat)};
-}
+  /// Nothing where there is no such repetition. The list is owned by this struct.
+  std::optional<When> when(bool first) const {
+    if (startsOnce)
+      return first ? WhenKind::first : WhenKind::not_first;
+    const ArrayRef<int64_t> repetitions = first ? begins : adds;
+    return repetitions.empty() ? std::nullopt : std::optional(When::of(repetitions, repeat));
+  }
+
+private:
+  int64_t repeat;
+  bool startsOnce;
+  SmallVector<int64_t> begins, adds;
+};
 
 } // namespace
 
@@ -48,9 +58,8 @@ InstructionWriter::InstructionWriter(func::FuncOp function, const BufferAssignme
     : function(function), assignment(assignment), buffers(buffers), builder(builder),
       units(function->getParentOfType<ModuleOp>()),
       hasRoot(SymbolTable::lookupSymbolIn(function->getParentOfType<ModuleOp>(), spmd::rootUnit) != nullptr) {
-  auto kind = function->getAttrOfType<StringAttr>(spmd::entryName);
-  isInit = kind && kind.getValue() == "init";
-  phase = isInit ? "init" : "forward";
+  isInit = model::entryOf(function) == EntryKind::init;
+  phase = isInit ? Phase::init : Phase::forward;
 }
 
 plan_ir::ViewAttr InstructionWriter::view(const Place &place, RankedTensorType type, int64_t step) const {
@@ -166,11 +175,10 @@ void InstructionWriter::writeAccumulate(spmd::AccumulateOp op) {
   const int64_t bytes = typeOf(op.getSum()).getNumElements() *
                         plan_ir::ViewAttr::elementBytes(typeOf(op.getSum()).getElementType());
   const int64_t repeat = op->getParentOfType<spmd::SectionOp>().getRepeat();
-  auto issued = op->getAttrOfType<StringAttr>(spmd::whenName);
-  auto starts = op.getStarts();
-  const auto [begins, adds] = accumulateCourse(issued ? issued.getValue() : "", starts ? *starts : "", repeat);
+  const SumRepetitions repetitions(spmd::whenOf(op), op.getStarts(), repeat);
   for (bool first : {true, false}) {
-    if ((first ? begins : adds).empty())
+    const std::optional<When> when = repetitions.when(first);
+    if (!when)
       continue;
     auto launch = makeLaunch(
         op.getLoc(), "accumulate", {view(op.getOperand())}, {view(op.getSum())},
@@ -180,7 +188,7 @@ void InstructionWriter::writeAccumulate(spmd::AccumulateOp op) {
     launch.setFlops(first ? 0 : typeOf(op.getSum()).getNumElements());
     launch.setTraffic((first ? 2 : 3) * bytes);
     finish(launch, op);
-    launch.setWhen(StringRef(first ? begins : adds));
+    setWhen(launch, *when);
   }
 }
 
@@ -262,7 +270,8 @@ void InstructionWriter::writeStart(Operation &op) {
     return plan_ir::ViewAttr::get(builder.getContext(), symbol(place.buffer), element, shape,
                                   place.layout.offset * plan_ir::ViewAttr::elementBytes(element), {}, 0, {});
   };
-  StringRef kind = "all_reduce", reduction = "none";
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  ReductionKind reduction = ReductionKind::none;
   ArrayAttr axes;
   double scale = 1.0;
   SmallVector<Attribute> sources, destinations;
@@ -270,12 +279,12 @@ void InstructionWriter::writeStart(Operation &op) {
     const Type element = typeOf(operand.get()).getElementType();
     int64_t from = -1, to = -1;
     if (auto gather = dyn_cast<spmd::AllGatherStartOp>(op)) {
-      kind = "all_gather";
+      kind = CollectiveKind::all_gather;
       axes = gather.getAxes();
       if (!assignment.chunksOf(value))
         to = buffers[assignment.placeOf(value).buffer].type.getDimSize(0);
     } else if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op)) {
-      kind = "reduce_scatter";
+      kind = CollectiveKind::reduce_scatter;
       axes = scatter.getAxes();
       reduction = scatter.getOp();
       scale = scatter.getScale().convertToDouble();
@@ -293,8 +302,8 @@ void InstructionWriter::writeStart(Operation &op) {
     if (from >= 0)
       writePadding(op, operand.get(), cast<plan_ir::ViewAttr>(sources.back()));
   }
-  auto collective = make<plan_ir::CollectiveOp>(op.getLoc(), {{"kind", builder.getStringAttr(kind)},
-                                                              {"op", builder.getStringAttr(reduction)},
+  auto collective = make<plan_ir::CollectiveOp>(op.getLoc(), {{"kind", builder.getAttr<plan_ir::CollectiveKindAttr>(kind)},
+                                                              {"op", builder.getAttr<plan_ir::ReductionKindAttr>(reduction)},
                                                               {"axes", axes},
                                                               {"sources", builder.getArrayAttr(sources)},
                                                               {"destinations", builder.getArrayAttr(destinations)},

@@ -10,6 +10,7 @@
 
 #include "passes/schedule/BufferAssignment.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Sharding.h"
 #include "dialect/spmd/Units.h"
@@ -57,7 +58,7 @@ private:
     mlir::OperationState state(location, Op::getOperationName());
     for (auto [name, value] : attributes)
       state.addAttribute(name, value);
-    state.addAttribute("phase", builder.getStringAttr(phase));
+    state.addAttribute("phase", plan_ir::PhaseAttr::get(builder.getContext(), phase));
     return mlir::cast<Op>(builder.create(state));
   }
   plan_ir::LaunchOp makeLaunch(mlir::Location location, llvm::StringRef kernel, llvm::ArrayRef<mlir::Attribute> inputs,
@@ -66,6 +67,12 @@ private:
                                               {"inputs", builder.getArrayAttr(inputs)},
                                               {"outputs", builder.getArrayAttr(outputs)},
                                               {"settings", settings}});
+  }
+  template <typename Op> static void setWhen(Op instruction, When when) {
+    if (when.isAll())
+      instruction.removeWhenAttr();
+    else
+      instruction.setWhen(when);
   }
   /// Adds what every instruction carries.
   template <typename Op> Op finish(Op instruction, mlir::Operation *from);
@@ -84,7 +91,7 @@ private:
   PlanBuffers &buffers;
   mlir::OpBuilder &builder;
   bool isInit = false;
-  std::string phase;
+  Phase phase;
   spmd::UnitBlocks units;
   bool hasRoot;
   llvm::DenseMap<mlir::Value, int64_t> tokens;
@@ -92,20 +99,18 @@ private:
 
 template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operation *from) {
   if (from) {
-    if (auto attribute = from->getAttrOfType<mlir::StringAttr>(spmd::phaseName); attribute && !isInit)
-      phase = attribute.str();
-    if (auto when = from->getAttrOfType<mlir::StringAttr>(spmd::whenName))
-      instruction.setWhenAttr(when);
-    if (auto pass = from->getAttrOfType<mlir::IntegerAttr>(spmd::passName))
-      instruction.setPass(pass.getInt());
-    if (from->hasAttr(spmd::recomputeName))
+    if (from->hasAttr(model::phaseName) && !isInit)
+      phase = model::phaseOf(from);
+    setWhen(instruction, spmd::whenOf(from));
+    instruction.setPass(model::passOf(from));
+    if (from->hasAttr(model::recomputeName))
       instruction.setRecompute(true);
-    if (llvm::StringRef stream = spmd::streamOf(from); !stream.empty())
-      instruction.setStreamAttr(mlir::FlatSymbolRefAttr::get(builder.getContext(), stream));
+    if (std::optional<StreamKind> stream = spmd::streamOf(from))
+      instruction.setStream(stringifyStreamKind(*stream));
     llvm::StringRef unit = spmd::unitOf(from);
     // A collective is a unit's where it says so.
-    if (unit.empty() && from->hasAttr(spmd::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
-      if (llvm::StringRef block = units.innermost(spmd::blockOf(from)); block != spmd::rootUnit || hasRoot)
+    if (unit.empty() && from->hasAttr(model::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
+      if (llvm::StringRef block = units.innermost(model::blockOf(from)); block != spmd::rootUnit || hasRoot)
         unit = block;
     if (!unit.empty())
       instruction.setUnit(unit);

@@ -67,8 +67,8 @@ void EntryLowering::addPorts() {
     if (port.perRepetition)
       shape.insert(shape.begin(), repeat);
     port.host = buffers.add(RankedTensorType::get(shape, type.getElementType()), function.getLoc(),
-                            function.getName().str(), "input");
-    buffers[port.host].space = "host";
+                            function.getName().str(), BufferClass::input);
+    buffers[port.host].space = MemorySpace::host;
     buffers[port.host].hint = (direction + "." + name + ".host").str();
     ports.push_back(port);
   };
@@ -102,8 +102,8 @@ void EntryLowering::emit() {
 void EntryLowering::emitPort(const Port &port) {
   if (port.isInput) {
     BlockArgument argument = function.getArgument(port.index);
-    auto limit = function.getArgAttrOfType<IntegerAttr>(port.index, "model.limit");
-    auto op = plan_ir::PortOp::create(builder, argument.getLoc(), "input",
+    auto limit = function.getArgAttrOfType<IntegerAttr>(port.index, model::limitName);
+    auto op = plan_ir::PortOp::create(builder, argument.getLoc(), PortDirection::input,
                                       function.getArgAttrOfType<StringAttr>(port.index, spmd::inputName).getValue(),
                                       hostView(port, typeOf(argument)));
     op.setPerRepetition(port.perRepetition);
@@ -112,7 +112,7 @@ void EntryLowering::emitPort(const Port &port) {
     return;
   }
   auto type = cast<RankedTensorType>(function.getResultTypes()[port.index]);
-  plan_ir::PortOp::create(builder, function.getLoc(), "output",
+  plan_ir::PortOp::create(builder, function.getLoc(), PortDirection::output,
                           function.getResultAttrOfType<StringAttr>(port.index, spmd::outputName).getValue(),
                           hostView(port, type));
 }
@@ -168,8 +168,8 @@ void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
     if (!isRead || !copiedIn.insert(argument).second)
       continue;
     auto copy = writer.writeCopy(argument.getLoc(), hostView(port, typeOf(argument)), writer.view(argument));
-    if (auto attribute = first->getAttrOfType<StringAttr>(spmd::phaseName); attribute && !writer.makesWeights())
-      copy.setPhase(attribute.getValue());
+    if (first->hasAttr(model::phaseName) && !writer.makesWeights())
+      copy.setPhase(model::phaseOf(first));
   }
 }
 
@@ -195,8 +195,8 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
     OperationState state(buffer.location, plan_ir::BufferOp::getOperationName());
     state.addAttribute("sym_name", builder.getStringAttr(buffer.name));
     state.addAttribute("type", TypeAttr::get(buffer.type));
-    state.addAttribute("space", builder.getStringAttr(buffer.space));
-    state.addAttribute("buffer_class", builder.getStringAttr(buffer.bufferClass));
+    state.addAttribute("space", builder.getAttr<plan_ir::MemorySpaceAttr>(buffer.space));
+    state.addAttribute("buffer_class", builder.getAttr<plan_ir::BufferClassAttr>(*buffer.bufferClass));
     state.addAttribute("bytes", builder.getI64IntegerAttr(bytes));
     auto op = cast<plan_ir::BufferOp>(builder.create(state));
     const auto set = [&](StringRef name, const std::string &text) {
@@ -223,7 +223,8 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
     });
   for (const std::string &name : named)
     if (!module.lookupSymbol<plan_ir::StreamOp>(name))
-      plan_ir::StreamOp::create(builder, module.getLoc(), name, name == spmd::hostStream ? "host" : "device");
+      plan_ir::StreamOp::create(builder, module.getLoc(), name, 
+                               name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
@@ -231,7 +232,7 @@ struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
     ModuleOp module = getOperation();
     PlanBuffers buffers;
     auto functions = llvm::to_vector(llvm::make_filter_range(
-        module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f->hasAttr(spmd::entryName); }));
+        module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f->hasAttr(model::entryName); }));
     OpBuilder builder(module.getContext());
     std::vector<std::unique_ptr<BufferAssignment>> assignments;
     std::vector<EntryLowering> lowerings;

@@ -9,6 +9,7 @@
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/Updates.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/rules/Rules.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -33,7 +34,7 @@ ValueRange listedOperands(Operation *op) {
 /// Attributes that do not tell one parameter from another.
 DictionaryAttr commonAttributes(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
-  attributes.erase(spmd::idsName);
+  attributes.erase(model::idsName);
   attributes.erase("unit");
   return attributes.getDictionary(op->getContext());
 }
@@ -68,7 +69,7 @@ void merge(const Group &group) {
     llvm::append_range(operands, listedOperands(update));
     llvm::append_range(types, update->getResultTypes());
     llvm::append_range(old, update->getResults());
-    auto known = update->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName);
+    auto known = update->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
     for (unsigned i = 0; i < update->getNumResults(); ++i)
       ids.push_back(known && i < static_cast<unsigned>(known.size()) ? known[i] : 0);
   }
@@ -77,8 +78,8 @@ void merge(const Group &group) {
   state.addOperands(operands);
   state.addTypes(types);
   state.addAttributes(commonAttributes(first).getValue());
-  if (first->hasAttr(spmd::idsName))
-    state.addAttribute(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
+  if (first->hasAttr(model::idsName))
+    state.addAttribute(model::idsName, builder.getDenseI64ArrayAttr(ids));
   if (!group.of.unit.empty())
     state.addAttribute("unit", builder.getStringAttr(group.of.unit));
   Operation *merged = builder.create(state);

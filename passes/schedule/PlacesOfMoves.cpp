@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/BufferAssignment.h"
 
-#include "dialect/rules/Rules.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
@@ -81,9 +80,9 @@ LogicalResult BufferAssignment::placeStart(Operation &op) {
     const bool isDense = source.layout.strides == dense.strides;
     if (isa<spmd::AllGatherStartOp>(op)) {
       if (!isDense)
-        copyOperand(operand, {buffers.add(type, op.getLoc(), entryName, "communication"), dense});
-      else if (!buffer.entry.empty() && buffer.bufferClass.empty())
-        buffer.bufferClass = "communication";
+        copyOperand(operand, {buffers.add(type, op.getLoc(), entryName, BufferClass::communication), dense});
+      else if (!buffer.entry.empty() && !buffer.bufferClass)
+        buffer.bufferClass = BufferClass::communication;
       continue;
     }
     // In place: the memory must be this value's alone from here on.
@@ -92,10 +91,10 @@ LogicalResult BufferAssignment::placeStart(Operation &op) {
                        llvm::count(op.getOperands(), operand.get()) == 1;
     if (!owned)
       copyOperand(operand, {buffers.add(type, op.getLoc(), entryName,
-                                        spmd::unitOf(&op).empty() && type.getRank() > 0 ? "activation" : "gradient"),
+                                        spmd::unitOf(&op).empty() && type.getRank() > 0 ? BufferClass::activation : BufferClass::gradient),
                             dense});
-    else if (buffer.bufferClass.empty() && type.getRank() > 0 && !spmd::unitOf(&op).empty())
-      buffer.bufferClass = "gradient";
+    else if (!buffer.bufferClass && type.getRank() > 0 && !spmd::unitOf(&op).empty())
+      buffer.bufferClass = BufferClass::gradient;
   }
   return success();
 }
@@ -103,7 +102,7 @@ LogicalResult BufferAssignment::placeStart(Operation &op) {
 Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Location location) {
   SmallVector<int64_t> shape(shard.getShape());
   shape.insert(shape.begin(), ranks);
-  return {buffers.add(RankedTensorType::get(shape, shard.getElementType()), location, entryName, "communication"),
+  return {buffers.add(RankedTensorType::get(shape, shard.getElementType()), location, entryName, BufferClass::communication),
           denseLayout(shape)};
 }
 
@@ -128,11 +127,11 @@ void BufferAssignment::placeReduced(OpOperand &operand, RankedTensorType shard) 
   if (source.layout.offset == 0 && source.layout.strides == dense.strides && isAlone &&
       buffer.type.getElementType() == type.getElementType() &&
       buffer.type.getNumElements() >= padded.getNumElements()) {
-    if (buffer.bufferClass.empty())
-      buffer.bufferClass = "gradient";
+    if (!buffer.bufferClass)
+      buffer.bufferClass = BufferClass::gradient;
     return;
   }
-  copyOperand(operand, {buffers.add(padded, scatter.getLoc(), entryName, "gradient"), dense});
+  copyOperand(operand, {buffers.add(padded, scatter.getLoc(), entryName, BufferClass::gradient), dense});
 }
 
 void BufferAssignment::placeWait(spmd::WaitOp op) {
@@ -147,7 +146,7 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
       continue;
     }
     if (isa<spmd::ReduceScatterStartOp>(start)) {
-      newPlace(value, spmd::unitOf(start).empty() ? "" : "gradient_shard");
+      newPlace(value, spmd::unitOf(start).empty() ? std::nullopt : std::optional(BufferClass::gradient_shard));
       continue;
     }
     // The storage has the ranks' chunks one after another; the value is what is not padding at its tail.
@@ -162,7 +161,7 @@ void BufferAssignment::placeWait(spmd::WaitOp op) {
     }
     const int buffer =
         buffers.add(RankedTensorType::get(rows, whole.getElementType()), op.getLoc(), entryName,
-                    spmd::unitOf(start).empty() ? "activation" : "gathered");
+                    spmd::unitOf(start).empty() ? BufferClass::activation : BufferClass::gathered);
     buffers[buffer].unit = spmd::unitOf(start);
     // Gathered in some repetitions, it stays for the others.
     buffers[buffer].carried = start->hasAttr(spmd::whenName);
@@ -180,7 +179,7 @@ void BufferAssignment::placeCopied(Value from, Value to) {
   const int source = placeOf(from).buffer;
   const int buffer = newPlace(to, buffers[source].bufferClass).buffer;
   if (buffers[source].entry.empty())
-    buffers[buffer].hint = buffers[source].hint + "." + buffers[buffer].space;
+    buffers[buffer].hint = buffers[source].hint + "." + stringifyMemorySpace(buffers[buffer].space).str();
 }
 
 } // namespace sluice

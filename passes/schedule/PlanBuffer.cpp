@@ -7,43 +7,51 @@ namespace sluice {
 namespace {
 
 /// What the backward reads of the forward is an activation; what the update reads of the backward is a gradient.
-std::string classOf(const PlanBuffer &buffer) {
-  const bool inForward = buffer.writers.count("forward") || buffer.writers.count("loss");
-  if (inForward && (buffer.readers.count("backward") || buffer.readers.count("recompute")))
-    return "activation";
-  if (buffer.writers.count("backward") && buffer.readers.count("update") && buffer.type.getRank() > 0)
-    return "gradient";
-  if (buffer.writers.count("recompute") && buffer.readers.count("backward"))
-    return "activation";
-  return "temporary";
+BufferClass classOf(const PlanBuffer &buffer) {
+  const auto isIn = [](const auto &phases, Phase phase) { return phases.count({phase, false}) != 0; };
+  const auto isRecomputed = [](const auto &phases) {
+    return llvm::any_of(phases, [](const auto &phase) { return phase.second; });
+  };
+  const bool inForward = isIn(buffer.writers, Phase::forward) || isIn(buffer.writers, Phase::loss);
+  if (inForward && (isIn(buffer.readers, Phase::backward) || isRecomputed(buffer.readers)))
+    return BufferClass::activation;
+  if (isIn(buffer.writers, Phase::backward) && isIn(buffer.readers, Phase::update) && buffer.type.getRank() > 0)
+    return BufferClass::gradient;
+  if (isRecomputed(buffer.writers) && isIn(buffer.readers, Phase::backward))
+    return BufferClass::activation;
+  return BufferClass::temporary;
 }
 
-llvm::StringRef shortName(llvm::StringRef bufferClass) {
-  if (bufferClass == "activation")
+llvm::StringRef shortName(BufferClass bufferClass) {
+  switch (bufferClass) {
+  case BufferClass::activation:
     return "act";
-  if (bufferClass == "temporary")
+  case BufferClass::temporary:
     return "tmp";
-  if (bufferClass == "gradient")
+  case BufferClass::gradient:
     return "grad";
-  if (bufferClass == "communication")
+  case BufferClass::communication:
     return "comm";
-  return bufferClass;
+  default:
+    return stringifyBufferClass(bufferClass);
+  }
 }
 
 } // namespace
 
-int PlanBuffers::add(RankedTensorType type, Location location, std::string entry, std::string bufferClass) {
+int PlanBuffers::add(RankedTensorType type, Location location, std::string entry,
+                     std::optional<BufferClass> bufferClass) {
   buffers.emplace_back(RankedTensorType::get(type.getShape(), type.getElementType()), location);
   buffers.back().entry = std::move(entry);
-  buffers.back().bufferClass = std::move(bufferClass);
+  buffers.back().bufferClass = bufferClass;
   return size() - 1;
 }
 
 int PlanBuffers::persistent(llvm::StringRef parameter, llvm::StringRef state, RankedTensorType type,
-                            plan_ir::ValidAttr valid, llvm::StringRef bufferClass, Location location) {
+                            plan_ir::ValidAttr valid, BufferClass bufferClass, Location location) {
   auto [it, isNew] = persistents.try_emplace({parameter.str(), state.str()}, 0);
   if (isNew) {
-    it->second = add(type, location, "", bufferClass.str());
+    it->second = add(type, location, "", bufferClass);
     PlanBuffer &buffer = buffers.back();
     buffer.parameter = parameter;
     buffer.state = state;
@@ -67,12 +75,12 @@ void PlanBuffers::finish(ModuleOp module) {
     return name;
   };
   for (PlanBuffer &buffer : buffers) {
-    if (buffer.bufferClass.empty())
+    if (!buffer.bufferClass)
       buffer.bufferClass = classOf(buffer);
     const std::string stem = buffer.block.empty() ? "root" : buffer.block;
     if (buffer.hint.empty())
-      buffer.name = numbered(stem + "." + shortName(buffer.bufferClass).str());
-    else if (buffer.bufferClass != "gathered" && taken.insert(buffer.hint).second)
+      buffer.name = numbered(stem + "." + shortName(*buffer.bufferClass).str());
+    else if (buffer.bufferClass != BufferClass::gathered && taken.insert(buffer.hint).second)
       buffer.name = buffer.hint;
     else
       buffer.name = numbered(buffer.hint);

@@ -23,9 +23,9 @@ struct PlanBuffer {
 
   mlir::RankedTensorType type;
   mlir::Location location;
-  std::string space = "device";
-  /// Empty until classify(): told by who writes and reads it.
-  std::string bufferClass;
+  MemorySpace space = MemorySpace::device;
+  /// Nothing until finish(): it follows from the phases of its writers and readers.
+  std::optional<BufferClass> bufferClass;
   /// Empty: persistent.
   std::string entry;
   std::string parameter, state, unit;
@@ -37,21 +37,22 @@ struct PlanBuffer {
   /// A name that is better than one by block and number; empty: none.
   std::string hint;
   std::string name;
-  /// Phases of the ops that write and read it.
-  std::set<std::string> writers, readers;
+  /// Phases of the ops that write and read it; true for ops of a recompute.
+  std::set<std::pair<Phase, bool>> writers, readers;
 };
 
 class PlanBuffers {
 public:
   /// Adds a buffer of that shape and element type, without the type's encoding.
-  int add(mlir::RankedTensorType type, mlir::Location location, std::string entry, std::string bufferClass = "");
+  int add(mlir::RankedTensorType type, mlir::Location location, std::string entry,
+          std::optional<BufferClass> bufferClass = std::nullopt);
   PlanBuffer &operator[](int id) { return buffers[id]; }
   const PlanBuffer &operator[](int id) const { return buffers[id]; }
   int size() const { return static_cast<int>(buffers.size()); }
 
   /// The persistent buffer of a parameter (empty state) or of a state beside it, made at first use.
   int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type, plan_ir::ValidAttr valid,
-                 llvm::StringRef bufferClass, mlir::Location location);
+                 BufferClass bufferClass, mlir::Location location);
 
   /// Gives each buffer without a class its class, by the phases of its writers and readers, and all their names. Names
   /// avoid those of the module's symbols.

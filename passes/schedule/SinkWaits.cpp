@@ -7,6 +7,7 @@
 
 #include "passes/schedule/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -58,7 +59,7 @@ Operation *firstOf(Operation *start) {
 std::vector<Reduction> findCopies(Block &block) {
   std::vector<Reduction> copies;
   for (auto start : block.getOps<spmd::CopyStartOp>())
-    if (start.getTo() == "host" && spmd::phaseOf(start) == "backward")
+    if (start.getTo() == MemorySpace::host && model::phaseOf(start) == Phase::backward)
       copies.push_back({spmd::unitOf(start), firstOf(start), {cast<spmd::WaitOp>(*start->user_begin())}});
   return copies;
 }

@@ -8,6 +8,7 @@
 #define SLUICE_PASSES_SCHEDULE_UPDATES_H
 
 #include "dialect/spmd/Mesh.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 

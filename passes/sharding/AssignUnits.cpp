@@ -7,7 +7,7 @@
 
 #include "passes/sharding/Passes.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -43,14 +43,14 @@ struct Uses {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk<WalkOrder::PreOrder>([&](Operation *op) {
         ++position;
-        addBlocks(spmd::blockOf(op), position);
+        addBlocks(model::blockOf(op), position);
         for (OpOperand &operand : op->getOpOperands()) {
           // A value belongs to those who read it; the read itself may stand anywhere.
           auto read = operand.get().getDefiningOp<model::ReadOp>();
-          if (!read || read.getState() || spmd::phaseOf(read) == "update")
+          if (!read || read.getState() || model::phaseOf(read) == Phase::update)
             continue;
           Parameter &parameter = ofParameter[read.getParameter()];
-          parameter.blocks.push_back(spmd::blockOf(op).str());
+          parameter.blocks.push_back(model::blockOf(op).str());
           parameter.first = std::min(parameter.first, position);
         }
       });

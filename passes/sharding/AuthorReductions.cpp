@@ -2,6 +2,7 @@
 
 #include "passes/sharding/AuthorReductions.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/Collectives.h"
 
@@ -14,21 +15,22 @@ static Operation *placeOfWait(Operation *op) {
   for (Operation *user : op->getUsers())
     if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); at && (!first || at->isBeforeInBlock(first)))
       first = at;
-  return first && spmd::phaseOf(first) == spmd::phaseOf(op) ? first : op->getNextNode();
+  return first && model::phaseOf(first) == model::phaseOf(op) ? first : op->getNextNode();
 }
 
 void sluice::lowerAllReduces(Block &block, const Placement &placement) {
   for (auto op : llvm::make_early_inc_range(block.getOps<model::AllReduceOp>())) {
     OpBuilder builder(op);
     auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()),
-                                                op.getOperand(), placement.dataAxes(), op.getReduction(), APFloat(1.0),
+                                                op.getOperand(), placement.dataAxes(),
+                                                *symbolizeReductionKind(op.getReduction()), APFloat(1.0),
                                                 StringAttr());
     builder.setInsertionPoint(placeOfWait(op));
     auto wait = spmd::WaitOp::create(builder, op.getLoc(), op.getType(), start.getToken());
     tensor::copyTags(op, start);
     tensor::copyTags(op, wait);
-    if (Attribute ids = op->getAttr(spmd::idsName))
-      wait->setAttr(spmd::idsName, ids);
+    if (Attribute ids = op->getAttr(model::idsName))
+      wait->setAttr(model::idsName, ids);
     if (Attribute places = op->getAttr(spmd::placesName))
       start->setAttr(spmd::placesName, places);
     if (op.getUnshard())

@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
@@ -44,7 +45,7 @@ void dropUnread(spmd::WaitOp wait) {
     start->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
     builder.setInsertionPoint(wait);
     auto rest = spmd::WaitOp::create(builder, wait.getLoc(), ValueRange(operands).getTypes(), start.getToken(), false);
-    for (StringRef name : {spmd::phaseName, spmd::passName, spmd::whenName})
+    for (StringRef name : {model::phaseName, model::passName, spmd::whenName})
       if (Attribute attribute = wait->getAttr(name))
         rest->setAttr(name, attribute);
     for (auto [old, value] : llvm::zip(values, rest.getValues()))
@@ -78,8 +79,8 @@ void FoldUnitAxes::runOnOperation() {
       continue;
     // The first collective of a chain now gives what the chain gave.
     auto before = start->getOperand(0).getDefiningOp<spmd::WaitOp>();
-    if (Attribute ids = wait->getAttr(spmd::idsName); ids && before && before.getChained())
-      before->setAttr(spmd::idsName, ids);
+    if (Attribute ids = wait->getAttr(model::idsName); ids && before && before.getChained())
+      before->setAttr(model::idsName, ids);
     for (auto [value, operand] : llvm::zip(wait.getValues(), start->getOperands())) {
       // What is not gathered is not released.
       for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
@@ -104,7 +105,7 @@ void FoldUnitAxes::runOnOperation() {
   };
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     function.walk([&](Operation *op) {
-      if (spmd::streamOf(op) != spmd::gatherStream)
+      if (spmd::streamOf(op) != StreamKind::gather)
         return;
       if (op->use_empty())
         op->erase();
@@ -113,7 +114,7 @@ void FoldUnitAxes::runOnOperation() {
     });
     function.walk([&](spmd::WaitOp wait) {
       wait.setChained(wait.getChained() && !wait->use_empty() && llvm::all_of(wait->getUsers(), [&](Operation *user) {
-                        return isStart(user) || spmd::streamOf(user) == spmd::gatherStream;
+                        return isStart(user) || spmd::streamOf(user) == StreamKind::gather;
                       }));
       if (!wait.getChained())
         dropUnread(wait);

@@ -2,6 +2,7 @@
 
 #include "passes/sharding/InitEntry.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/Layout.h"
 
@@ -82,7 +83,7 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
     made.push_back(value.getDefiningOp());
   }
   for (Operation *op : made)
-    op->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+    model::setPhase(op, Phase::update);
   return value;
 }
 
@@ -96,7 +97,7 @@ DictionaryAttr Persistent::argumentAttributes() const {
   if (!state.empty())
     list.set(spmd::stateName, builder.getStringAttr(state));
   if (inHost)
-    list.set(spmd::spaceName, builder.getStringAttr("host"));
+    list.set(spmd::spaceName, builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
   return list.getDictionary(builder.getContext());
 }
 
@@ -110,7 +111,7 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   inputs.push_back(seedType);
 
   auto function = func::FuncOp::create(builder, module.getLoc(), "init", builder.getFunctionType(inputs, types));
-  function->setAttr(spmd::entryName, builder.getStringAttr("init"));
+  function->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(EntryKind::init));
   Block *entry = function.addEntryBlock();
   SmallVector<DictionaryAttr> arguments, results;
   for (auto [index, piece] : llvm::enumerate(persistent)) {
@@ -143,7 +144,7 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     values.push_back(piece.state.empty()
                          ? initialValue(builder, parameter, piece.type, seed, keys[parameter.getSymName()])
                          : Value(model::ConstantOp::create(builder, parameter.getLoc(), piece.type, APFloat(0.0))));
-    values.back().getDefiningOp()->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+    model::setPhase(values.back().getDefiningOp(), Phase::update);
   }
   builder.setInsertionPointToEnd(body);
   spmd::YieldOp::create(builder, module.getLoc(), values);

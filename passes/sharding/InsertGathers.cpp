@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -93,12 +94,12 @@ private:
   /// The rank's piece of a parameter in the element type of the read.
   Value localValue(const Wanted &want, const UnitEvent &event, OpBuilder &builder);
   Value shaped(const Wanted &want, const UnitEvent &event, OpBuilder &builder);
-  void tag(Operation *op, const UnitEvent &event, StringRef when = {}) {
-    op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), event.backward ? "backward" : "forward"));
+  void tag(Operation *op, const UnitEvent &event, When when = {}) {
+    model::setPhase(op, event.backward ? Phase::backward : Phase::forward);
     if (std::int64_t pass = found.scopes[event.scope].pass)
-      op->setAttr(spmd::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
-    if (!when.empty() && section.getRepeat() > 1)
-      op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
+      op->setAttr(model::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
+    if (!when.isAll() && section.getRepeat() > 1)
+      spmd::setWhen(op, when);
   }
   /// True where the op stands in the scope.
   bool isIn(Operation *op, const UnitScope &scope) const {
@@ -156,12 +157,12 @@ Value Gatherer::localValue(const Wanted &want, const UnitEvent &event, OpBuilder
   if (type.getElementType() == element)
     return shard;
   auto cast = model::CastOp::create(builder, read.getLoc(), spmd::withElementType(type, element), shard);
-  tag(cast, event, event.once ? "first" : "");
-  if (Attribute ids = read->getAttr(spmd::idsName))
-    cast->setAttr(spmd::idsName, ids);
+  tag(cast, event, event.once ? WhenKind::first : WhenKind::all);
+  if (Attribute ids = read->getAttr(model::idsName))
+    cast->setAttr(model::idsName, ids);
   // Compute does not wait for a copy that only a gather wants.
   if (isFetched && want.sharded)
-    cast->setAttr(spmd::streamName, builder.getStringAttr(spmd::gatherStream));
+    spmd::setStream(cast, StreamKind::gather);
   return cast.getResult();
 }
 
@@ -179,11 +180,12 @@ void Gatherer::fetch(const UnitEvent &event, ArrayRef<model::ReadOp> reads, bool
   if (operands.empty())
     return;
   Location loc = builder.getFusedLoc(locations);
-  auto start = spmd::CopyStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), operands, "device",
+  auto start = spmd::CopyStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), operands,
+                                         MemorySpace::device,
                                          spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr());
   auto wait = spmd::WaitOp::create(builder, loc, ValueRange(operands).getTypes(), start.getToken(), forGather);
-  tag(start, event, event.once ? "first" : "");
-  tag(wait, event, event.once ? "first" : "");
+  tag(start, event, event.once ? WhenKind::first : WhenKind::all);
+  tag(wait, event, event.once ? WhenKind::first : WhenKind::all);
   for (auto [shard, copy] : llvm::zip(operands, wait.getValues()))
     fetched[shard] = copy;
 }
@@ -193,8 +195,8 @@ Value Gatherer::shaped(const Wanted &want, const UnitEvent &event, OpBuilder &bu
   model::ReadOp read = want.read;
   auto reshape = model::ReshapeOp::create(builder, read.getLoc(), read.getType(), want.whole);
   tag(reshape, event);
-  if (Attribute ids = read->getAttr(spmd::idsName))
-    reshape->setAttr(spmd::idsName, ids);
+  if (Attribute ids = read->getAttr(model::idsName))
+    reshape->setAttr(model::idsName, ids);
   return reshape.getResult();
 }
 
@@ -216,7 +218,7 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
     operands.push_back(fromPiece ? want.piece : localValue(want, event, builder));
     types.push_back(placement.cutType(want.read.getParameter(), cast<RankedTensorType>(want.read.getType())));
     locations.push_back(want.read.getLoc());
-    if (auto id = want.read->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
+    if (auto id = want.read->getAttrOfType<DenseI64ArrayAttr>(model::idsName))
       ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
   }
   spmd::UnitOp unit = placement.units()[event.unit];
@@ -225,10 +227,10 @@ void Gatherer::gather(const UnitEvent &event, OpBuilder &builder) {
                                               fromPiece ? *unit.getPiece() : placement.shardAxes(unit),
                                               unit.getSymNameAttr());
   auto wait = spmd::WaitOp::create(builder, loc, types, start.getToken());
-  tag(start, event, event.once ? "first" : "");
-  tag(wait, event, event.once ? "first" : "");
+  tag(start, event, event.once ? WhenKind::first : WhenKind::all);
+  tag(wait, event, event.once ? WhenKind::first : WhenKind::all);
   if (ids.size() == types.size())
-    wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
+    wait->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids));
   unsigned next = 0;
   for (Wanted &want : wanted[event.unit])
     if (want.sharded) {
@@ -283,8 +285,8 @@ void Gatherer::keep(const UnitEvent &event, OpBuilder &builder) {
     auto piece = spmd::AllSliceOp::create(builder, want.read.getLoc(), type, want.whole);
     tag(piece, event);
     piece->setAttr("unit", unit.getSymNameAttr());
-    if (Attribute ids = want.read->getAttr(spmd::idsName))
-      piece->setAttr(spmd::idsName, ids);
+    if (Attribute ids = want.read->getAttr(model::idsName))
+      piece->setAttr(model::idsName, ids);
     want.piece = piece.getResult();
   }
 }
@@ -296,7 +298,7 @@ void Gatherer::release(const UnitEvent &event, OpBuilder &builder) {
       values.push_back(want.whole);
   auto release = spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
                                          spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr());
-  tag(release, event, event.once ? "last" : "");
+  tag(release, event, event.once ? WhenKind::last : WhenKind::all);
 }
 
 /// A view that the forward has made of a parameter is gone with its memory: the backward makes its own.
@@ -351,7 +353,7 @@ void Gatherer::replaceReads() {
       Value value;
       for (std::size_t scope : scopesOf[unit])
         if (isIn(use.getOwner(), found.scopes[scope]) &&
-            (!value || found.scopes[scope].pass == passOf(use.getOwner())))
+            (!value || found.scopes[scope].pass == model::passOf(use.getOwner())))
           value = valuesIn[scope][index];
       use.set(value);
     }

@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Scopes.h"
@@ -70,16 +71,16 @@ LogicalResult reduceStepMean(model::StepMeanOp mean, const Placement &placement)
     yielded.set(addedUp(yielded.get(), section));
     auto scale = model::ScaleOp::create(builder, mean.getLoc(), value.getType(), value,
                                         builder.getF64FloatAttr(1.0 / static_cast<double>(section.getRepeat())));
-    setPhase(scale, "update");
+    model::setPhase(scale, Phase::update);
     value = scale.getResult();
   }
   auto start = spmd::AllReduceStartOp::create(builder, mean.getLoc(), spmd::TokenType::get(builder.getContext()), value,
-                                              placement.dataAxes(), "mean", APFloat(1.0), StringAttr());
+                                              placement.dataAxes(), ReductionKind::mean, APFloat(1.0), StringAttr());
   auto wait = spmd::WaitOp::create(builder, mean.getLoc(), value.getType(), start.getToken());
-  setPhase(start, "update");
-  setPhase(wait, "update");
-  if (Attribute ids = mean->getAttr(spmd::idsName))
-    wait->setAttr(spmd::idsName, ids);
+  model::setPhase(start, Phase::update);
+  model::setPhase(wait, Phase::update);
+  if (Attribute ids = mean->getAttr(model::idsName))
+    wait->setAttr(model::idsName, ids);
   mean.getMean().replaceAllUsesWith(wait.getValues()[0]);
   mean.erase();
   return success();

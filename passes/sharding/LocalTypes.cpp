@@ -2,6 +2,7 @@
 
 #include "passes/sharding/LocalTypes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 
 using namespace mlir;
@@ -141,10 +142,10 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
     return op->emitOpError() << "partial results, expected one but got " << op->getNumResults();
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
-  auto phase = op->getAttr(spmd::phaseName);
+  auto phase = op->getAttr(model::phaseName);
   auto tagged = [&](Operation *made) {
     if (phase)
-      made->setAttr(spmd::phaseName, phase);
+      made->setAttr(model::phaseName, phase);
     return made;
   };
   Value partial = op->getResult(0);
@@ -162,7 +163,7 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
     op->setOperands(shardValues);
   }
   auto start = spmd::AllReduceStartOp::create(builder, op->getLoc(), spmd::TokenType::get(op->getContext()), partial,
-                                              axes, sum ? "sum" : "max", APFloat(1.0), StringAttr());
+                                              axes, sum ? ReductionKind::sum : ReductionKind::max, APFloat(1.0), StringAttr());
   auto wait = spmd::WaitOp::create(builder, op->getLoc(), partial.getType(), start.getToken());
   tagged(start);
   tagged(wait);
@@ -170,8 +171,8 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
   if (whole)
     value = tagged(model::AddOp::create(builder, op->getLoc(), partial.getType(), value, whole->getResult(0)))
                 ->getResult(0);
-  if (Attribute ids = op->getAttr(spmd::idsName))
-    value.getDefiningOp()->setAttr(spmd::idsName, ids);
+  if (Attribute ids = op->getAttr(model::idsName))
+    value.getDefiningOp()->setAttr(model::idsName, ids);
   partial.replaceUsesWithIf(value, [&](OpOperand &use) { return use.getOwner() != start; });
   return success();
 }

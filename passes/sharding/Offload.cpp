@@ -9,6 +9,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
 #include "dialect/spmd/Spmd.h"
@@ -69,10 +70,10 @@ private:
 
   void runOnHost(Operation *op) {
     if (!isFixed(op))
-      op->setAttr(spmd::streamName, builder.getStringAttr(spmd::hostStream));
+      spmd::setStream(op, StreamKind::host);
   }
   /// Copies where the builder stands; `like` says in which phase.
-  ValueRange copy(ValueRange values, bool toHost, Operation *like, StringRef unit, StringRef when);
+  ValueRange copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when);
   /// The wait for the unit's reduction that a gradient comes out of, through what scales and casts it; null for none.
   static spmd::WaitOp reductionOf(Value value);
 
@@ -96,7 +97,7 @@ bool OffloadedEntry::updatesOnHost() {
 
 /// Initial values are made where they will lie.
 void OffloadedEntry::runMakersOnHost() {
-  if (function->getAttrOfType<StringAttr>(spmd::entryName).getValue() != "init")
+  if (model::entryOf(function) != EntryKind::init)
     return;
   Operation *end = function.front().getTerminator();
   for (OpOperand &operand : end->getOpOperands()) {
@@ -134,7 +135,7 @@ std::optional<bool> OffloadedEntry::wantsHost(OpResult result) {
   std::optional<bool> wanted;
   for (OpOperand &use : result.getUses()) {
     Operation *user = use.getOwner();
-    bool host = spmd::streamOf(user) == spmd::hostStream;
+    bool host = spmd::streamOf(user) == StreamKind::host;
     if (isa<func::ReturnOp>(user)) {
       auto donates = function.getResultAttrOfType<IntegerAttr>(use.getOperandNumber(), spmd::donatesName);
       if (!donates)
@@ -164,23 +165,22 @@ void OffloadedEntry::runSumsOnHost() {
 void OffloadedEntry::takeInputs() {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), spmd::inputName) && !argument.use_empty() &&
-        llvm::all_of(argument.getUsers(), [](Operation *user) { return spmd::streamOf(user) == spmd::hostStream; }))
-      function.setArgAttr(argument.getArgNumber(), spmd::spaceName, builder.getStringAttr("host"));
+        llvm::all_of(argument.getUsers(), [](Operation *user) { return spmd::streamOf(user) == StreamKind::host; }))
+      function.setArgAttr(argument.getArgNumber(), spmd::spaceName, builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
 }
 
-ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, StringRef when) {
+ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when) {
   SmallVector<Location> locations;
   for (Value value : values)
     locations.push_back(value.getLoc());
   Location loc = builder.getFusedLoc(locations);
   auto start = spmd::CopyStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), values,
-                                         toHost ? "host" : "device",
+                                         toHost ? MemorySpace::host : MemorySpace::device,
                                          unit.empty() ? StringAttr() : builder.getStringAttr(unit));
   auto wait = spmd::WaitOp::create(builder, loc, values.getTypes(), start.getToken(), /*chained=*/false);
   for (Operation *op : {start.getOperation(), wait.getOperation()}) {
-    op->setAttr(spmd::phaseName, builder.getStringAttr(spmd::phaseOf(like)));
-    if (!when.empty())
-      op->setAttr(spmd::whenName, builder.getStringAttr(when));
+    model::setPhase(op, model::phaseOf(like));
+    spmd::setWhen(op, when);
   }
   return wait.getValues();
 }
@@ -205,8 +205,8 @@ void OffloadedEntry::copyResults(spmd::SectionOp section) {
     Group &group = groups[{reduction ? reduction.getOperation() : maker, unsigned(*host)}];
     if (reduction)
       group.unit = spmd::unitOf(reduction.getToken().getDefiningOp());
-    else if (spmd::phaseOf(maker) == "backward" && maker->hasAttr(spmd::blockName))
-      group.unit = units.innermost(spmd::blockOf(maker));
+    else if (model::phaseOf(maker) == Phase::backward && maker->hasAttr(model::blockName))
+      group.unit = units.innermost(model::blockOf(maker));
     if (!group.last || group.last->isBeforeInBlock(maker))
       group.last = maker;
     group.results.push_back(result.getResultNumber());
@@ -217,7 +217,8 @@ void OffloadedEntry::copyResults(spmd::SectionOp section) {
     for (unsigned index : group.results)
       if (!llvm::is_contained(values, yield->getOperand(index)))
         values.push_back(yield->getOperand(index));
-    ValueRange copies = copy(values, key.second != 0, group.last, group.unit, section.getRepeat() > 1 ? "last" : "");
+    ValueRange copies = copy(values, key.second != 0, group.last, group.unit, 
+                             section.getRepeat() > 1 ? WhenKind::last : WhenKind::all);
     for (unsigned index : group.results)
       yield->setOperand(index, copies[llvm::find(values, yield->getOperand(index)) - values.begin()]);
   }
@@ -231,8 +232,8 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (isa<spmd::CopyStartOp, spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op))
       continue;
-    const bool onHost = spmd::streamOf(&op) == spmd::hostStream;
-    auto when = op.getAttrOfType<StringAttr>(spmd::whenName);
+    const bool onHost = spmd::streamOf(&op) == StreamKind::host;
+    Attribute when = op.getAttr(spmd::whenName);
     llvm::SetVector<Value> missing;
     for (Value operand : op.getOperands()) {
       if (spmd::isInHost(operand) == onHost || known.contains({operand, when}))
@@ -242,7 +243,7 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
       if (spmd::WaitOp reduction = isa<spmd::AccumulateOp>(op) && onHost ? reductionOf(operand) : spmd::WaitOp())
         for (auto sum : body.getOps<spmd::AccumulateOp>())
           if (Operation *maker = sum.getOperand().getDefiningOp();
-              spmd::streamOf(sum) == spmd::hostStream && sum->getAttr(spmd::whenName) == when &&
+              spmd::streamOf(sum) == StreamKind::host && sum->getAttr(spmd::whenName) == when &&
               reductionOf(sum.getOperand()) == reduction && maker->isBeforeInBlock(&op))
             missing.insert(sum.getOperand());
     }
@@ -251,7 +252,7 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
       if (spmd::WaitOp reduction = reductionOf(missing.front()))
         unit = spmd::unitOf(reduction.getToken().getDefiningOp());
       builder.setInsertionPoint(&op);
-      ValueRange copies = copy(missing.getArrayRef(), onHost, &op, unit, when ? when.getValue() : StringRef());
+      ValueRange copies = copy(missing.getArrayRef(), onHost, &op, unit, spmd::whenOf(&op));
       for (auto [value, copied] : llvm::zip(missing, copies))
         known[{value, when}] = copied;
     }
@@ -267,7 +268,7 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
 void OffloadedEntry::chainCopies(spmd::SectionOp section) {
   for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CopyStartOp>())) {
     auto wait = start.getOperands().front().getDefiningOp<spmd::WaitOp>();
-    if (start.getTo() != "host" || !wait || start.getUnit().value_or("").empty() ||
+    if (start.getTo() != MemorySpace::host || !wait || start.getUnit().value_or("").empty() ||
         reductionOf(start.getOperands().front()) != wait || wait->getAttr(spmd::whenName) != start->getAttr(spmd::whenName) ||
         !llvm::all_of(start.getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; }) ||
         !llvm::all_of(wait->getUsers(), [&](Operation *user) { return user == start; }))
@@ -288,7 +289,7 @@ struct Offload : sluice::impl::OffloadBase<Offload> {
     if (recipe->memory.offload.empty())
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(spmd::entryName))
+      if (function->hasAttr(model::entryName))
         OffloadedEntry(function).run();
   }
 };

@@ -9,6 +9,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/InitEntry.h"
@@ -32,7 +33,7 @@ using namespace sluice;
 
 namespace {
 
-bool isUpdate(Operation *op) { return spmd::phaseOf(op) == "update"; }
+bool isUpdate(Operation *op) { return model::phaseOf(op) == Phase::update; }
 
 /// Parameters and states of all entries, in the order of arguments: parameters as in the module, then states by name.
 SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placement, const Recipe::Memory &memory) {
@@ -59,7 +60,7 @@ class Entry {
 public:
   Entry(func::FuncOp function, const Placement &placement, ArrayRef<Persistent> all, std::int64_t microbatches)
       : function(function), placement(placement), microbatches(microbatches),
-        train(function->getAttrOfType<StringAttr>(spmd::entryName).getValue() == "train"), block(function.front()) {
+        train(model::entryOf(function) == EntryKind::train), block(function.front()) {
     // States are read by entries that update.
     for (const Persistent &piece : all)
       if (train || piece.state.empty()) {
@@ -71,7 +72,7 @@ public:
   LogicalResult run() {
     // The mean over a step is known when its last micro-batch is through.
     for (auto mean : block.getOps<model::StepMeanOp>())
-      mean->setAttr(spmd::phaseName, StringAttr::get(mean.getContext(), "update"));
+      model::setPhase(mean, Phase::update);
     inlineRecompute(block);
     lowerAllReduces(block, placement);
     tightenGradients();
@@ -113,8 +114,8 @@ void sluice::inlineRecompute(Block &block) {
     auto yield = cast<model::YieldOp>(body.getTerminator());
     Builder builder(region.getContext());
     for (Operation &op : body.without_terminator()) {
-      op.setAttr(spmd::phaseName, builder.getStringAttr("backward"));
-      op.setAttr(spmd::recomputeName, builder.getUnitAttr());
+      model::setPhase(&op, Phase::backward);
+      op.setAttr(model::recomputeName, builder.getUnitAttr());
     }
     region.replaceAllUsesWith(yield.getValues());
     yield.erase();
@@ -140,10 +141,10 @@ void Entry::tightenGradients() {
 void Entry::addArguments() {
   Builder builder(function.getContext());
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto name = function.getArgAttrOfType<StringAttr>(i, "model.input");
+    auto name = function.getArgAttrOfType<StringAttr>(i, model::inputName);
     if (!name)
       continue;
-    function.removeArgAttr(i, builder.getStringAttr("model.input"));
+    function.removeArgAttr(i, builder.getStringAttr(model::inputName));
     function.setArgAttr(i, spmd::inputName, name);
     BlockArgument argument = function.getArgument(i);
     // Tensors of a micro-batch, and the number of its first row, come once for each; scalars of the step once.
@@ -199,7 +200,7 @@ LogicalResult Entry::shardUpdate() {
     OpBuilder builder(gradient);
     builder.setInsertionPointAfter(gradient);
     auto cut = UnrealizedConversionCastOp::create(builder, gradient.getLoc(), local, gradient.getMean());
-    cut->setAttr(spmd::phaseName, builder.getStringAttr("backward"));
+    model::setPhase(cut, Phase::backward);
     gradient.getMean().replaceAllUsesExcept(cut.getResult(0), cut);
   }
 
@@ -216,7 +217,7 @@ LogicalResult Entry::shardUpdate() {
     if (local.getElementType() != element) {
       OpBuilder builder(read);
       auto cast = model::CastOp::create(builder, read.getLoc(), spmd::withElementType(local, element), value);
-      cast->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+      model::setPhase(cast, Phase::update);
       value = cast.getResult();
     }
     read.replaceAllUsesWith(value);
@@ -245,7 +246,7 @@ void Entry::takeWrites() {
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     values.push_back(value);
     NamedAttrList list(function.getResultAttrs(index));
-    if (Attribute name = list.erase("model.output"))
+    if (Attribute name = list.erase(model::outputName))
       list.set(spmd::outputName, name);
     attributes.push_back(list.getDictionary(builder.getContext()));
   }
@@ -292,7 +293,7 @@ void Entry::cutSections() {
       continue;
     builder.setInsertionPoint(update.front());
     Operation *copy = builder.clone(*op);
-    copy->setAttr(spmd::phaseName, builder.getStringAttr("update"));
+    model::setPhase(copy, Phase::update);
     op->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) { return inUpdate.contains(use.getOwner()); });
     update.insert(update.begin(), copy);
   }
@@ -312,7 +313,7 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
       // Partitioned before.
       if (!function.getOps<spmd::SectionOp>().empty())
         return;
-      if (function->hasAttr(spmd::entryName) && !function.isExternal())
+      if (function->hasAttr(model::entryName) && !function.isExternal())
         entries.push_back(function);
     }
     if (entries.empty())

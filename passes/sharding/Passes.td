@@ -117,8 +117,8 @@ def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
     %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ==>
     %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %t = spmd.all_reduce_start %m over ["replicate", "shard"] "mean" {spmd.when = "last"} : tensor<4xf32>
-    %a = spmd.wait %t {spmd.when = "last"} : tensor<4xf32>
+    %t = spmd.all_reduce_start %m over ["replicate", "shard"] <mean> {spmd.when = #spmd.when<last>} : tensor<4xf32>
+    %a = spmd.wait %t {spmd.when = #spmd.when<last>} : tensor<4xf32>
     ```
   }];
   let options = [RecipeOption<"sync", "statistics.sync">];
@@ -137,7 +137,7 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
   let summary = "runs the update where the optimizer's states are, and copies between host and device memory";
   let description = [{
     Arguments with `spmd.space` lie in host memory. Where all states of the optimizer do, ops of the section `update` get
-    `spmd.stream = "host"`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
+    `spmd.stream = #spmd.stream<host>`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
     initial values there. A value that is read in the other space is copied: gradients behind their reduction, all of a
     unit together. Parameters are copied to the device by spmd-insert-gathers. Does nothing without `memory.offload`.
     ```mlir

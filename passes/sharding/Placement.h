@@ -2,7 +2,7 @@
 #ifndef SLUICE_PASSES_SHARDING_PLACEMENT_H
 #define SLUICE_PASSES_SHARDING_PLACEMENT_H
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 
 #include "llvm/ADT/MapVector.h"

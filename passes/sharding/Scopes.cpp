@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Scopes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Units.h"
 
@@ -10,16 +11,7 @@
 using namespace mlir;
 using namespace sluice;
 
-bool sluice::isBackward(Operation *op) { return spmd::phaseOf(op) == "backward"; }
-
-std::int64_t sluice::passOf(Operation *op) {
-  auto pass = op->getAttrOfType<IntegerAttr>(spmd::passName);
-  return pass ? pass.getInt() : 0;
-}
-
-void sluice::setPhase(Operation *op, StringRef phase) {
-  op->setAttr(spmd::phaseName, StringAttr::get(op->getContext(), phase));
-}
+bool sluice::isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
 Operation *SectionScopes::at(std::int64_t position, Block &block) const {
   return position < static_cast<std::int64_t>(ops.size()) ? ops[position] : block.getTerminator();
@@ -121,15 +113,15 @@ private:
 
   void takeOp(Operation *op, std::int64_t position) {
     bool backward = isBackward(op);
-    std::int64_t pass = passOf(op);
+    std::int64_t pass = model::passOf(op);
     passes = std::max(passes, pass + 1);
-    if (spmd::phaseOf(op) == "forward")
+    if (model::phaseOf(op) == Phase::forward)
       forwardEnds[pass] = position + 1;
     if (!backward)
       forwards[pass].cover(position);
     if (backward && firstBackward < 0)
       firstBackward = position;
-    for (unsigned unit : blocks.around(spmd::blockOf(op)))
+    for (unsigned unit : blocks.around(model::blockOf(op)))
       spans[unit][{backward, pass}].cover(position);
     if (auto gradient = dyn_cast<model::GradientOp>(op)) {
       std::size_t unit = placement.unitOf(gradient.getParameter());

@@ -16,10 +16,6 @@ namespace sluice {
 
 /// True for ops of the backward phase; the loss counts as forward.
 bool isBackward(mlir::Operation *op);
-/// Which time the model runs the op's block, from 0.
-std::int64_t passOf(mlir::Operation *op);
-/// Says in which phase an op stands.
-void setPhase(mlir::Operation *op, llvm::StringRef phase);
 
 struct SectionScopes {
   /// The section's ops; scopes and events count positions in it.

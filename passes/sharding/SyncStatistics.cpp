@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Placement.h"
@@ -54,15 +55,15 @@ void average(ArrayRef<OpOperand *> statistics, const Placement &placement) {
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
   auto start = spmd::AllReduceStartOp::create(builder, last->getLoc(), spmd::TokenType::get(builder.getContext()),
-                                              values, placement.dataAxes(), "mean", APFloat(1.0), StringAttr());
-  setPhase(start, spmd::phaseOf(last));
+                                              values, placement.dataAxes(), ReductionKind::mean, APFloat(1.0), StringAttr());
+  model::setPhase(start, model::phaseOf(last));
   Operation *end = statistics.front()->getOwner();
   builder.setInsertionPoint(end);
   auto wait = spmd::WaitOp::create(builder, last->getLoc(), ValueRange(values).getTypes(), start.getToken());
-  setPhase(wait, spmd::phaseOf(wait->getPrevNode()));
+  model::setPhase(wait, model::phaseOf(wait->getPrevNode()));
   if (cast<spmd::SectionOp>(end->getParentOp()).getRepeat() > 1)
     for (Operation *op : {start.getOperation(), wait.getOperation()})
-      op->setAttr(spmd::whenName, builder.getStringAttr("last"));
+      spmd::setWhen(op, WhenKind::last);
   for (auto [statistic, value] : llvm::zip(statistics, wait.getValues()))
     statistic->set(value);
 }
@@ -78,8 +79,7 @@ struct SyncStatistics : sluice::impl::SyncStatisticsBase<SyncStatistics> {
     Placement placement(getOperation());
     bool any = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      auto kind = function->getAttrOfType<StringAttr>(spmd::entryName);
-      if (!kind || kind.getValue() != "train" || function.isExternal())
+      if (model::entryOf(function) != EntryKind::train || function.isExternal())
         continue;
       SmallVector<OpOperand *> statistics = findStatistics(function, placement);
       any |= !statistics.empty();

@@ -2,7 +2,6 @@
 
 #include "passes/sharding/UnitKnobs.h"
 
-#include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
 
 #include "mlir/IR/Builders.h"
@@ -49,12 +48,15 @@ bool reshards(const Recipe &recipe, StringRef unit) {
   return recipe.sharding.strategy != ShardingStrategy::shard_grad_op && unit != spmd::rootUnit;
 }
 
-/// The spmd.unit's `sync`; empty: in the last micro-batch.
-Result<std::string> syncOf(const Recipe &recipe, StringRef unit) {
+/// Sets the unit's `sync` or `sync_in`; neither where its gradients are reduced in the last micro-batch.
+Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   const auto &setting = recipe.gradient.sync.at(unit);
   std::int64_t count = recipe.gradient.microbatches;
-  if (auto *mode = std::get_if<GradientSync>(&setting))
-    return count == 1 || *mode == GradientSync::last ? std::string() : stringifyEnum(*mode).str();
+  if (auto *mode = std::get_if<GradientSync>(&setting)) {
+    if (*mode != GradientSync::last && count > 1)
+      op.setSync(*mode == GradientSync::every ? SyncMode::every : SyncMode::reduce_scatter_only);
+    return Status::ok();
+  }
   const auto &list = std::get<std::vector<bool>>(setting);
   if (static_cast<std::int64_t>(list.size()) != count)
     return wrong(recipe, gradientSync, unit, "expected one of true and false for each of " + std::to_string(count) +
@@ -65,31 +67,26 @@ Result<std::string> syncOf(const Recipe &recipe, StringRef unit) {
       reduces.push_back(static_cast<std::int64_t>(index));
   if (reduces.empty() || reduces.back() != count - 1)
     return wrong(recipe, gradientSync, unit, "expected true for the last micro-batch but got false");
-  if (static_cast<std::int64_t>(reduces.size()) == count)
-    return count == 1 ? std::string() : std::string("every");
+  if (static_cast<std::int64_t>(reduces.size()) == count) {
+    if (count > 1)
+      op.setSync(SyncMode::every);
+    return Status::ok();
+  }
   // Gradients that some micro-batches reduce and others leave are added up from two sides, which the host is not.
   if (reduces.size() > 1 && !recipe.memory.offload.empty())
     return wrong(recipe, gradientSync, unit,
                  "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
                  "before the last");
-  std::string text = writeWhen(reduces, count);
-  if (text == "last")
-    return std::string();
+  // Only the last.
+  if (reduces.size() == 1)
+    return Status::ok();
   // Those that reduce are listed, and those that go on adding up.
   if (std::size_t others = list.size() - reduces.size(); std::max(reduces.size(), others) > maxListed)
     return wrong(recipe, gradientSync, unit,
                  "expected at most " + std::to_string(maxListed) + " micro-batches that reduce and as many that do not, or \"last\" or "
                  "\"every\", but got " + std::to_string(reduces.size()) + " and " + std::to_string(others));
-  if (listedRepetitions(text))
-    return text;
-  // As a list, whatever word there is for it.
-  text.clear();
-  for (std::int64_t repetition : reduces) {
-    if (!text.empty())
-      text += ',';
-    text += std::to_string(repetition);
-  }
-  return text;
+  op.setSyncIn(When(reduces));
+  return Status::ok();
 }
 
 } // namespace
@@ -157,9 +154,7 @@ Status sluice::setUnitKnobs(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<st
     unit.setKeepAfterBackward(true);
   }
   unit.setSkipBackward(!recipe.sharding.unshardInBackward.at(name));
-  SLUICE_ASSIGN_OR_RETURN(std::string reduces, syncOf(recipe, name));
-  if (!reduces.empty())
-    unit.setSync(reduces);
+  SLUICE_RETURN_IF_ERROR(setSync(unit, recipe, name));
   if (auto *divisor = std::get_if<double>(&recipe.gradient.divide.at(name)))
     unit.setDivideAttr(builder.getF64FloatAttr(*divisor));
   return Status::ok();

@@ -2,7 +2,7 @@
 
 #include "passes/sharding/UnitReduction.h"
 
-#include "dialect/rules/When.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Scopes.h"
 #include "passes/sharding/tensor/Layout.h"
@@ -14,11 +14,6 @@ using namespace sluice;
 
 namespace {
 
-void setWhen(Operation *op, StringRef when) {
-  if (!when.empty() && when != "all")
-    op->setAttr(spmd::whenName, StringAttr::get(op->getContext(), when));
-}
-
 /// All elements in one dim: a view.
 Value flat(Value local) {
   OpBuilder builder(local.getContext());
@@ -26,38 +21,44 @@ Value flat(Value local) {
   auto type = cast<RankedTensorType>(local.getType());
   auto reshape = model::ReshapeOp::create(builder, local.getLoc(),
                                           RankedTensorType::get({type.getNumElements()}, type.getElementType()), local);
-  setPhase(reshape, "backward");
+  model::setPhase(reshape, Phase::backward);
   return reshape.getResult();
 }
 
 /// In which repetitions a unit's gradients cross ranks.
 struct Course {
-  /// In which they are reduced within the shards, and over replicas; `all` for every one.
-  std::string within = "last", across = "last";
+  /// In which they are reduced within the shards, and over replicas.
+  When within = WhenKind::last, across = WhenKind::last;
   /// What is reduced in several repetitions is added up behind the reduction.
   bool addsShards = false;
   /// What is not reduced at once is added up before it, from the start of the section or behind the reduction before.
   bool addsLocals = true;
-  std::string starts;
+  std::optional<When> starts;
 };
+
+/// The same repetitions, with a list that lives as long as the context.
+When ownedBy(MLIRContext *context, When when) { return spmd::WhenAttr::get(context, when).getValue(); }
 
 Course courseOf(spmd::UnitOp unit, std::int64_t repeat) {
   Course course;
   if (repeat == 1)
-    return {"all", "all", false, false, ""};
-  StringRef sync = unit.getSync().value_or("");
-  if (sync == "every")
-    return {"all", "all", true, false, ""};
-  if (sync == "reduce_scatter_only")
-    return {"all", "last", true, false, ""};
-  if (auto listed = listedRepetitions(sync); listed && !listed->empty()) {
-    SmallVector<std::int64_t> starts = {0};
-    for (std::int64_t repetition : *listed)
-      if (repetition + 1 < repeat)
-        starts.push_back(repetition + 1);
-    course.within = course.across = writeWhen(*listed, repeat);
+    return {WhenKind::all, WhenKind::all, false, false, std::nullopt};
+  if (unit.getSync() == SyncMode::every)
+    return {WhenKind::all, WhenKind::all, true, false, std::nullopt};
+  if (unit.getSync() == SyncMode::reduce_scatter_only)
+    return {WhenKind::all, WhenKind::last, true, false, std::nullopt};
+  if (std::optional<When> reduced = unit.getSyncIn()) {
+    SmallVector<std::int64_t> listed, starts = {0};
+    for (std::int64_t repetition = 0; repetition < repeat; ++repetition)
+      if (reduced->includes(repetition, repeat)) {
+        listed.push_back(repetition);
+        if (repetition + 1 < repeat)
+          starts.push_back(repetition + 1);
+      }
+    MLIRContext *context = unit.getContext();
+    course.within = course.across = ownedBy(context, When::of(listed, repeat));
     course.addsShards = true;
-    course.starts = writeWhen(starts, repeat);
+    course.starts = ownedBy(context, When::of(starts, repeat));
   }
   return course;
 }
@@ -66,7 +67,7 @@ Course courseOf(spmd::UnitOp unit, std::int64_t repeat) {
 /// after.
 struct Arithmetic {
   double before = 1, after = 1;
-  std::string scatter = "mean", all = "mean";
+  ReductionKind scatter = ReductionKind::mean, all = ReductionKind::mean;
   double scatterScale = 1, allScale = 1;
 };
 
@@ -92,20 +93,20 @@ Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type wire, 
   } else if (scatters > 1) {
     // The mean where the factor is its own, else one that the ranks' terms are scaled by.
     bool isMean = factor == static_cast<double>(scatters), isSum = factor == 1;
-    made.scatter = isMean ? "mean" : isSum ? "sum" : "premul_sum";
+    made.scatter = isMean ? ReductionKind::mean : isSum ? ReductionKind::sum : ReductionKind::premul_sum;
     made.scatterScale = isMean ? 1 : 1 / factor;
-    made.all = "sum";
+    made.all = ReductionKind::sum;
     return made;
   } else if (reduces > 1) {
     bool isMean = factor == static_cast<double>(reduces);
-    made.scatter = "sum";
-    made.all = isMean ? "mean" : "premul_sum";
+    made.scatter = ReductionKind::sum;
+    made.all = isMean ? ReductionKind::mean : ReductionKind::premul_sum;
     made.allScale = isMean ? 1 : 1 / factor;
     return made;
   } else {
     made.after = 1 / factor;
   }
-  made.scatter = made.all = "sum";
+  made.scatter = made.all = ReductionKind::sum;
   return made;
 }
 
@@ -122,7 +123,7 @@ public:
 private:
   /// Starts and waits for a collective over the values, directly one after the other; `make` builds the start.
   ValueRange collective(OpBuilder &builder, ArrayRef<UnitGradient> gradients, TypeRange types, bool chained,
-                        StringRef when, llvm::function_ref<Operation *(Location)> make);
+                        When when, llvm::function_ref<Operation *(Location)> make);
   void reduceShards(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
   void reduceWhole(const Course &course, ArrayRef<UnitGradient> gradients, OpBuilder &builder);
   /// Adds up over axes of parts what their ranks have made terms of: behind the reduction, where it is smallest, all of the
@@ -151,8 +152,8 @@ private:
   }
 
   /// Each value scaled, or added up over repetitions; itself where there is nothing to do.
-  SmallVector<Value> scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when);
-  SmallVector<Value> added(OpBuilder &builder, ValueRange values, StringRef when);
+  SmallVector<Value> scaled(OpBuilder &builder, ValueRange values, double factor, When when);
+  SmallVector<Value> added(OpBuilder &builder, ValueRange values, When when);
   void finish(ArrayRef<UnitGradient> gradients, ValueRange values);
 
   spmd::UnitOp unit;
@@ -167,47 +168,47 @@ private:
 } // namespace
 
 ValueRange UnitReducer::collective(OpBuilder &builder, ArrayRef<UnitGradient> gradients, TypeRange types, bool chained,
-                                   StringRef when, llvm::function_ref<Operation *(Location)> make) {
+                                   When when, llvm::function_ref<Operation *(Location)> make) {
   SmallVector<Location> locations;
   SmallVector<std::int64_t> ids;
   for (const UnitGradient &gradient : gradients) {
     model::GradientOp op = gradient.op;
     locations.push_back(op.getLoc());
-    if (auto id = op->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName))
+    if (auto id = op->getAttrOfType<DenseI64ArrayAttr>(model::idsName))
       ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
   }
   Location loc = builder.getFusedLoc(locations);
   Operation *start = make(loc);
   auto wait = spmd::WaitOp::create(builder, loc, types, start->getResult(0), chained);
   if (ids.size() == gradients.size() && !chained)
-    wait->setAttr(spmd::idsName, builder.getDenseI64ArrayAttr(ids));
+    wait->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids));
   for (Operation *op : {start, wait.getOperation()}) {
-    setPhase(op, "backward");
-    setWhen(op, when);
+    model::setPhase(op, Phase::backward);
+    spmd::setWhen(op, when);
   }
   return wait.getValues();
 }
 
-SmallVector<Value> UnitReducer::scaled(OpBuilder &builder, ValueRange values, double factor, StringRef when) {
+SmallVector<Value> UnitReducer::scaled(OpBuilder &builder, ValueRange values, double factor, When when) {
   SmallVector<Value> made(values);
   for (Value &value : made) {
     if (factor == 1)
       break;
     auto scale =
         model::ScaleOp::create(builder, value.getLoc(), value.getType(), value, builder.getF64FloatAttr(factor));
-    setPhase(scale, "backward");
-    setWhen(scale, when);
+    model::setPhase(scale, Phase::backward);
+    spmd::setWhen(scale, when);
     value = scale.getResult();
   }
   return made;
 }
 
-SmallVector<Value> UnitReducer::added(OpBuilder &builder, ValueRange values, StringRef when) {
+SmallVector<Value> UnitReducer::added(OpBuilder &builder, ValueRange values, When when) {
   SmallVector<Value> made(values);
   for (Value &value : made) {
-    auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, StringAttr());
-    setPhase(sum, "backward");
-    setWhen(sum, when);
+    auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, spmd::WhenAttr());
+    model::setPhase(sum, Phase::backward);
+    spmd::setWhen(sum, when);
     value = sum.getSum();
   }
   return made;
@@ -219,12 +220,12 @@ void UnitReducer::finish(ArrayRef<UnitGradient> gradients, ValueRange values) {
     // The last op that makes it is the one that gives the gradient.
     if (Operation *maker = value.getDefiningOp(); maker && !isa<spmd::WaitOp>(maker)) {
       for (Operation *before = maker; before; before = before->getOperand(0).getDefiningOp()) {
-        before->removeAttr(spmd::idsName);
+        before->removeAttr(model::idsName);
         if (isa<spmd::WaitOp>(before))
           break;
       }
-      if (Attribute ids = op->getAttr(spmd::idsName))
-        maker->setAttr(spmd::idsName, ids);
+      if (Attribute ids = op->getAttr(model::idsName))
+        maker->setAttr(model::idsName, ids);
     }
     // The cut of the whole mean that spmd-partition has left is the shard itself.
     for (Operation *user : llvm::make_early_inc_range(op.getMean().getUsers()))
@@ -329,11 +330,11 @@ void UnitReducer::addTermsOver(ArrayAttr axes, const Course &course, ArrayRef<Un
     terms.push_back(values[index]);
   }
   // These are not the gradients yet.
-  terms.front().getDefiningOp()->removeAttr(spmd::idsName);
+  terms.front().getDefiningOp()->removeAttr(model::idsName);
   SmallVector<Type> types(ValueRange(terms).getTypes());
   ValueRange sums = collective(builder, parts, types, false, course.across, [&](Location loc) -> Operation * {
     return spmd::AllReduceStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), terms,
-                                          axes, "sum", APFloat(1.0), unit.getSymNameAttr());
+                                          axes, ReductionKind::sum, APFloat(1.0), unit.getSymNameAttr());
   });
   for (auto [index, sum] : llvm::zip(indices, sums))
     values[index] = sum;
@@ -366,7 +367,7 @@ void UnitReducer::run(ArrayRef<UnitGradient> gradients, OpBuilder &builder) {
     reduceWhole(late, whole, builder);
 }
 
-Value sluice::addedUp(Value local, spmd::SectionOp section, StringRef starts) {
+Value sluice::addedUp(Value local, spmd::SectionOp section, std::optional<When> starts) {
   if (section.getRepeat() == 1)
     return local;
   OpBuilder builder(section.getContext());
@@ -375,9 +376,9 @@ Value sluice::addedUp(Value local, spmd::SectionOp section, StringRef starts) {
   if (local.getParentBlock() != &section.getBody().front())
     builder.setInsertionPointToStart(&section.getBody().front());
   auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local,
-                                        starts.empty() ? StringAttr() : builder.getStringAttr(starts));
+                                        starts ? builder.getAttr<spmd::WhenAttr>(*starts) : spmd::WhenAttr());
   Operation *maker = local.getDefiningOp();
-  setPhase(sum, maker ? spmd::phaseOf(maker) : "backward");
+  model::setPhase(sum, maker ? model::phaseOf(maker) : Phase::backward);
   return sum.getSum();
 }
 

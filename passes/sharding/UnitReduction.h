@@ -23,7 +23,7 @@ void reduceUnit(spmd::UnitOp unit, spmd::SectionOp section, const Placement &pla
 
 /// The sum over repetitions of a value of a section that is repeated; the value itself where it is not. `starts`: the
 /// repetitions in which it begins anew, the first for none.
-mlir::Value addedUp(mlir::Value local, spmd::SectionOp section, llvm::StringRef starts = {});
+mlir::Value addedUp(mlir::Value local, spmd::SectionOp section, std::optional<When> starts = std::nullopt);
 
 } // namespace sluice
 

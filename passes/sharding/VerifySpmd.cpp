@@ -6,6 +6,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
 #include "passes/sharding/Placement.h"
@@ -32,7 +33,7 @@ public:
       return false;
     }
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(spmd::entryName))
+      if (function->hasAttr(model::entryName))
         verify(function);
     return good;
   }
@@ -122,7 +123,7 @@ void Verifier::verifySpaces(spmd::SectionOp section) {
   for (Operation &op : section.getBody().front()) {
     if (isa<spmd::CopyStartOp, spmd::WaitOp, spmd::YieldOp>(op))
       continue;
-    bool onHost = spmd::streamOf(&op) == spmd::hostStream;
+    bool onHost = spmd::streamOf(&op) == StreamKind::host;
     for (Value operand : op.getOperands())
       if (spmd::isInHost(operand) != onHost) {
         error(&op) << "operand, expected one in the memory of the " << (onHost ? "host" : "device") << " but got "

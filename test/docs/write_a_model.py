@@ -25,7 +25,7 @@ MISTAKES = {
     "a result without a name": (' {model.output = "loss"}', ""),
     "a loss with another name": ('model.output = "loss"', 'model.output = "score"'),
     "a train function that": ("(tensor<f32> {", "(tensor<4xf32> {"),
-    "a function without": (' attributes {model.entry = "train"}', ""),
+    "a function without": (' attributes {model.entry = #model.entry<train>}', ""),
     "an unknown op": ("model.gelu", "model.linear"),
     "a missing attribute": (' {approximate = "tanh"}', ""),
     "a misspelt attribute": ('{reduction = "mean"}', '{reduction = "mean", smoothing = 0.1 : f64}'),

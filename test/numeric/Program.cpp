@@ -133,7 +133,7 @@ std::string Function::module() const {
     valueTypes.push_back(types.at(port.value));
   }
   return "module attributes {model.name = \"f\"} {\n  func.func @f(" + join(arguments) + ") -> (" + join(results) +
-         ") attributes {model.entry = \"forward\"} {\n" + body + "    return " + join(values) + " : " +
+         ") attributes {model.entry = #model.entry<forward>} {\n" + body + "    return " + join(values) + " : " +
          join(valueTypes) + "\n  }\n}\n";
 }
 

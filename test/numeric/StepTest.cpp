@@ -234,7 +234,7 @@ std::string twoEntries(int rows) {
   };
   auto entry = [&](const std::string &name, const std::string &body, const std::string &out) {
     return "  func.func @" + name + "(%x: tensor<" + n +
-           "x4xf32> {model.input = \"x\"}) -> (tensor<f32> {model.output = \"loss\"}) attributes {model.entry = \"train\"} {\n" +
+           "x4xf32> {model.input = \"x\"}) -> (tensor<f32> {model.output = \"loss\"}) attributes {model.entry = #model.entry<train>} {\n" +
            body + "    %s = model.multiply " + out + ", " + out + " : (tensor<" + n + "x4xf32>, tensor<" + n +
            "x4xf32>) -> tensor<" + n + "x4xf32>\n    %loss = model.reduce_mean %s {dims = array<i64: 0, 1>} : (tensor<" + n +
            "x4xf32>) -> tensor<f32>\n    return %loss : tensor<f32>\n  }\n";

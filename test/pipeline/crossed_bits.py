@@ -30,7 +30,7 @@ def spread(text):
     moved = 0
     lines = text.split("\n")
     for i in reversed(range(len(lines))):
-        if "plan.buffer @" in lines[i] and 'entry = "' in lines[i] and 'space = "device"' in lines[i]:
+        if "plan.buffer @" in lines[i] and 'entry = "' in lines[i] and 'space = #plan.space<device>' in lines[i]:
             end = -(-end // step) * step
             lines[i], count = re.subn(r"\boffset = \d+", f"offset = {end}", lines[i])
             end += int(re.search(r"\bbytes = (\d+)", lines[i])[1])

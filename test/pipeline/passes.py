@@ -149,8 +149,8 @@ TABLE = {
         "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
             c["dtype"] for c in whole.described["collectives"] if c["kind"] == "all_gather"} and "f32" in {
             c["dtype"] for c in plan.described["collectives"] if c["kind"] == "all_gather"})),
-        "model-fuse": (BASE, shows(lambda whole, plan: whole.count("add", phase="forward") <
-                                   plan.count("add", phase="forward"))),
+        "model-fuse": (BASE, shows(lambda whole, plan: whole.count("add", phase=#plan.phase<forward>) <
+                                   plan.count("add", phase=#plan.phase<forward>))),
     },
     "differentiate": {
         "model-differentiate": (BASE, refused),
@@ -163,7 +163,7 @@ TABLE = {
     "optimize": {"model-apply-optimizer": (BASE, refused)},
     "recompute": {
         "model-recompute": (BASE, shows(lambda whole, plan: whole.point("after_forward") < plan.point("after_forward") and
-                                        whole.count("matmul_gelu", phase="backward") > 0 == plan.count("matmul_gelu", phase="backward"))),
+                                        whole.count("matmul_gelu", phase=#plan.phase<backward>) > 0 == plan.count("matmul_gelu", phase=#plan.phase<backward>))),
         "model-record-program": (BASE, refused),
         "model-verify-output": (BASE, checks),
     },
@@ -195,8 +195,8 @@ TABLE = {
     },
     "lower": {
         "plan-lower": (BASE, refused),
-        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count("copy", phase="backward") <
-                                                plan.count("copy", phase="backward"))),
+        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count("copy", phase=#plan.phase<backward>) <
+                                                plan.count("copy", phase=#plan.phase<backward>))),
     },
     "streams": {
         "plan-assign-streams": (BASE, refused),
@@ -248,7 +248,7 @@ def scalars_reduced(plan):
 
 def no_loss(text):
     """Calls an entry that gives no scalar a train step."""
-    return text.replace('model.entry = "forward"', 'model.entry = "train"', 1)
+    return text.replace('model.entry = #model.entry<forward>', 'model.entry = #model.entry<train>', 1)
 
 
 # Passes that verify: an edit of the phase's input after which the phase refuses it, and does not without the pass; and

@@ -18,7 +18,7 @@ module attributes {{model.name = "statistics", model.batch = {ROWS} : i64}} {{
   model.parameter @running_mean : {C} zeros state
   model.parameter @running_var : {C} ones state
   model.parameter @count : tensor<i64> zeros state
-  func.func @train_step(%x: {X} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}}) attributes {{model.entry = "train"}} {{
+  func.func @train_step(%x: {X} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}}) attributes {{model.entry = #model.entry<train>}} {{
     %w = model.read @w : {C}
     %b = model.read @b : {C}
     %y, %m, %v = model.batch_norm %x, %w, %b {{epsilon = {EPSILON:.1e} : f64}} : ({X}, {C}, {C}) -> ({X}, {C}, {C})

@@ -265,12 +265,8 @@ KernelCall makePointwiseCall(Operation *op, StringRef kernel, ArrayRef<NamedAttr
 //===----------------------------------------------------------------------===//
 
 bool sharesScope(Operation *a, Operation *b) {
-  auto outermost = [](Operation *op) {
-    auto path = op->getAttrOfType<StringAttr>("model.block");
-    return path ? path.getValue().split('/').first : StringRef();
-  };
-  return a->getBlock() == b->getBlock() && outermost(a) == outermost(b) &&
-         a->getAttr("model.checkpoint") == b->getAttr("model.checkpoint");
+  return a->getBlock() == b->getBlock() && outermostBlock(blockOf(a)) == outermostBlock(blockOf(b)) &&
+         a->getAttr(checkpointName) == b->getAttr(checkpointName);
 }
 
 } // namespace sluice::model

@@ -6,7 +6,7 @@
 #ifndef SLUICE_DIALECT_MODEL_OPS_HELPERS_H
 #define SLUICE_DIALECT_MODEL_OPS_HELPERS_H
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 
 #include <cstdint>
 #include <optional>

@@ -154,14 +154,11 @@ namespace {
 MatmulOp plainProduct(Value value, Operation *op) {
   auto product = value.getDefiningOp<MatmulOp>();
   bool fits = product && !product.getResidual() && elementOf(product.getResult()) == elementOf(product.getLhs()) &&
-              sharesScope(product, op) && product->getAttr("model.pass") == op->getAttr("model.pass");
+              sharesScope(product, op) && product->getAttr(passName) == op->getAttr(passName);
   return fits ? product : MatmulOp();
 }
 
-bool isBackward(Operation *op) {
-  auto phase = op->getAttrOfType<StringAttr>("model.phase");
-  return phase && phase.getValue() == "backward";
-}
+bool isBackward(Operation *op) { return isOfPhase(op, Phase::backward); }
 
 /// gelu(matmul(a, b)) ==> matmul_gelu(a, b), where of the product nothing is read but by the gelu and its derivative, and
 /// backward ops read both: neither result is kept for the fusion's sake.

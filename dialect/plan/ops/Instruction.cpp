@@ -1,6 +1,5 @@
 //===- Instruction.cpp - verifiers of instructions ------------------------------------===//
 #include "dialect/plan/Accesses.h"
-#include "dialect/rules/When.h"
 
 using namespace mlir;
 using namespace sluice::plan_ir;
@@ -56,14 +55,6 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
   if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
     if (!tables.lookupNearestSymbolFrom<StreamOp>(op, stream))
       return op->emitOpError("stream, there is no stream '") << stream.getValue() << "'";
-  if (auto when = op->getAttrOfType<StringAttr>("when"))
-    if (!sluice::isWhen(when.getValue()))
-      return op->emitOpError("when, expected first, not_first, last, not_last or repetitions but got '")
-             << when.getValue() << "'";
-  if (auto phase = op->getAttrOfType<StringAttr>("phase"))
-    if (!llvm::is_contained({"forward", "loss", "backward", "update", "init"}, phase.getValue()))
-      return op->emitOpError("phase, expected forward, loss, backward, update or init but got '")
-             << phase.getValue() << "'";
   return success();
 }
 
@@ -83,10 +74,6 @@ llvm::LogicalResult LaunchOp::verify() {
 }
 
 llvm::LogicalResult CollectiveOp::verify() {
-  if (!llvm::is_contained({"all_gather", "reduce_scatter", "all_reduce", "broadcast"}, getKind()))
-    return emitOpError("kind, expected all_gather, reduce_scatter, all_reduce or broadcast but got '") << getKind() << "'";
-  if (!llvm::is_contained({"none", "sum", "mean", "premul_sum", "max"}, getOp()))
-    return emitOpError("reduction, expected none, sum, mean, premul_sum or max but got '") << getOp() << "'";
   if (failed(verifyOperands(*this, "sources", getSources(), -1)) ||
       failed(verifyOperands(*this, "destinations", getDestinations(), getSources().size())))
     return failure();

@@ -13,7 +13,7 @@ class Plan_Instruction<string mnemonic, dag extra>
       return ::sluice::plan_ir::verifyInstruction(*this, tables);
     }
   }];
-  let arguments = !con(extra, (ins OptionalAttr<FlatSymbolRefAttr>:$stream, OptionalAttr<StrAttr>:$when, StrAttr:$phase,
+  let arguments = !con(extra, (ins OptionalAttr<FlatSymbolRefAttr>:$stream, OptionalAttr<Plan_WhenAttr>:$when, Plan_PhaseAttr:$phase,
                                    OptionalAttr<StrAttr>:$unit, DefaultValuedAttr<I64Attr, "0">:$pass, UnitAttr:$recompute));
 }
 
@@ -27,7 +27,7 @@ def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, ArrayAttr:$
   let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
 }
 
-def Plan_CollectiveOp : Plan_Instruction<"collective", (ins StrAttr:$kind, StrAttr:$op, StrArrayAttr:$axes, ArrayAttr:$sources,
+def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindAttr:$kind, Plan_ReductionKindAttr:$op, StrArrayAttr:$axes, ArrayAttr:$sources,
     ArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale,
     OptionalAttr<I64Attr>:$token)> {
   let summary = "a collective over a list of segments";

@@ -4,12 +4,6 @@
 using namespace mlir;
 using namespace sluice::plan_ir;
 
-namespace {
-constexpr llvm::StringLiteral spaces[] = {"device", "host"};
-constexpr llvm::StringLiteral classes[] = {"parameter",  "gathered",  "gradient_shard", "gradient",      "optimizer", "activation",
-                                           "temporary", "state",     "communication",  "workspace",     "input"};
-} // namespace
-
 llvm::LogicalResult BufferOp::verify() {
   auto type = llvm::dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
@@ -17,10 +11,6 @@ llvm::LogicalResult BufferOp::verify() {
   const int64_t bytes = type.getNumElements() * ViewAttr::elementBytes(type.getElementType());
   if (static_cast<int64_t>(getBytes()) != bytes)
     return emitOpError("bytes, expected ") << bytes << " for " << type << " but got " << getBytes();
-  if (!llvm::is_contained(spaces, getSpace()))
-    return emitOpError("space, expected 'device' or 'host' but got '") << getSpace() << "'";
-  if (!llvm::is_contained(classes, getBufferClass()))
-    return emitOpError("class, expected a class of the account but got '") << getBufferClass() << "'";
   if (getBegin().has_value() != getEnd().has_value())
     return emitOpError("lifespan, expected begin and end but got one of them");
   return success();

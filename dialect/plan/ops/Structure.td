@@ -7,7 +7,7 @@ include "mlir/IR/SymbolInterfaces.td"
 
 def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
   let summary = "a stream of a processor";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$processor, DefaultValuedAttr<I64Attr, "0">:$priority,
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<I64Attr, "0">:$priority,
                        DefaultValuedAttr<I64Attr, "0">:$workspace);
   let assemblyFormat = "$sym_name `on` $processor attr-dict";
 }
@@ -21,7 +21,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
     gathered buffer. `carried`: a repetition reads what the one before left in it. `ahead`: in the run of the entry point
     before, the bytes are this buffer's from there on; see plan.fbs.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$space, StrAttr:$buffer_class, I64Attr:$bytes,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, Plan_MemorySpaceAttr:$space, Plan_BufferClassAttr:$buffer_class, I64Attr:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
                        OptionalAttr<Plan_ValidAttr>:$valid,
                        OptionalAttr<StrAttr>:$unit, OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end,
@@ -33,7 +33,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
 def Plan_ArenaOp : Plan_Op<"arena"> {
   let summary = "what one rank requests of a memory space";
   let description = [{Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.}];
-  let arguments = (ins StrAttr:$space, I64Attr:$bytes, I64Attr:$persistent, I64Attr:$peak_live, I64Attr:$workspace,
+  let arguments = (ins Plan_MemorySpaceAttr:$space, I64Attr:$bytes, I64Attr:$persistent, I64Attr:$peak_live, I64Attr:$workspace,
                        I64Attr:$alignment, UnitAttr:$pinned);
   let assemblyFormat = "$space attr-dict";
 }
@@ -55,7 +55,7 @@ def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArgu
 def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
   let summary = "what the host gives before a step (input) or reads after it (output)";
   let description = [{`limit`: exclusive upper bound of an integer input, 0: none.}];
-  let arguments = (ins StrAttr:$direction, StrAttr:$name, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
+  let arguments = (ins Plan_PortDirectionAttr:$direction, StrAttr:$name, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
                        DefaultValuedAttr<I64Attr, "0">:$limit);
   let assemblyFormat = "$direction $name $view attr-dict";
 }

@@ -9,6 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::spmd;
 
 namespace {
@@ -33,12 +34,16 @@ LogicalResult verifyStart(Operation *op, ArrayAttr axes) {
 }
 
 /// C3 of reductions.
-LogicalResult verifyReduction(Operation *op, StringRef kind, double scale, ArrayRef<StringRef> kinds) {
-  if (!llvm::is_contained(kinds, kind))
-    return op->emitOpError() << "op, expected " << llvm::join(kinds.drop_back(), ", ") << " or " << kinds.back()
-                             << " but got \"" << kind << '"';
-  if (kind != "premul_sum" && scale != 1.0)
-    return op->emitOpError() << "scale, expected none with \"" << kind << "\" but got " << scale;
+LogicalResult verifyReduction(Operation *op, ReductionKind kind, double scale,
+                              ArrayRef<ReductionKind> kinds) {
+  if (!llvm::is_contained(kinds, kind)) {
+    SmallVector<StringRef> names = llvm::map_to_vector(kinds, stringifyReductionKind);
+    return op->emitOpError() << "op, expected " << llvm::join(ArrayRef(names).drop_back(), ", ") << " or "
+                             << names.back() << " but got " << stringifyReductionKind(kind);
+  }
+  if (kind != ReductionKind::premul_sum && scale != 1.0)
+    return op->emitOpError() << "scale, expected none with " << stringifyReductionKind(kind) << " but got "
+                             << scale;
   return success();
 }
 
@@ -87,7 +92,8 @@ LogicalResult ReduceScatterStartOp::verify() {
   if (failed(verifyStart(*this, getAxes())))
     return failure();
   // reduce_scatter_start_c3
-  if (failed(verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum"})))
+  if (failed(verifyReduction(*this, getOp(), getScale().convertToDouble(), 
+                             {ReductionKind::sum, ReductionKind::mean, ReductionKind::premul_sum})))
     return failure();
   // reduce_scatter_start_c4
   if (getShards().size() != getOperands().size())
@@ -111,20 +117,18 @@ LogicalResult AllReduceStartOp::verify() {
   if (failed(verifyStart(*this, getAxes())))
     return failure();
   // all_reduce_start_c3
-  return verifyReduction(*this, getOp(), getScale().convertToDouble(), {"sum", "mean", "premul_sum", "max"});
+  return verifyReduction(*this, getOp(), getScale().convertToDouble(), 
+                         {ReductionKind::sum, ReductionKind::mean, ReductionKind::premul_sum, ReductionKind::max});
 }
 
 LogicalResult CopyStartOp::verify() {
   // copy_start_c1
   if (getOperands().empty())
     return emitOpError("operands, expected at least one but got none");
-  // copy_start_c2
-  if (getTo() != "host" && getTo() != "device")
-    return emitOpError() << "to, expected \"host\" or \"device\" but got \"" << getTo() << '"';
   // copy_start_c3
   for (Value operand : getOperands())
-    if (isInHost(operand) == (getTo() == "host"))
-      return emitOpError() << "operand, expected one outside the memory of '" << getTo() << "' but got one in it";
+    if (isInHost(operand) == (getTo() == MemorySpace::host))
+      return emitOpError() << "operand is in the memory of the " << stringifyMemorySpace(getTo()) << " already";
   return success();
 }
 
@@ -151,7 +155,7 @@ LogicalResult WaitOp::verify() {
   // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
-      if (!isStart(user) && streamOf(user) != gatherStream) {
+      if (!isStart(user) && streamOf(user) != StreamKind::gather) {
         InFlightDiagnostic error =
             emitOpError("values of a chained wait, expected only collectives and copies to read them but got another op");
         error.attachNote(user->getLoc()) << "the reader is here";
@@ -181,8 +185,8 @@ LogicalResult AllSliceOp::verify() {
   return success();
 }
 
-sluice::KernelCall AllSliceOp::getKernelCall() {
-  sluice::KernelCall call;
+KernelCall AllSliceOp::getKernelCall() {
+  KernelCall call;
   call.kernel = "piece";
   call.attributes.push_back(
       {StringAttr::get(getContext(), "dim"),

@@ -32,15 +32,15 @@ def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts red
     Each operand is a whole tensor; the waited value its shard with `#spmd.sharding`. `op` is `sum`, `mean` or `premul_sum`
     (with `scale`). `shards` names the result types, in order.
     ```mlir
-    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>]
+    %t = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>]
     %s = spmd.wait %t : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is known, and `scale`
-    stands only with `premul_sum`; (C4) one shard type for each operand; (C5) each shard type is the operand's type cut in
+    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is one of
+    these, and only `premul_sum` has a `scale`; (C4) one shard type for each operand; (C5) each shard type is the operand's type cut in
     chunks along just these axes; along a group of one rank, it is the operand's type.
   }];
-  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, TypeArrayAttr:$shards, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands) `to` $shards";
   let hasVerifier = 1;
@@ -50,14 +50,14 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
   let description = [{
     In place: the waited values take over the operands' memory. `op` as reduce_scatter, or `max`.
     ```mlir
-    %t = spmd.all_reduce_start %loss over ["replicate", "shard"] "mean" : tensor<f32>
+    %t = spmd.all_reduce_start %loss over ["replicate", "shard"] <mean> : tensor<f32>
     %mean = spmd.wait %t : tensor<f32>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is known, and `scale`
-    stands only with `premul_sum`.
+    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is one of
+    these, and only `premul_sum` has a `scale`.
   }];
-  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, StrAttr:$op,
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
   let hasVerifier = 1;
@@ -69,13 +69,14 @@ def Spmd_CopyStartOp : Spmd_Op<"copy_start", []> {
     The waited values are the operands' in the other memory space: `to` is `host` or `device`. Asynchronous as a
     collective is, on a stream of its own for each direction.
     ```mlir
-    %t = spmd.copy_start %a to "device" unit "h.0" : tensor<2x4xf32>
+    %t = spmd.copy_start %a to <device> unit "h.0" : tensor<2x4xf32>
     %d = spmd.wait %t : tensor<2x4xf32>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) `to` is `host` or `device`; (C3) each operand lies in the other space.
+    **Constraints:** (C1) at least one operand; (C2) `to` is a memory space; (C3) each operand is in the
+    other space.
   }];
-  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrAttr:$to, OptionalAttr<StrAttr>:$unit);
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, Spmd_MemorySpaceAttr:$to, OptionalAttr<StrAttr>:$unit);
   let results = (outs Spmd_TokenType:$token);
   let assemblyFormat = "$operands `to` $to (`unit` $unit^)? attr-dict `:` type($operands)";
   let hasVerifier = 1;
@@ -90,7 +91,7 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
     runs on the gathers' stream; and a copy to the host of what a reduction gave.
     ```mlir
     %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
-    %u = spmd.all_reduce_start %s over ["replicate"] "mean" unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
+    %u = spmd.all_reduce_start %s over ["replicate"] <mean> unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
     **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'

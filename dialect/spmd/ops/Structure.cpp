@@ -1,6 +1,5 @@
 //===- Structure.cpp - the mesh, sections, micro-batches: verifiers and assembly -------===//
 
-#include "dialect/rules/When.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 
@@ -96,8 +95,8 @@ LogicalResult UnitOp::verify() {
   if (getPiece() && !getReshardAfterForward())
     return emitOpError("piece, expected reshard_after_forward beside it but got none");
   // unit_c3
-  if (getSync() && *getSync() != "every" && *getSync() != "reduce_scatter_only" && !sluice::listedRepetitions(*getSync()))
-    return emitOpError() << "sync, expected every, reduce_scatter_only or repetitions but got \"" << *getSync() << '"';
+  if (getSync() && getSyncIn())
+    return emitOpError("'sync' cannot be combined with 'sync_in'");
   return success();
 }
 
@@ -120,11 +119,9 @@ LogicalResult SectionOp::verify() {
   // section_c3
   for (Operation &op : getBody().front()) {
     Attribute when = op.getAttr(whenName);
-    if (!when)
-      continue;
-    auto word = dyn_cast<StringAttr>(when);
-    if (!word || word.getValue() == "all" || !sluice::isWhen(word.getValue()))
-      return op.emitOpError() << whenName << ", expected first, not_first, last, not_last or repetitions but got " << when;
+    if (when && (!isa<WhenAttr>(when) || cast<WhenAttr>(when).getValue().isAll()))
+      return op.emitOpError() << "'" << whenName << "', expected first, not_first, last, not_last or repetitions but got "
+                              << when;
   }
   return success();
 }
@@ -141,8 +138,5 @@ LogicalResult AccumulateOp::verify() {
   // accumulate_c2
   if (!(*this)->getParentOfType<SectionOp>())
     return emitOpError("expected a section around it but got none");
-  // accumulate_c3
-  if (getStarts() && !sluice::isWhen(*getStarts()))
-    return emitOpError() << "starts, expected a word or repetitions but got \"" << *getStarts() << '"';
   return success();
 }

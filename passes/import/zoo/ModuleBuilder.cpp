@@ -2,6 +2,8 @@
 
 #include "passes/import/zoo/ModuleBuilder.h"
 
+#include "dialect/model/Attributes.h"
+
 #include "passes/import/DroppedAttention.h"
 
 #include <cmath>
@@ -15,8 +17,8 @@ Initial zoo::evenly(double bound) { return {"uniform", -bound, bound}; }
 ModuleBuilder::ModuleBuilder(MLIRContext *context, llvm::StringRef name, std::int64_t batch, llvm::StringRef loss)
     : location(NameLoc::get(StringAttr::get(context, name))), builder(context), rows(batch), lossName(loss),
       module(ModuleOp::create(location)), declarations(context) {
-  module.get()->setAttr("model.name", builder.getStringAttr(name));
-  module.get()->setAttr("model.batch", builder.getI64IntegerAttr(batch));
+  module.get()->setAttr(model::ModelDialect::NameAttrHelper::getNameStr(), builder.getStringAttr(name));
+  module.get()->setAttr(model::ModelDialect::BatchAttrHelper::getNameStr(), builder.getI64IntegerAttr(batch));
   declarations.setInsertionPointToStart(module->getBody());
 }
 
@@ -39,13 +41,13 @@ llvm::SmallVector<Value> ModuleBuilder::beginTrain(llvm::StringRef entry, llvm::
   }
   builder.setInsertionPointToEnd(module->getBody());
   function = func::FuncOp::create(builder, location, entry, builder.getFunctionType(types, {tensor({})}));
-  function->setAttr("model.entry", builder.getStringAttr("train"));
+  function->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(EntryKind::train));
   for (auto [index, input] : llvm::enumerate(inputs)) {
-    function.setArgAttr(index, "model.input", builder.getStringAttr(input.name));
+    function.setArgAttr(index, model::inputName, builder.getStringAttr(input.name));
     if (input.limit)
-      function.setArgAttr(index, "model.limit", builder.getI64IntegerAttr(input.limit));
+      function.setArgAttr(index, model::limitName, builder.getI64IntegerAttr(input.limit));
   }
-  function.setResultAttr(0, "model.output", builder.getStringAttr("loss"));
+  function.setResultAttr(0, model::outputName, builder.getStringAttr("loss"));
   builder.setInsertionPointToStart(function.addEntryBlock());
   return llvm::SmallVector<Value>(function.getArguments());
 }
@@ -56,7 +58,7 @@ void ModuleBuilder::beginDropout(double rate) {
     return;
   Type scalar = RankedTensorType::get({}, builder.getI64Type());
   for (auto [name, value] : {std::pair("seed", &seed), {"step", &step}, {"row", &row}}) {
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr("model.input", builder.getStringAttr(name)));
+    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(name)));
     unsigned index = function.getNumArguments();
     (void)function.insertArgument(index, scalar, attributes, location);
     *value = function.getArgument(index);

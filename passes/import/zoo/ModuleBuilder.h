@@ -7,7 +7,7 @@
 #ifndef SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
 #define SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/Collectives.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
@@ -13,8 +13,8 @@ using namespace mlir;
 namespace sluice::tensor {
 
 void copyTags(Operation *from, Operation *to) {
-  for (StringRef name : {StringRef(spmd::phaseName), StringRef(spmd::blockName), StringRef(spmd::passName),
-                         StringRef(spmd::recomputeName)})
+  for (StringRef name : {StringRef(model::phaseName), StringRef(model::blockName), StringRef(model::passName),
+                         StringRef(model::recomputeName)})
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
 }
@@ -33,7 +33,7 @@ Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Ar
   return op;
 }
 
-Value allReduced(OpBuilder &builder, Value value, StringRef op, const Axis &axis, SmallVectorImpl<Operation *> &made) {
+Value allReduced(OpBuilder &builder, Value value, ReductionKind op, const Axis &axis, SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
   auto start = make<spmd::AllReduceStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), value,
                                             axes(builder, axis), op, APFloat(1.0), StringAttr());
@@ -57,15 +57,15 @@ struct Apart {
 Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, const Axis &axis,
                 SmallVectorImpl<Operation *> &made) {
   if (reduction != PartialReduction::logsumexp)
-    return allReduced(builder, partial, reduction == PartialReduction::max ? "max" : "sum", axis, made);
+    return allReduced(builder, partial, reduction == PartialReduction::max ? ReductionKind::max : ReductionKind::sum, axis, made);
   // log(sum(exp(p))) over ranks, from the largest: nothing overflows.
   Location loc = partial.getLoc();
   Type type = partial.getType();
   // The maximum is taken in place of a copy: the partial values are read again.
-  Value largest = allReduced(builder, partial, "max", axis, made);
+  Value largest = allReduced(builder, partial, ReductionKind::max, axis, made);
   Value shifted = make<model::SubtractOp>(builder, loc, made, type, partial, largest).getResult();
   Value terms = make<model::ExpOp>(builder, loc, made, type, shifted).getResult();
-  Value sum = allReduced(builder, terms, "sum", axis, made);
+  Value sum = allReduced(builder, terms, ReductionKind::sum, axis, made);
   Value log = make<model::LogOp>(builder, loc, made, type, sum).getResult();
   return make<model::AddOp>(builder, loc, made, type, log, largest).getResult();
 }
@@ -75,7 +75,7 @@ Value scattered(OpBuilder &builder, Value partial, const Layout &layout, const A
   Location loc = partial.getLoc();
   RankedTensorType shard = spmd::shardType(typeOf(partial), layout.dim, axes(builder, axis), axis.ranks);
   auto start = make<spmd::ReduceScatterStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()),
-                                                ValueRange(partial), axes(builder, axis), "sum", APFloat(1.0),
+                                                ValueRange(partial), axes(builder, axis), ReductionKind::sum, APFloat(1.0),
                                                 builder.getTypeArrayAttr({shard}), StringAttr());
   return make<spmd::WaitOp>(builder, loc, made, shard, start.getToken()).getValues()[0];
 }
@@ -178,8 +178,8 @@ static void reduceBehind(Operation &op, spmd::AllReduceStartOp like, ArrayRef<Op
   auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
   copyTags(&op, start);
   copyTags(&op, wait);
-  if (Attribute ids = op.removeAttr(spmd::idsName))
-    wait->setAttr(spmd::idsName, ids);
+  if (Attribute ids = op.removeAttr(model::idsName))
+    wait->setAttr(model::idsName, ids);
   terms.replaceAllUsesExcept(wait.getValues()[0], start);
   for (Operation *old : gone)
     old->erase();

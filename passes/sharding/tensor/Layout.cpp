@@ -2,6 +2,7 @@
 
 #include "passes/sharding/tensor/Layout.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/rules/Rules.h"
 #include "dialect/spmd/Names.h"
 
@@ -81,7 +82,7 @@ Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks
 
 std::optional<ShardingRule> forwardRuleOf(Operation *op) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled || spmd::phaseOf(op) == "backward" || spmd::phaseOf(op) == "update")
+  if (!ruled || model::phaseOf(op) == Phase::backward || model::phaseOf(op) == Phase::update)
     return std::nullopt;
   return ruled.getShardingRule();
 }

@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/ParameterPlan.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/Heads.h"
@@ -21,7 +21,7 @@ Reads readsOf(ModuleOp module) {
   Reads reads;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](model::ReadOp read) {
-      if (!read.getState() && spmd::phaseOf(read) != "update")
+      if (!read.getState() && model::phaseOf(read) != Phase::update)
         reads[read.getParameter()].push_back(read.getValue());
     });
   return reads;

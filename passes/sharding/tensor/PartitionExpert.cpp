@@ -7,7 +7,7 @@
 
 #include "passes/sharding/Passes.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/ParameterPlan.h"
@@ -78,7 +78,7 @@ void PartitionExpert::runOnOperation() {
     wishes.byRows = rowsOf(entry) != 0 && rowsOf(entry) % ranks == 0;
     if (wishes.byRows) {
       entry->setAttr(rowsName, StringAttr::get(&getContext(), tensor::expertAxis));
-    } else if (entry->getAttrOfType<StringAttr>(spmd::entryName).getValue() == "train") {
+    } else if (model::entryOf(entry) == EntryKind::train) {
       emitError(unknown) << recipe.origin("mesh.expert") << ": value of 'mesh.expert', expected a divisor of the rows of entry point '"
                          << entry.getSymName() << "' (" << rowsOf(entry) << ") but got " << ranks;
       return signalPassFailure();

@@ -8,7 +8,7 @@
 
 #include "passes/sharding/tensor/Propagate.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
@@ -88,10 +88,10 @@ Operation *Propagation::replaceBySplitForm(Operation *op) {
   Operation *first = before ? before->getNextNode() : &block.front();
   for (Operation *made = first; made != op; made = made->getNextNode())
     copyTags(op, made);
-  auto ids = op->getAttrOfType<DenseI64ArrayAttr>(spmd::idsName);
+  auto ids = op->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
   for (auto [index, value] : llvm::enumerate(*values))
     if (ids && value.getDefiningOp()->getNumResults() == 1)
-      value.getDefiningOp()->setAttr(spmd::idsName,
+      value.getDefiningOp()->setAttr(model::idsName,
                                      DenseI64ArrayAttr::get(op->getContext(), ids.asArrayRef().slice(index, 1)));
   op->replaceAllUsesWith(*values);
   op->erase();
@@ -177,7 +177,7 @@ LogicalResult Propagation::refusePlaces(Operation *op) {
 /// where it is summed over.
 void Propagation::clearDense(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
   bool isSummed = llvm::none_of(rule.results, [&](const TensorFactors &tensor) { return hasFactor(tensor, split.factor); });
-  if (spmd::phaseOf(op) == "update")
+  if (model::phaseOf(op) == Phase::update)
     return;
   for (OpOperand &use : op->getOpOperands()) {
     const TensorFactors &tensor = rule.operands[use.getOperandNumber()];
@@ -256,7 +256,7 @@ FailureOr<Operation *> Propagation::visitAdditive(Operation *op, const ShardingR
   if (!wholes.empty()) {
     OpBuilder builder(op);
     Operation *others = builder.clone(*op);
-    others->removeAttr(spmd::idsName);
+    others->removeAttr(model::idsName);
     others->setOperands(wholes);
     op->setOperands(parts);
     values.close(others);
@@ -271,9 +271,9 @@ FailureOr<Operation *> Propagation::visitAdditive(Operation *op, const ShardingR
                        ? model::MaximumOp::create(builder, op->getLoc(), value.getType(), value, terms).getOperation()
                        : model::AddOp::create(builder, op->getLoc(), value.getType(), value, terms).getOperation();
   copyTags(op, sum);
-  value.getDefiningOp()->removeAttr(spmd::idsName);
-  if (Attribute ids = op->getAttr(spmd::idsName))
-    sum->setAttr(spmd::idsName, ids);
+  value.getDefiningOp()->removeAttr(model::idsName);
+  if (Attribute ids = op->getAttr(model::idsName))
+    sum->setAttr(model::idsName, ids);
   values.close(sum);
   value.replaceAllUsesExcept(sum->getResult(0), sum);
   return sum->getNextNode();

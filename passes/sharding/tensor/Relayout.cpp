@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/Relayout.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
@@ -79,7 +79,7 @@ std::string ruleText(Operation *op) {
 std::optional<std::int64_t> Relayout::dimOfTokens(Value partial) const {
   auto type = cast<RankedTensorType>(partial.getType());
   if (of(partial).reduction != PartialReduction::sum || llvm::any_of(partial.getUsers(), [](Operation *user) {
-        return isa<model::GradientOp>(user) || spmd::phaseOf(user) == "update";
+        return isa<model::GradientOp>(user) || model::phaseOf(user) == Phase::update;
       }))
     return std::nullopt;
   if (auto found = rows.find(partial); found != rows.end())
@@ -130,8 +130,8 @@ Value Relayout::complete(Value partial) {
     roots.insert(value);
     set(value, part, of(partial).parameter);
   }
-  if (Attribute ids = maker->getAttr(spmd::idsName); ids && maker->getNumResults() == 1)
-    value.getDefiningOp()->setAttr(spmd::idsName, ids);
+  if (Attribute ids = maker->getAttr(model::idsName); ids && maker->getNumResults() == 1)
+    value.getDefiningOp()->setAttr(model::idsName, ids);
   partial.replaceUsesWithIf(value, [&](OpOperand &use) { return !visited.contains(use.getOwner()); });
   return value;
 }
@@ -180,7 +180,7 @@ void Relayout::makeWhole(OpOperand &use, Operation *why, StringRef text) {
   }
   if (!layout.isSplit())
     return;
-  bool isAgain = layout.ofTokens && spmd::phaseOf(why) == "backward";
+  bool isAgain = layout.ofTokens && model::phaseOf(why) == Phase::backward;
   std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
   Value known = gathered.lookup(key);
   if (!known) {
@@ -301,7 +301,7 @@ static SmallVector<Attribute> placesFor(Operation *op, const ShardingRule &rule,
   Cut cut = cutOf(rule, split, axis.ranks);
   if (cut == Cut::merged)
     return places;
-  bool isPartial = cut == Cut::padded && spmd::phaseOf(op) != "update";
+  bool isPartial = cut == Cut::padded && model::phaseOf(op) != Phase::update;
   if (!rule.factors[split.factor].positioned && !isPartial && !(isMade && split.segments == 1))
     return places;
   Builder builder(op->getContext());

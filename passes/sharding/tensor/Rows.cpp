@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/Rows.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 
 using namespace mlir;
 
@@ -12,7 +12,7 @@ llvm::SmallVector<BlockArgument> inputsOfRows(func::FuncOp function) {
   llvm::SmallVector<BlockArgument> inputs;
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!function.getArgAttr(argument.getArgNumber(), "model.input") || !type || type.getRank() == 0)
+    if (!function.getArgAttr(argument.getArgNumber(), model::inputName) || !type || type.getRank() == 0)
       continue;
     if (inputs.empty() || cast<RankedTensorType>(inputs.front().getType()).getDimSize(0) == type.getDimSize(0))
       inputs.push_back(argument);

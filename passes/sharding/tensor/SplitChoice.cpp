@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/SplitChoice.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/tensor/Heads.h"
 
@@ -18,7 +18,7 @@ bool takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &spli
   if (split.chunk == 0 || rule.factors[split.factor].positioned)
     return false;
   auto has = [&](const TensorFactors &tensor) { return hasFactor(tensor, split.factor); };
-  if (llvm::all_of(rule.results, has) || spmd::phaseOf(op) == "update")
+  if (llvm::all_of(rule.results, has) || model::phaseOf(op) == Phase::update)
     return true;
   unsigned terms = 0;
   for (auto [tensor, operand] : llvm::zip(rule.operands, op->getOperands())) {
@@ -61,7 +61,7 @@ FailureOr<std::optional<FactorSplit>> splitAskedFor(OpOperand &use, const Shardi
     return found;
   text = "a dim that the ranks do not divide is part of another for";
   // What gives way is made whole.
-  if (cut == Cut::merged || layout.ofTokens || spmd::phaseOf(op) == "backward")
+  if (cut == Cut::merged || layout.ofTokens || model::phaseOf(op) == Phase::backward)
     return std::optional<FactorSplit>();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     if (auto further = layoutOf(rule, rule.results[index], {found->factor, 1});

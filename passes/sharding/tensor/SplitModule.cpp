@@ -2,7 +2,7 @@
 
 #include "passes/sharding/tensor/SplitModule.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Inline.h"
 
@@ -13,7 +13,7 @@ namespace sluice::tensor {
 llvm::SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
   llvm::SmallVector<func::FuncOp> entries;
   for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(spmd::entryName) && !function.isExternal())
+    if (function->hasAttr(model::entryName) && !function.isExternal())
       entries.push_back(function);
   return entries;
 }

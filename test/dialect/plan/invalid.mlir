@@ -1,155 +1,161 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{bytes, expected 64 for 'tensor<4x4xf32>' but got 60}}
-plan.buffer @a : tensor<4x4xf32> {space = "device", buffer_class = "temporary", bytes = 60 : i64}
+plan.buffer @a : tensor<4x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 60 : i64}
 
 // -----
 
-// expected-error @+1 {{space, expected 'device' or 'host' but got 'disk'}}
-plan.buffer @a : tensor<4xf32> {space = "disk", buffer_class = "temporary", bytes = 16 : i64}
+// expected-error @+2 {{expected one of [device, host] for a memory space, got: disk}}
+// expected-error @+1 {{failed to parse Plan_MemorySpaceAttr parameter 'value' which is to be a `::sluice::MemorySpace`}}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<disk>, buffer_class = #plan.class<temporary>, bytes = 16 : i64}
 
 // -----
 
-// expected-error @+1 {{class, expected a class of the account but got 'scratch'}}
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "scratch", bytes = 16 : i64}
+// expected-error @+2 {{for a buffer class, got: scratch}}
+// expected-error @+1 {{failed to parse Plan_BufferClassAttr parameter 'value' which is to be a `::sluice::BufferClass`}}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<scratch>, bytes = 16 : i64}
 
 // -----
 
 // expected-error @+1 {{lifespan, expected begin and end but got one of them}}
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, begin = 1 : i64}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, begin = 1 : i64}
 
 // -----
 
 // expected-error @+1 {{type, expected a static tensor of integers or floats but got 'tensor<?xf32>'}}
-plan.buffer @a : tensor<?xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64}
+plan.buffer @a : tensor<?xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64}
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{view, there is no buffer 'b'}}
-    plan.fill <@b : 4xf32> with 0.0 {phase = "forward"}
+    plan.fill <@b : 4xf32> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 3 {
     // expected-error @+1 {{view of 'a', expected it within 16 bytes but it ends at 20}}
-    plan.fill <@a : 2xf32 offset 4 step 4> with 0.0 {phase = "forward"}
+    plan.fill <@a : 2xf32 offset 4 step 4> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{view of 'a', expected it within 16 bytes but it ends at 20}}
-    plan.fill <@a : 2x3xf32 strides [2, 1]> with 0.0 {phase = "forward"}
+    plan.fill <@a : 2x3xf32 strides [2, 1]> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{stream, there is no stream 'nowhere'}}
-    plan.fill <@a : 4xf32> with 0.0 on @nowhere {phase = "forward"}
+    plan.fill <@a : 4xf32> with 0.0 on @nowhere {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{when, expected first, not_first, last, not_last or repetitions but got 'sometimes'}}
-    plan.fill <@a : 4xf32> with 0.0 {phase = "forward", when = "sometimes"}
+    // expected-error @+2 {{expected all, first, not_first, last, not_last or repetitions such as [0, 2] but got 'sometimes'}}
+    // expected-error @+1 {{failed to parse Plan_WhenAttr parameter 'value' which is to be a `::sluice::When`}}
+    plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<forward>, when = #plan.when<sometimes>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{phase, expected forward, loss, backward, update or init but got 'sideways'}}
-    plan.fill <@a : 4xf32> with 0.0 {phase = "sideways"}
+    // expected-error @+2 {{expected one of [forward, loss, backward, update, init] for a phase, got: sideways}}
+    // expected-error @+1 {{failed to parse Plan_PhaseAttr parameter 'value' which is to be a `::sluice::Phase`}}
+    plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<sideways>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{kernel 'frobnicate' is not in the catalogue}}
-    plan.launch "frobnicate" ins [] outs [#plan.view<@a : 4xf32>] {} {phase = "forward"}
+    plan.launch "frobnicate" ins [] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{inputs, expected 2 but got 1}}
-    plan.launch "add" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = "forward"}
+    plan.launch "add" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{may_alias, expected pairs of an input and an output but got [0, 1]}}
-    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 1>}
+    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 1>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{kind, expected all_gather, reduce_scatter, all_reduce or broadcast but got 'scatter'}}
-    plan.collective "scatter" "none" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] {phase = "forward"}
+    // expected-error @+2 {{expected one of [all_gather, reduce_scatter, all_reduce, broadcast] for a collective, got: scatter}}
+    // expected-error @+1 {{failed to parse Plan_CollectiveKindAttr parameter 'value' which is to be a `::sluice::CollectiveKind`}}
+    plan.collective <scatter> <none> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{reduction, expected none, sum, mean, premul_sum or max but got 'median'}}
-    plan.collective "all_reduce" "median" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] {phase = "forward"}
+    // expected-error @+2 {{expected one of [none, sum, mean, premul_sum, max] for a reduction, got: median}}
+    // expected-error @+1 {{failed to parse Plan_ReductionKindAttr parameter 'value' which is to be a `::sluice::ReductionKind`}}
+    plan.collective <all_reduce> <median> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{destinations, expected 1 but got 0}}
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@a : 4xf32>] to [] {phase = "forward"}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@a : 4xf32>] to [] {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4x4xf32> {space = "device", buffer_class = "temporary", bytes = 64 : i64, entry = "f"}
+plan.buffer @a : tensor<4x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 64 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{segments, expected dense views but got #plan.view<@a : 4x2xf32 strides [4, 1]>}}
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@a : 4x2xf32 strides [4, 1]>] to [#plan.view<@a : 4x2xf32 strides [4, 1]>] {phase = "forward"}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@a : 4x2xf32 strides [4, 1]>] to [#plan.view<@a : 4x2xf32 strides [4, 1]>] {phase = #plan.phase<forward>}
   }
 }
 
@@ -158,7 +164,7 @@ plan.entry @f {
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{strides of a view, expected 2 but got 1}}
-    plan.fill <@a : 4x2xf32 strides [4]> with 0.0 {phase = "forward"}
+    plan.fill <@a : 4x2xf32 strides [4]> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
@@ -167,7 +173,7 @@ plan.entry @f {
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{element type of a view, expected an integer or float but got 'index'}}
-    plan.fill <@a : 4xindex> with 0.0 {phase = "forward"}
+    plan.fill <@a : 4xindex> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
@@ -176,6 +182,6 @@ plan.entry @f {
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{inputs, expected views but got 3 : i64}}
-    "plan.launch"() <{kernel = "copy", inputs = [3], outputs = [3], settings = {}, phase = "forward"}> : () -> ()
+    "plan.launch"() <{kernel = "copy", inputs = [3], outputs = [3], settings = {}, phase = #plan.phase<forward>}> : () -> ()
   }
 }

@@ -71,7 +71,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op operands, expected at least one but got none}}
-    %t = "spmd.reduce_scatter_start"() {axes = ["shard"], op = "mean", shards = []} : () -> !spmd.token
+    %t = "spmd.reduce_scatter_start"() {axes = ["shard"], op = #spmd.reduction<mean>, shards = []} : () -> !spmd.token
   }
   return
 }
@@ -84,7 +84,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op axes, expected distinct ones but got "shard" twice}}
-    %t = spmd.reduce_scatter_start %x over ["shard", "shard"] "mean" : tensor<6x4xf32> to [!shard]
+    %t = spmd.reduce_scatter_start %x over ["shard", "shard"] <mean> : tensor<6x4xf32> to [!shard]
   }
   return
 }
@@ -96,8 +96,8 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op op, expected sum, mean or premul_sum but got "max"}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "max" : tensor<6x4xf32> to [!shard]
+    // expected-error @below {{'spmd.reduce_scatter_start' op op, expected sum, mean or premul_sum but got max}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] <max> : tensor<6x4xf32> to [!shard]
   }
   return
 }
@@ -109,8 +109,8 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op scale, expected none with "mean" but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" {scale = 0.5 : f64} : tensor<6x4xf32> to [!shard]
+    // expected-error @below {{'spmd.reduce_scatter_start' op scale, expected none with mean but got}}
+    %t = spmd.reduce_scatter_start %x over ["shard"] <mean> {scale = 0.5 : f64} : tensor<6x4xf32> to [!shard]
   }
   return
 }
@@ -123,7 +123,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shards, expected 1 but got 2}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [!shard, !shard]
+    %t = spmd.reduce_scatter_start %x over ["shard"] <mean> : tensor<6x4xf32> to [!shard, !shard]
   }
   return
 }
@@ -136,7 +136,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<3x4xf32, #spmd.sharding<[{"shard", chunk = 3, total = 6}, {}]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] <mean> : tensor<6x4xf32> to [tensor<3x4xf32, #spmd.sharding<[{"shard", chunk = 3, total = 6}, {}]>>]
   }
   return
 }
@@ -149,7 +149,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] <mean> : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>]
   }
   return
 }
@@ -162,7 +162,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.reduce_scatter_start' op shard, expected a chunk of 'tensor<6x4xf32>' along ["shard"] but got}}
-    %t = spmd.reduce_scatter_start %x over ["shard"] "mean" : tensor<6x4xf32> to [tensor<2x4xbf16, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
+    %t = spmd.reduce_scatter_start %x over ["shard"] <mean> : tensor<6x4xf32> to [tensor<2x4xbf16, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
   }
   return
 }
@@ -175,7 +175,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.all_reduce_start' op operands, expected at least one but got none}}
-    %t = "spmd.all_reduce_start"() {axes = ["shard"], op = "mean"} : () -> !spmd.token
+    %t = "spmd.all_reduce_start"() {axes = ["shard"], op = #spmd.reduction<mean>} : () -> !spmd.token
   }
   return
 }
@@ -188,7 +188,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.all_reduce_start' op axes, expected distinct ones but got "shard" twice}}
-    %t = spmd.all_reduce_start %x over ["shard", "shard"] "mean" : tensor<6x4xf32>
+    %t = spmd.all_reduce_start %x over ["shard", "shard"] <mean> : tensor<6x4xf32>
   }
   return
 }
@@ -200,8 +200,8 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_reduce_start' op op, expected sum, mean, premul_sum or max but got "min"}}
-    %t = spmd.all_reduce_start %x over ["shard"] "min" : tensor<6x4xf32>
+    // expected-error @below {{'spmd.all_reduce_start' op op, expected sum, mean, premul_sum or max but got none}}
+    %t = spmd.all_reduce_start %x over ["shard"] <none> : tensor<6x4xf32>
   }
   return
 }
@@ -212,7 +212,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%x: tensor<6x4xf32>) {
-  %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+  %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
   spmd.section "s" repeat 1 {
     // expected-error @below {{'spmd.wait' op token, expected one of a start in the same block but got another}}
     %0 = spmd.wait %t : tensor<6x4xf32>
@@ -227,7 +227,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+    %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
     // expected-note @below {{the first is here}}
     %0 = spmd.wait %t : tensor<6x4xf32>
     // expected-error @below {{'spmd.wait' op waits for a token, expected one but got a second}}
@@ -257,7 +257,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<6x4xf32>
+    %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
     // expected-error @below {{'spmd.wait' op values of a chained wait, expected only collectives and copies to read them but got another op}}
     %0 = spmd.wait %t {chained} : tensor<6x4xf32>
     // expected-note @below {{the reader is here}}
@@ -274,7 +274,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-note @below {{the start is here}}
-    %t = spmd.all_reduce_start %x over ["shard"] "mean" {spmd.when = "last"} : tensor<6x4xf32>
+    %t = spmd.all_reduce_start %x over ["shard"] <mean> {spmd.when = #spmd.when<last>} : tensor<6x4xf32>
     // expected-error @below {{'spmd.wait' op spmd.when, expected that of the start but got another}}
     %0 = spmd.wait %t : tensor<6x4xf32>
   }
@@ -287,7 +287,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.copy_start' op operands, expected at least one but got none}}
-    %t = "spmd.copy_start"() {to = "host"} : () -> !spmd.token
+    %t = "spmd.copy_start"() {to = #spmd.space<host>} : () -> !spmd.token
   }
   return
 }
@@ -297,8 +297,9 @@ func.func @f(%x: tensor<6x4xf32>) {
 // copy_start_c2: to no memory
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.copy_start' op to, expected "host" or "device" but got "disk"}}
-    %t = spmd.copy_start %x to "disk" : tensor<6x4xf32>
+    // expected-error @below {{expected one of [device, host] for a memory space, got: disk}}
+    // expected-error @below {{failed to parse Spmd_MemorySpaceAttr parameter 'value' which is to be a `::sluice::MemorySpace`}}
+    %t = spmd.copy_start %x to <disk> : tensor<6x4xf32>
     %0 = spmd.wait %t : tensor<6x4xf32>
   }
   return
@@ -309,8 +310,8 @@ func.func @f(%x: tensor<6x4xf32>) {
 // copy_start_c3: to where it lies
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.copy_start' op operand, expected one outside the memory of 'device' but got one in it}}
-    %t = spmd.copy_start %x to "device" : tensor<6x4xf32>
+    // expected-error @below {{'spmd.copy_start' op operand is in the memory of the device already}}
+    %t = spmd.copy_start %x to <device> : tensor<6x4xf32>
     %0 = spmd.wait %t : tensor<6x4xf32>
   }
   return

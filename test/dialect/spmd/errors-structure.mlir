@@ -68,8 +68,8 @@ func.func @f(%x: tensor<2xf32>) {
 // section_c3: a word that says nothing of repetitions
 func.func @f(%x: tensor<2xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.accumulate' op spmd.when, expected first, not_first, last, not_last or repetitions but got "never"}}
-    %0 = spmd.accumulate %x {spmd.when = "never"} : tensor<2xf32> -> tensor<2xf32>
+    // expected-error @below {{'spmd.accumulate' op 'spmd.when', expected first, not_first, last, not_last or repetitions but got #spmd.when<all>}}
+    %0 = spmd.accumulate %x {spmd.when = #spmd.when<all>} : tensor<2xf32> -> tensor<2xf32>
   }
   return
 }
@@ -118,8 +118,8 @@ module {
 
 // unit_c3
 module {
-  // expected-error @below {{'spmd.unit' op sync, expected every, reduce_scatter_only or repetitions but got "never"}}
-  spmd.unit @h.0 [@h.0.w] {sync = "never"}
+  // expected-error @below {{'spmd.unit' op 'sync' cannot be combined with 'sync_in'}}
+  spmd.unit @h.0 [@h.0.w] {sync = #spmd.sync<every>, sync_in = #spmd.when<[0, 2]>}
 }
 
 // -----
@@ -127,8 +127,8 @@ module {
 // accumulate_c3
 func.func @f(%x: tensor<4xf32>) {
   spmd.section "s" repeat 3 {
-    // expected-error @below {{'spmd.accumulate' op starts, expected a word or repetitions but got "2,1"}}
-    %0 = spmd.accumulate %x {starts = "2,1"} : tensor<4xf32> -> tensor<4xf32>
+    // expected-error @below {{expected a repetition of at least 3 but got 1}}
+    %0 = spmd.accumulate %x {starts = #spmd.when<[2, 1]>} : tensor<4xf32> -> tensor<4xf32>
   }
   return
 }

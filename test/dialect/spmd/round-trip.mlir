@@ -15,28 +15,28 @@ spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
   // CHECK: %[[R:.*]] = spmd.section "microbatch" repeat 2 -> tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>> {
   %r = spmd.section "microbatch" repeat 2 -> !shard {
-    // CHECK: %[[T:.*]] = spmd.all_gather_start %{{.*}} over ["shard"] unit "h.0" {model.phase = "forward"} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
-    %t = spmd.all_gather_start %w over ["shard"] unit "h.0" {model.phase = "forward"} : !shard
+    // CHECK: %[[T:.*]] = spmd.all_gather_start %{{.*}} over ["shard"] unit "h.0" {model.phase = #model.phase<forward>} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+    %t = spmd.all_gather_start %w over ["shard"] unit "h.0" {model.phase = #model.phase<forward>} : !shard
     // CHECK: %[[W:.*]] = spmd.wait %[[T]] : tensor<6x4xf32>
     %whole = spmd.wait %t : tensor<6x4xf32>
     // CHECK: spmd.release %[[W]] unit "h.0" : tensor<6x4xf32>
     spmd.release %whole unit "h.0" : tensor<6x4xf32>
     // CHECK: %[[S:.*]] = spmd.accumulate %{{.*}} : tensor<6x4xf32> -> tensor<6x4xf32>
     %sum = spmd.accumulate %x : tensor<6x4xf32> -> tensor<6x4xf32>
-    // CHECK: spmd.reduce_scatter_start %[[S]] over ["shard"] "mean" unit "h.0" {spmd.when = "last"} : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
-    %u = spmd.reduce_scatter_start %sum over ["shard"] "mean" unit "h.0" {spmd.when = "last"} : tensor<6x4xf32> to [!shard]
-    // CHECK: spmd.wait %{{.*}} {chained, spmd.when = "last"} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
-    %part = spmd.wait %u {chained, spmd.when = "last"} : !shard
-    // CHECK: spmd.all_reduce_start %{{.*}} over ["replicate"] "premul_sum" unit "h.0" {scale = 5.000000e-01 : f64, spmd.when = "last"} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
-    %v = spmd.all_reduce_start %part over ["replicate"] "premul_sum" unit "h.0" {scale = 0.5 : f64, spmd.when = "last"} : !shard
-    %mean = spmd.wait %v {spmd.when = "last"} : !shard
+    // CHECK: spmd.reduce_scatter_start %[[S]] over ["shard"] <mean> unit "h.0" {spmd.when = #spmd.when<last>} : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
+    %u = spmd.reduce_scatter_start %sum over ["shard"] <mean> unit "h.0" {spmd.when = #spmd.when<last>} : tensor<6x4xf32> to [!shard]
+    // CHECK: spmd.wait %{{.*}} {chained, spmd.when = #spmd.when<last>} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+    %part = spmd.wait %u {chained, spmd.when = #spmd.when<last>} : !shard
+    // CHECK: spmd.all_reduce_start %{{.*}} over ["replicate"] <premul_sum> unit "h.0" {scale = 5.000000e-01 : f64, spmd.when = #spmd.when<last>} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+    %v = spmd.all_reduce_start %part over ["replicate"] <premul_sum> unit "h.0" {scale = 0.5 : f64, spmd.when = #spmd.when<last>} : !shard
+    %mean = spmd.wait %v {spmd.when = #spmd.when<last>} : !shard
     // CHECK: spmd.yield %{{.*}} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     spmd.yield %mean : !shard
   }
   // CHECK: spmd.section "copies" repeat 1 {
   spmd.section "copies" repeat 1 {
-    // CHECK: %[[C:.*]] = spmd.copy_start %{{.*}} to "host" unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
-    %c = spmd.copy_start %w to "host" unit "h.0" : !shard
+    // CHECK: %[[C:.*]] = spmd.copy_start %{{.*}} to <host> unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+    %c = spmd.copy_start %w to <host> unit "h.0" : !shard
     // CHECK: spmd.wait %[[C]] : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     %host = spmd.wait %c : !shard
   }
@@ -49,12 +49,12 @@ func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
 // CHECK-LABEL: func.func @reshards
 func.func @reshards(%a: !shard, %x: tensor<6x4xf32>) {
   // CHECK: spmd.reshard %{{.*}}, %{{.*}} from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial sum over ["replicate", "odd name"]>]
-  // CHECK-SAME: to [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{"shard", segments = 2, chunk = 1, total = 6}, {"replicate", chunk = 2, total = 4}p1]>] unit "h.0" {model.phase = "forward"}
+  // CHECK-SAME: to [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{"shard", segments = 2, chunk = 1, total = 6}, {"replicate", chunk = 2, total = 4}p1]>] unit "h.0" {model.phase = #model.phase<forward>}
   // CHECK-SAME: : (tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
   %0:2 = spmd.reshard %a, %x
     from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial sum over ["replicate", "odd name"]>]
     to [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{"shard", segments = 2, chunk = 1, total = 6}, {"replicate", chunk = 2, total = 4}p1]>]
-    unit "h.0" {model.phase = "forward"} : (!shard, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
+    unit "h.0" {model.phase = #model.phase<forward>} : (!shard, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
   return
 }
 // CHECK: func.func private @shardings(tensor<f32> {spmd.sharding = #spmd.sharding<[] partial max over ["shard"]>})

@@ -41,22 +41,22 @@ func.func @train_step(
     %lr: tensor<f32> {spmd.input = "lr"}, %step: tensor<i64> {spmd.input = "step"})
     -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.donates = 0 : i64},
         tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.donates = 1 : i64},
-        tensor<2x4xf32> {spmd.output = "y"}) attributes {model.entry = "train"} {
+        tensor<2x4xf32> {spmd.output = "y"}) attributes {model.entry = #model.entry<train>} {
   %s, %y = spmd.section "microbatch" repeat 1 -> tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32> {
-    %t = spmd.all_gather_start %w over ["shard"] unit "root" {model.phase = "forward"} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
-    %W = spmd.wait %t {model.phase = "forward"} : tensor<7x4xf32>
-    %y = model.matmul %x, %W {model.phase = "forward", model.block = "h.0", model.ids = array<i64: 5>} : (tensor<2x7xf32>, tensor<7x4xf32>) -> tensor<2x4xf32>
-    spmd.release %W unit "root" {model.phase = "forward"} : tensor<7x4xf32>
-    %xt = model.transpose %x {permutation = array<i64: 1, 0>, model.phase = "backward", model.block = "h.0"} : (tensor<2x7xf32>) -> tensor<7x2xf32>
-    %g = model.matmul %xt, %y {model.phase = "backward", model.block = "h.0"} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
-    %r = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "root" {model.phase = "backward"} : tensor<7x4xf32> to [tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>]
-    %gs = spmd.wait %r {model.phase = "backward"} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
+    %t = spmd.all_gather_start %w over ["shard"] unit "root" {model.phase = #model.phase<forward>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
+    %W = spmd.wait %t {model.phase = #model.phase<forward>} : tensor<7x4xf32>
+    %y = model.matmul %x, %W {model.phase = #model.phase<forward>, model.block = "h.0", model.ids = array<i64: 5>} : (tensor<2x7xf32>, tensor<7x4xf32>) -> tensor<2x4xf32>
+    spmd.release %W unit "root" {model.phase = #model.phase<forward>} : tensor<7x4xf32>
+    %xt = model.transpose %x {permutation = array<i64: 1, 0>, model.phase = #model.phase<backward>, model.block = "h.0"} : (tensor<2x7xf32>) -> tensor<7x2xf32>
+    %g = model.matmul %xt, %y {model.phase = #model.phase<backward>, model.block = "h.0"} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
+    %r = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "root" {model.phase = #model.phase<backward>} : tensor<7x4xf32> to [tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>]
+    %gs = spmd.wait %r {model.phase = #model.phase<backward>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
     spmd.yield %gs, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32>
   }
   %w2, %m2 = spmd.section "update" repeat 1 -> tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {
-    %one = model.constant 1.0 {model.phase = "update"} : tensor<f32>
-    %guard = model.all_finite %one {model.phase = "update"} : (tensor<f32>) -> tensor<ui8>
-    %a, %b = model.sgd %w, %s, %m, %lr, %step, %one, %guard {momentum = 0.9, weight_decay = 0.0, nesterov = false, model.phase = "update"} : (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>)
+    %one = model.constant 1.0 {model.phase = #model.phase<update>} : tensor<f32>
+    %guard = model.all_finite %one {model.phase = #model.phase<update>} : (tensor<f32>) -> tensor<ui8>
+    %a, %b = model.sgd %w, %s, %m, %lr, %step, %one, %guard {momentum = 0.9, weight_decay = 0.0, nesterov = false, model.phase = #model.phase<update>} : (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>)
     spmd.yield %a, %b : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
   }
   return %w2, %m2, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32>

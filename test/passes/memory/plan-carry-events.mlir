@@ -16,7 +16,7 @@
 // CHECK: plan.buffer @next : {{.*}}{begin
 // CHECK: plan.section "main"
 // CHECK-NEXT: plan.copy
-// CHECK-NEXT: plan.wait [[R:[0-9]+]] on @gather {carried, phase = "forward", unit = "root"}
+// CHECK-NEXT: plan.wait [[R:[0-9]+]] on @gather {carried, phase = #plan.phase<forward>, unit = "root"}
 // CHECK-NEXT: plan.collective {{.*}}@root :
 // CHECK-NEXT: plan.wait [[B:[0-9]+]] on @gather {carried
 // CHECK-NEXT: plan.launch "cast" {{.*}} on @gather
@@ -38,61 +38,61 @@
 // Later repetitions wait as they did.
 // THREE: plan.section "main"
 // THREE-NEXT: plan.copy
-// THREE-NEXT: plan.record 0 on @compute {phase = "forward"}
-// THREE-NEXT: plan.wait 0 on @gather {phase = "forward", when = "not_first"}
-// THREE-NEXT: plan.wait {{[0-9]+}} on @gather {carried, phase = "forward", unit = "root", when = "first"}
+// THREE-NEXT: plan.record 0 on @compute {phase = #plan.phase<forward>}
+// THREE-NEXT: plan.wait 0 on @gather {phase = #plan.phase<forward>, when = #plan.when<not_first>}
+// THREE-NEXT: plan.wait {{[0-9]+}} on @gather {carried, phase = #plan.phase<forward>, unit = "root", when = #plan.when<first>}
 // THREE-NEXT: plan.collective {{.*}}@root :
 
 // OFF-NOT: carried
 
 // FULL: plan.buffer @root : {{.*}}ahead
 // FULL: plan.buffer @block : {{.*}}{begin
-// FULL: plan.wait {{[0-9]+}} on @gather {carried, phase = "forward", unit = "root"}
+// FULL: plan.wait {{[0-9]+}} on @gather {carried, phase = #plan.phase<forward>, unit = "root"}
 // FULL-NEXT: plan.collective {{.*}}@root :
 // FULL-NEXT: plan.launch "cast" {{.*}} on @compute
 // FULL-NEXT: plan.record [[C:[0-9]+]] on @compute
 // FULL-NEXT: plan.wait [[C]] on @gather {phase
 // FULL-NEXT: plan.collective {{.*}}@block :
 module {
-plan.stream @compute on "device"
-plan.stream @gather on "device"
-plan.buffer @root.shard : tensor<2xf32> {space = "device", buffer_class = "parameter", bytes = 8 : i64}
-plan.buffer @block.shard : tensor<2xf32> {space = "device", buffer_class = "parameter", bytes = 8 : i64}
-plan.buffer @next.shard : tensor<4xf32> {space = "device", buffer_class = "parameter", bytes = 16 : i64}
-plan.buffer @x.host : tensor<4xf32> {space = "host", buffer_class = "input", bytes = 16 : i64, entry = "f"}
-plan.buffer @x : tensor<4xf32> {space = "device", buffer_class = "input", bytes = 16 : i64, entry = "f"}
-plan.buffer @large : tensor<1024xf32> {space = "device", buffer_class = "activation", bytes = 4096 : i64, entry = "f"}
-plan.buffer @root : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f", unit = "root"}
-plan.buffer @cast : tensor<2xbf16> {space = "device", buffer_class = "communication", bytes = 4 : i64, entry = "f"}
-plan.buffer @block : tensor<4xbf16> {space = "device", buffer_class = "gathered", bytes = 8 : i64, entry = "f", unit = "h.0"}
-plan.buffer @next : tensor<8xf32> {space = "device", buffer_class = "gathered", bytes = 32 : i64, entry = "f", unit = "h.1"}
-plan.buffer @g : tensor<12xf32> {space = "device", buffer_class = "gradient_shard", bytes = 48 : i64, entry = "f"}
-plan.buffer @u : tensor<13xf32> {space = "device", buffer_class = "temporary", bytes = 52 : i64, entry = "f"}
+plan.stream @compute on <device>
+plan.stream @gather on <device>
+plan.buffer @root.shard : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
+plan.buffer @block.shard : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
+plan.buffer @next.shard : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
+plan.buffer @x.host : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
+plan.buffer @x : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
+plan.buffer @large : tensor<1024xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 4096 : i64, entry = "f"}
+plan.buffer @root : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f", unit = "root"}
+plan.buffer @cast : tensor<2xbf16> {space = #plan.space<device>, buffer_class = #plan.class<communication>, bytes = 4 : i64, entry = "f"}
+plan.buffer @block : tensor<4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 8 : i64, entry = "f", unit = "h.0"}
+plan.buffer @next : tensor<8xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 32 : i64, entry = "f", unit = "h.1"}
+plan.buffer @g : tensor<12xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient_shard>, bytes = 48 : i64, entry = "f"}
+plan.buffer @u : tensor<13xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 52 : i64, entry = "f"}
 plan.entry @f attributes {events = 4 : i64} {
-  plan.port "input" "x" <@x.host : 4xf32> {}
+  plan.port <input> "x" <@x.host : 4xf32> {}
   plan.section "main" repeat REPEAT {
-    plan.copy <@x.host : 4xf32> to <@x : 4xf32> on @compute {phase = "forward"}
-    plan.record 0 on @compute {phase = "forward"}
-    plan.wait 0 on @gather {phase = "forward"}
-    plan.collective "all_gather" "none" over ["shard"] from [#plan.view<@root.shard : 2xf32>] to [#plan.view<@root : 4xf32>] on @gather {phase = "forward", unit = "root"}
-    plan.launch "cast" ins [#plan.view<@block.shard : 2xf32>] outs [#plan.view<@cast : 2xbf16>] {} on @compute {phase = "forward"}
-    plan.record 3 on @compute {phase = "forward"}
-    plan.wait 3 on @gather {phase = "forward"}
-    plan.collective "all_gather" "none" over ["shard"] from [#plan.view<@cast : 2xbf16>] to [#plan.view<@block : 4xbf16>] on @gather {phase = "forward", unit = "h.0"}
-    plan.record 1 on @gather {phase = "forward"}
-    plan.wait 1 on @compute {phase = "forward"}
-    plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@large : 4xf32>] {} on @compute {phase = "forward"}
-    plan.record 2 on @compute {phase = "forward"}
-    plan.wait 2 on @gather {phase = "forward"}
-    plan.collective "all_gather" "none" over ["shard"] from [#plan.view<@next.shard : 4xf32>] to [#plan.view<@next : 8xf32>] on @gather {phase = "forward", unit = "h.1"}
-    plan.launch "add" ins [#plan.view<@root : 4xf32>, #plan.view<@large : 4xf32>] outs [#plan.view<@g : 4xf32>] {} on @compute {phase = "backward"}
-    plan.launch "cast" ins [#plan.view<@block : 4xbf16>] outs [#plan.view<@g : 4xf32 offset 16>] {} on @compute {phase = "backward"}
+    plan.copy <@x.host : 4xf32> to <@x : 4xf32> on @compute {phase = #plan.phase<forward>}
+    plan.record 0 on @compute {phase = #plan.phase<forward>}
+    plan.wait 0 on @gather {phase = #plan.phase<forward>}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@root.shard : 2xf32>] to [#plan.view<@root : 4xf32>] on @gather {phase = #plan.phase<forward>, unit = "root"}
+    plan.launch "cast" ins [#plan.view<@block.shard : 2xf32>] outs [#plan.view<@cast : 2xbf16>] {} on @compute {phase = #plan.phase<forward>}
+    plan.record 3 on @compute {phase = #plan.phase<forward>}
+    plan.wait 3 on @gather {phase = #plan.phase<forward>}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@cast : 2xbf16>] to [#plan.view<@block : 4xbf16>] on @gather {phase = #plan.phase<forward>, unit = "h.0"}
+    plan.record 1 on @gather {phase = #plan.phase<forward>}
+    plan.wait 1 on @compute {phase = #plan.phase<forward>}
+    plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@large : 4xf32>] {} on @compute {phase = #plan.phase<forward>}
+    plan.record 2 on @compute {phase = #plan.phase<forward>}
+    plan.wait 2 on @gather {phase = #plan.phase<forward>}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@next.shard : 4xf32>] to [#plan.view<@next : 8xf32>] on @gather {phase = #plan.phase<forward>, unit = "h.1"}
+    plan.launch "add" ins [#plan.view<@root : 4xf32>, #plan.view<@large : 4xf32>] outs [#plan.view<@g : 4xf32>] {} on @compute {phase = #plan.phase<backward>}
+    plan.launch "cast" ins [#plan.view<@block : 4xbf16>] outs [#plan.view<@g : 4xf32 offset 16>] {} on @compute {phase = #plan.phase<backward>}
   }
   plan.section "update" repeat 1 {
-    plan.launch "sgd" ins [#plan.view<@root.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@root.shard : 2xf32>] {} on @compute {phase = "update"}
-    plan.launch "sgd" ins [#plan.view<@block.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@block.shard : 2xf32>] {} on @compute {phase = "update"}
-    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@u : 4xf32>] {} on @compute {phase = "update"}
-    plan.launch "sgd" ins [#plan.view<@next.shard : 4xf32>, #plan.view<@u : 4xf32>, #plan.view<@g : 4xf32>] outs [#plan.view<@next.shard : 4xf32>] {} on @compute {phase = "update"}
+    plan.launch "sgd" ins [#plan.view<@root.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@root.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "sgd" ins [#plan.view<@block.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@block.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@u : 4xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "sgd" ins [#plan.view<@next.shard : 4xf32>, #plan.view<@u : 4xf32>, #plan.view<@g : 4xf32>] outs [#plan.view<@next.shard : 4xf32>] {} on @compute {phase = #plan.phase<update>}
   }
 }
 }

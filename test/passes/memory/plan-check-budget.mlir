@@ -11,12 +11,12 @@ module attributes {model.batch = 4 : i64, model.recipe = {memory.budget = "1KiB"
   spmd.unit @b1 []
   spmd.unit @b2 []
   spmd.unit @b3 []
-  plan.stream @compute on "device" {workspace = 128 : i64}
-  plan.buffer @w : tensor<1000xf32> {space = "device", buffer_class = "parameter", bytes = 4000 : i64}
-  plan.buffer @a : tensor<2000xf32> {space = "device", buffer_class = "activation", bytes = 8000 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
+  plan.stream @compute on <device> {workspace = 128 : i64}
+  plan.buffer @w : tensor<1000xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 4000 : i64}
+  plan.buffer @a : tensor<2000xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 8000 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
   plan.entry @f {
     plan.section "main" repeat 1 {
-      plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "forward"}
+      plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<forward>}
     }
   }
 }
@@ -25,10 +25,10 @@ module attributes {model.batch = 4 : i64, model.recipe = {memory.budget = "1KiB"
 
 // Within the budget, to the byte.
 module attributes {model.recipe = {memory.budget = 16 : i64}} {
-  plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
+  plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 16 : i64, entry = "f", begin = 0 : i64, end = 1 : i64}
   plan.entry @f {
     plan.section "main" repeat 1 {
-      plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+      plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<forward>}
     }
   }
 }
@@ -36,10 +36,10 @@ module attributes {model.recipe = {memory.budget = 16 : i64}} {
 // -----
 
 // expected-error @+1 {{lifespan, expected one before placement but got none}}
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+    plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<forward>}
   }
 }
 
@@ -52,10 +52,10 @@ plan.entry @f {
 // expected-note @+2 {{mesh.shard = 2 halves what each rank keeps of parameters, gradients and optimizer state: about 16 B less}}
 // expected-note @+1 {{a shorter sequence holds fewer activations; half of it: about 0 B less}}
 module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["parameters"]}} {
-  plan.buffer @a : tensor<8xf32> {space = "device", buffer_class = "optimizer", bytes = 32 : i64}
+  plan.buffer @a : tensor<8xf32> {space = #plan.space<device>, buffer_class = #plan.class<optimizer>, bytes = 32 : i64}
   plan.entry @f {
     plan.section "main" repeat 1 {
-      plan.fill <@a : 4xf32> with 0.0 {phase = "forward"}
+      plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<forward>}
     }
   }
 }

@@ -5,7 +5,7 @@
 // not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions.
 
 // CHECK: plan.buffer @a
-// CHECK-SAME: buffer_class = "activation"
+// CHECK-SAME: buffer_class = #plan.class<activation>
 // CHECK-NOT: plan.buffer @b
 // CHECK-NOT: plan.buffer @c
 // CHECK: plan.buffer @d
@@ -13,30 +13,30 @@
 // CHECK: plan.buffer @f
 // CHECK: plan.buffer @g
 // CHECK: plan.buffer @h
-plan.buffer @w : tensor<4xf32> {space = "device", buffer_class = "parameter", bytes = 16 : i64}
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
-plan.buffer @b : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
-plan.buffer @c : tensor<4xf32> {space = "device", buffer_class = "activation", bytes = 16 : i64, entry = "main"}
-plan.buffer @d : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
-plan.buffer @e : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
-plan.buffer @f : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "main", carried}
-plan.buffer @h : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "main"}
+plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @b : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @c : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 16 : i64, entry = "main"}
+plan.buffer @d : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @e : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @f : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "main", carried}
+plan.buffer @h : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
 plan.entry @main {
   plan.section "main" repeat 2 {
     // CHECK: plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>]
-    plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
     // CHECK-NEXT: plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>]
-    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@b : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@b : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
     // CHECK-NEXT: plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>]
-    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@b : 4xf32>] outs [#plan.view<@c : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0, 1, 0>}
+    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@b : 4xf32>] outs [#plan.view<@c : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0, 1, 0>}
     // CHECK-NEXT: plan.launch "exp" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@d : 4xf32>]
-    plan.launch "exp" ins [#plan.view<@c : 4xf32>] outs [#plan.view<@d : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
-    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@c : 4xf32>] outs [#plan.view<@e : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "exp" ins [#plan.view<@c : 4xf32>] outs [#plan.view<@d : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    plan.launch "add" ins [#plan.view<@w : 4xf32>, #plan.view<@c : 4xf32>] outs [#plan.view<@e : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
     // CHECK: plan.launch "add" ins [#plan.view<@d : 4xf32>, #plan.view<@d : 4xf32 strides [0]>] outs [#plan.view<@f : 4xf32>]
-    plan.launch "add" ins [#plan.view<@d : 4xf32>, #plan.view<@d : 4xf32 strides [0]>] outs [#plan.view<@f : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
-    plan.launch "accumulate" ins [#plan.view<@f : 4xf32>] outs [#plan.view<@g : 4xf32>] {first = 0} {phase = "forward"}
+    plan.launch "add" ins [#plan.view<@d : 4xf32>, #plan.view<@d : 4xf32 strides [0]>] outs [#plan.view<@f : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    plan.launch "accumulate" ins [#plan.view<@f : 4xf32>] outs [#plan.view<@g : 4xf32>] {first = 0} {phase = #plan.phase<forward>}
     // CHECK: plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>]
-    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>] {} {phase = "forward", may_alias = array<i64: 0, 0>}
+    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
   }
 }

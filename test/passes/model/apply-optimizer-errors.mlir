@@ -3,6 +3,6 @@
 
 // expected-error@+1 {{'@step' without gradients, expected a differentiated function}}
 func.func @step(%l: tensor<f32> {model.input = "l"}) -> (tensor<f32> {model.output = "loss"})
-    attributes {model.entry = "train"} {
+    attributes {model.entry = #model.entry<train>} {
   return %l : tensor<f32>
 }

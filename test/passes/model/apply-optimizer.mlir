@@ -12,9 +12,9 @@ module attributes {model.recipe = {optimizer.no_decay = ["*.bias"], optimizer.we
   // CHECK-SAME: -> (tensor<f32> {model.output = "loss"}, tensor<f32> {model.output = "grad_norm"}, tensor<ui8> {model.output = "guard"})
   // CHECK: %[[MB:.*]] = model.gradient @a.bias
   // CHECK: %[[MA:.*]] = model.gradient @a.weight
-  // CHECK: %[[SUM:.*]] = model.power_sum %[[MB]], %[[MA]] {model.block = "", model.phase = "update", p = 2.0{{.*}}}
+  // CHECK: %[[SUM:.*]] = model.power_sum %[[MB]], %[[MA]] {model.block = "", model.phase = #model.phase<update>, p = 2.0{{.*}}}
   // CHECK: %[[NORM:.*]] = model.norm_root %[[SUM]] {{.*}}p = 2.0
-  // CHECK: %[[ONE:.*]] = model.constant 1.0{{.*}} {model.block = "", model.phase = "update"}
+  // CHECK: %[[ONE:.*]] = model.constant 1.0{{.*}} {model.block = "", model.phase = #model.phase<update>}
   // CHECK: %[[GUARD:.*]] = model.all_finite %[[L]], %[[NORM]]
   // The module's order, and decay for what no glob names.
   // CHECK: %[[A:.*]] = model.read @a.weight {{.*}}: tensor<4xf32>
@@ -28,9 +28,9 @@ module attributes {model.recipe = {optimizer.no_decay = ["*.bias"], optimizer.we
   // CHECK-NOT: @unread
   // CHECK: return %[[L]], %[[NORM]], %[[GUARD]]
   func.func @step(%gb: tensor<2xf32> {model.input = "gb"}, %ga: tensor<4xf32> {model.input = "ga"}, %l: tensor<f32> {model.input = "l"})
-      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
-    %mb = model.gradient @a.bias, %gb {model.block = "", model.phase = "backward"} : tensor<2xf32>
-    %ma = model.gradient @a.weight, %ga {model.block = "", model.phase = "backward"} : tensor<4xf32>
+      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %mb = model.gradient @a.bias, %gb {model.block = "", model.phase = #model.phase<backward>} : tensor<2xf32>
+    %ma = model.gradient @a.weight, %ga {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
     return %l : tensor<f32>
   }
 }
@@ -45,8 +45,8 @@ module attributes {model.recipe = {optimizer.name = "adam", optimizer.betas = [0
   // CHECK: %[[C:.*]] = model.clip_coefficient %[[NORM]] {max_norm = 5.000000e-01
   // CHECK: model.adam %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[C]], %{{.*}} {beta1 = 8.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, {{.*}}weight_decay = 0.0
   func.func @step(%g: tensor<4xf32> {model.input = "g"}, %l: tensor<f32> {model.input = "l"})
-      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
-    %m = model.gradient @a, %g {model.block = "", model.phase = "backward"} : tensor<4xf32>
+      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %m = model.gradient @a, %g {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
     return %l : tensor<f32>
   }
 }
@@ -57,13 +57,13 @@ module attributes {model.recipe = {optimizer.name = "sgd", optimizer.momentum = 
   model.parameter @a : tensor<4xf32> ones
   // CHECK-LABEL: func.func @step
   // A gradient that was reduced in bf16 is widened.
-  // CHECK: %[[G:.*]] = model.cast %{{.*}} {model.block = "", model.phase = "update"} : (tensor<4xbf16>) -> tensor<4xf32>
+  // CHECK: %[[G:.*]] = model.cast %{{.*}} {model.block = "", model.phase = #model.phase<update>} : (tensor<4xbf16>) -> tensor<4xf32>
   // CHECK: %[[B:.*]] = model.read @a state "momentum_buffer"
   // CHECK: model.sgd %{{.*}}, %[[G]], %[[B]], {{.*}}momentum = 9.000000e-01 : f64, {{.*}}nesterov = true
   // CHECK: model.write @a state "momentum_buffer"
   func.func @step(%g: tensor<4xbf16> {model.input = "g"}, %l: tensor<f32> {model.input = "l"})
-      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
-    %m = model.gradient @a, %g {model.block = "", model.phase = "backward"} : tensor<4xbf16>
+      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %m = model.gradient @a, %g {model.block = "", model.phase = #model.phase<backward>} : tensor<4xbf16>
     return %l : tensor<f32>
   }
 }
@@ -78,8 +78,8 @@ module attributes {model.recipe = {optimizer.name = "sgd"}} {
   // CHECK-NOT: state
   // CHECK: return
   func.func @step(%g: tensor<4xf32> {model.input = "g"}, %l: tensor<f32> {model.input = "l"})
-      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
-    %m = model.gradient @a, %g {model.block = "", model.phase = "backward"} : tensor<4xf32>
+      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %m = model.gradient @a, %g {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
     return %l : tensor<f32>
   }
 }

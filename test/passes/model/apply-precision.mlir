@@ -27,7 +27,7 @@ module attributes {model.recipe = {precision.compute = "bf16"}} {
   // CHECK-NEXT: return %[[P]], %[[OUT]]
   func.func @f(%x: tensor<2x4xf32> {model.input = "x"}, %i: tensor<2xi32> {model.input = "i"})
       -> (tensor<f32> {model.output = "loss"}, tensor<2x8xf32> {model.output = "logits"})
-      attributes {model.entry = "forward"} {
+      attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w {model.block = ""} : tensor<8x4xf32>
     %g = model.read @g {model.block = ""} : tensor<4xf32>
     %b = model.read @b {model.block = ""} : tensor<4xf32>
@@ -51,7 +51,7 @@ module {
   // CHECK-NEXT: model.read @w {{.*}}: tensor<4xf64>
   // CHECK-NEXT: model.exp {{.*}} -> tensor<4xf64>
   // CHECK-NEXT: return
-  func.func @g() -> (tensor<4xf64> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @g() -> (tensor<4xf64> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w {model.block = ""} : tensor<4xf64>
     %y = model.exp %w {model.block = ""} : (tensor<4xf64>) -> tensor<4xf64>
     return %y : tensor<4xf64>
@@ -71,7 +71,7 @@ module attributes {model.recipe = {precision.compute = "f64", precision.paramete
   // CHECK-NEXT: model.multiply %[[X]], %[[W]] {{.*}}-> tensor<4xf64>
   // CHECK-NEXT: %[[L:.*]] = model.reduce_sum {{.*}}-> tensor<f64>
   // CHECK-NEXT: return %[[L]]
-  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<4xf32>
     %p = model.multiply %x, %w {model.block = ""} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %s = model.reduce_sum %p {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
@@ -90,14 +90,14 @@ module attributes {model.recipe = {precision.compute = "f16", precision.output =
   // CHECK: %[[S:.*]] = model.reduce_sum {{.*}}-> tensor<f16>
   // CHECK-NEXT: %[[L:.*]] = model.cast %[[S]] {{.*}}-> tensor<f32>
   // CHECK-NEXT: return %[[L]]
-  func.func @step() -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+  func.func @step() -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<4xf32>
     %s = model.reduce_sum %w {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
     return %s : tensor<f32>
   }
   // CHECK-LABEL: func.func @f
   // CHECK-SAME: -> (tensor<4xf16> {model.output = "y"})
-  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w {model.block = ""} : tensor<4xf32>
     return %w : tensor<4xf32>
   }

@@ -19,7 +19,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   // STEP-SAME: -> (tensor<f32> {model.output = "loss"}, tensor<f32> {model.output = "grad_norm"}, tensor<ui8> {model.output = "guard"})
   // STEP: %[[SUM:.*]] = model.step_mean
   // STEP: %[[COUNT:.*]] = model.step_mean
-  // STEP: %[[LOSS:.*]] = model.divide %[[SUM]], %[[COUNT]] {{.*}}model.phase = "update"
+  // STEP: %[[LOSS:.*]] = model.divide %[[SUM]], %[[COUNT]] {{.*}}model.phase = #model.phase<update>
   // STEP: %[[ROOT:.*]] = model.norm_root
   // STEP: %[[NORM:.*]] = model.divide %[[ROOT]], %[[COUNT]]
   // STEP: %[[CLIP:.*]] = model.clip_coefficient %[[NORM]]
@@ -27,7 +27,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   // STEP: %[[GUARD:.*]] = model.all_finite %[[LOSS]], %[[NORM]]
   // STEP: model.adamw {{.*}}, %[[COEFFICIENT]], %[[GUARD]]
   // STEP: return %[[LOSS]], %[[NORM]], %[[GUARD]]
-  func.func @train_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+  func.func @train_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<2x5xf32>
     %loss, %lse = model.cross_entropy %w, %t {reduction = "mean", ignore_index = 3 : i64, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
@@ -35,11 +35,11 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   // The mean of an evaluation, too, is over all that is counted.
   // STEP-LABEL: func.func @eval_step
   // STEP-SAME: -> (tensor<f32> {model.output = "loss"})
-  // STEP: %[[SUM:.*]] = model.step_mean %{{.*}}model.phase = "update"
+  // STEP: %[[SUM:.*]] = model.step_mean %{{.*}}model.phase = #model.phase<update>
   // STEP: %[[COUNT:.*]] = model.step_mean
   // STEP: %[[LOSS:.*]] = model.divide %[[SUM]], %[[COUNT]]
   // STEP: return %[[LOSS]]
-  func.func @eval_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "eval"} {
+  func.func @eval_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
     %w = model.read @w {model.block = ""} : tensor<2x5xf32>
     %loss, %lse = model.cross_entropy %w, %t {reduction = "mean", model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
@@ -51,7 +51,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
 module attributes {model.recipe = {loss.mean = "tokens"}} {
   model.parameter @w : tensor<4xf32> ones
   // expected-error@+1 {{'loss.mean' = "tokens" for the loss of '@f', expected the mean of a loss that counts its targets but got model.reduce_sum}}
-  func.func @f() -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+  func.func @f() -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<4xf32>
     %s = model.reduce_sum %w {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
     return %s : tensor<f32>

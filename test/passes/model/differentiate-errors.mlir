@@ -4,7 +4,7 @@
 module {
   // expected-error@+1 {{loss of '@step', expected one that depends on a parameter}}
   func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     %l = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }
@@ -15,7 +15,7 @@ module {
 module {
   // expected-error@+1 {{loss of '@step', expected one that depends on a parameter}}
   func.func @step(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
   }
 }
@@ -25,7 +25,7 @@ module {
 module {
   model.parameter @w : tensor<4xf32> ones
   func.func @step(%i: tensor<2xi32> {model.input = "i"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4xf32>
     // expected-error@+1 {{op 'model.softmax_grad' has no derivative, expected a differentiable op between parameters and loss}}
     %d = model.softmax_grad %w, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func @f_vjp(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32> {model.input = "x"}, %[[Y:.*]]: tensor<4xf32> {model.input = "y"}, %{{.*}}: tensor<4xf32> {model.input = "unused"}, %{{.*}}: tensor<2xi32> {model.input = "i"}, %[[DZ:.*]]: tensor<4xf32> {model.input = "cotangent.z"})
 // CHECK-SAME: -> (tensor<4xf32> {model.output = "grad.x"}, tensor<4xf32> {model.output = "grad.unused"})
-// CHECK-SAME: model.entry = "forward"
+// CHECK-SAME: model.entry = #model.entry<forward>
 // CHECK-NEXT: %[[DX:.*]] = model.multiply %[[DZ]], %[[Y]]
 // CHECK-NEXT: %[[ZERO:.*]] = model.constant 0.0
 // CHECK-NEXT: return %[[DX]], %[[ZERO]]
@@ -20,7 +20,7 @@
 // ALL-SAME: -> (tensor<4xf32> {model.output = "grad.x"}, tensor<4xf32> {model.output = "grad.y"}, tensor<4xf32> {model.output = "grad.unused"})
 func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.input = "y"},
              %unused: tensor<4xf32> {model.input = "unused"}, %i: tensor<2xi32> {model.input = "i"})
-    -> (tensor<4xf32> {model.output = "z"}) attributes {model.entry = "forward"} {
+    -> (tensor<4xf32> {model.output = "z"}) attributes {model.entry = #model.entry<forward>} {
   %b = model.block "b" -> tensor<4xf32> {
     %z = model.multiply %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     model.yield %z : tensor<4xf32>

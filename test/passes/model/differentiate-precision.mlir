@@ -11,7 +11,7 @@ module {
   // CHECK: %[[SUM:.*]] = model.add %[[H0]], %[[H1]] {{.*}} -> tensor<4xf32>
   // CHECK: model.gradient @w, %[[SUM]] {{.*}}: tensor<4xf32>
   func.func @step(%x: tensor<4xbf16> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<4xbf16>
     %a = model.multiply %x, %w {model.block = ""} : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
     %b = model.multiply %a, %w {model.block = ""} : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>

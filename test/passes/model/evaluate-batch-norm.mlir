@@ -23,7 +23,7 @@ model.parameter @count : tensor<i64> zeros state
 // CHECK-NOT: model.running_average
 // CHECK-NOT: model.count_up
 // CHECK: return
-func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
   %w = model.read @w : tensor<4xf32>
   %y, %m, %v = model.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   %om = model.read @mean : tensor<4xf32>

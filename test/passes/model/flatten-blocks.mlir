@@ -13,7 +13,7 @@
 // CHECK-NEXT: %[[F:.*]] = model.sqrt %[[E]] {model.block = "", model.checkpoint = "2"}
 // CHECK-NEXT: return %[[F]], %[[B]]
 func.func @f(%x: tensor<4xf32> {model.input = "x"})
-    -> (tensor<4xf32> {model.output = "y"}, tensor<4xf32> {model.output = "z"}) attributes {model.entry = "forward"} {
+    -> (tensor<4xf32> {model.output = "y"}, tensor<4xf32> {model.output = "z"}) attributes {model.entry = #model.entry<forward>} {
   %a = model.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   %block:2 = model.block "h.0" -> tensor<4xf32>, tensor<4xf32> {
     %b = model.tanh %a : (tensor<4xf32>) -> tensor<4xf32>

@@ -5,18 +5,18 @@
 
 // CHECK-LABEL: func.func @both
 // CHECK-SAME: (%[[A:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[V:.*]]: tensor<5x4xf32>, %[[G:.*]]: tensor<2x3x4xf32>)
-// CHECK-NEXT: %[[X:.*]], %[[Y:.*]] = model.matmul_gelu %[[A]], %[[W]] bias(%[[B]]) {model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = "forward"}
+// CHECK-NEXT: %[[X:.*]], %[[Y:.*]] = model.matmul_gelu %[[A]], %[[W]] bias(%[[B]]) {model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<forward>}
 // CHECK-NEXT: %[[OUT:.*]] = model.matmul %[[Y]], %[[V]]
-// CHECK-NEXT: %[[DX:.*]] = model.matmul_gelu_grad %[[G]], %[[V]], %[[X]] {model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = "backward", transpose_rhs}
+// CHECK-NEXT: %[[DX:.*]] = model.matmul_gelu_grad %[[G]], %[[V]], %[[X]] {model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<backward>, transpose_rhs}
 // CHECK-NEXT: %[[DV:.*]] = model.matmul %[[Y]], %[[G]]
 // CHECK-NEXT: return %[[OUT]], %[[DX]], %[[DV]]
-func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %v: tensor<5x4xf32>, %g: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>) attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w bias(%b) {model.block = "h.0/mlp/up", model.checkpoint = "c", model.phase = "forward"} : (tensor<2x3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = "forward"} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
-  %2 = model.matmul %1, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = "forward"} : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
-  %3 = model.matmul %g, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = "backward", transpose_rhs} : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
-  %4 = model.matmul %1, %g {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = "backward", transpose_lhs} : (tensor<2x3x5xf32>, tensor<2x3x4xf32>) -> tensor<2x5x4xf32>
-  %5 = model.gelu_grad %3, %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = "backward"} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %v: tensor<5x4xf32>, %g: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w bias(%b) {model.block = "h.0/mlp/up", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+  %1 = model.gelu %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %2 = model.matmul %1, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
+  %3 = model.matmul %g, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<backward>, transpose_rhs} : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
+  %4 = model.matmul %1, %g {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<backward>, transpose_lhs} : (tensor<2x3x5xf32>, tensor<2x3x4xf32>) -> tensor<2x5x4xf32>
+  %5 = model.gelu_grad %3, %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<backward>} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %2, %5, %4 : tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>
 }
 
@@ -24,7 +24,7 @@ func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %
 // CHECK-LABEL: func.func @forward
 // CHECK-NOT: matmul_gelu
 // CHECK: return
-func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "forward"} {
+func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<forward>} {
   %0 = model.matmul %a, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   %1 = model.gelu %0 {approximate = "tanh"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %a, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
@@ -36,10 +36,10 @@ func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>
 // CHECK-LABEL: func.func @frozen
 // CHECK-NOT: matmul_gelu
 // CHECK: return
-func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w {model.phase = "forward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.phase = "forward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %2 = model.exp %1 {model.phase = "backward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %2 = model.exp %1 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1, %2 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -49,11 +49,11 @@ func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>,
 // CHECK-NEXT: model.gelu %
 // CHECK-NEXT: model.matmul_gelu_grad
 // CHECK-NEXT: return
-func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x4xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w {model.phase = "forward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.phase = "forward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %2 = model.matmul %g, %w {model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu_grad %2, %0 {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x4xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %2 = model.matmul %g, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu_grad %2, %0 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1, %3 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -61,22 +61,22 @@ func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x
 // CHECK-LABEL: func.func @other_forms
 // CHECK-NOT: matmul_gelu
 // CHECK: return
-func.func @other_forms(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf64>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w {model.phase = "forward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "none", model.phase = "forward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %2 = model.matmul %a, %w residual(%r) {model.phase = "forward"} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu %2 {approximate = "tanh", model.phase = "forward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %4 = model.matmul %a, %w {model.phase = "forward", output = f64} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf64>
-  %5 = model.gelu %4 {approximate = "tanh", model.phase = "forward"} : (tensor<3x5xf64>) -> tensor<3x5xf64>
-  %6 = model.matmul %a, %w {model.phase = "forward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %7 = model.gelu %6 {approximate = "tanh", model.phase = "forward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %8 = model.add %6, %7 {model.phase = "forward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %9 = model.matmul %a, %w {model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %10 = model.gelu_grad %9, %0 {approximate = "none", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %11 = model.gelu_grad %r, %2 {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %12 = model.exp %5 {model.phase = "backward"} : (tensor<3x5xf64>) -> tensor<3x5xf64>
-  %13 = model.gelu_grad %r, %6 {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %14 = model.add %8, %7 {model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+func.func @other_forms(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf64>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = "none", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %2 = model.matmul %a, %w residual(%r) {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu %2 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %4 = model.matmul %a, %w {model.phase = #model.phase<forward>, output = f64} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf64>
+  %5 = model.gelu %4 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf64>) -> tensor<3x5xf64>
+  %6 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %7 = model.gelu %6 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %8 = model.add %6, %7 {model.phase = #model.phase<forward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %9 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %10 = model.gelu_grad %9, %0 {approximate = "none", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %11 = model.gelu_grad %r, %2 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %12 = model.exp %5 {model.phase = #model.phase<backward>} : (tensor<3x5xf64>) -> tensor<3x5xf64>
+  %13 = model.gelu_grad %r, %6 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %14 = model.add %8, %7 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %10, %11, %12, %13, %14 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf64>, tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -84,16 +84,16 @@ func.func @other_forms(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5x
 // CHECK-LABEL: func.func @other_cotangents
 // CHECK-NOT: matmul_gelu
 // CHECK: return
-func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w {model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %2 = model.matmul %a, %w bias(%b) {model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu_grad %2, %x {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %4 = model.matmul %a, %w {model.block = "h.0", model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %5 = model.gelu_grad %4, %x {approximate = "tanh", model.block = "h.1", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %6 = model.matmul %a, %w {model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %7 = model.exp %x {model.phase = "backward"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %8 = model.gelu_grad %6, %7 {approximate = "tanh", model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %2 = model.matmul %a, %w bias(%b) {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu_grad %2, %x {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %4 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %5 = model.gelu_grad %4, %x {approximate = "tanh", model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %6 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %7 = model.exp %x {model.phase = #model.phase<backward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %8 = model.gelu_grad %6, %7 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %0, %1, %3, %5, %8 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -101,8 +101,8 @@ func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor
 // CHECK-LABEL: func.func @two_passes
 // CHECK-NOT: matmul_gelu
 // CHECK: return
-func.func @two_passes(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf32> attributes {model.entry = "train"} {
-  %0 = model.matmul %a, %w {model.block = "h.0", model.phase = "backward"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.block = "h.0", model.pass = 1 : i64, model.phase = "backward"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+func.func @two_passes(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf32> attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.block = "h.0", model.pass = 1 : i64, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1 : tensor<3x5xf32>
 }

@@ -5,10 +5,10 @@
 
 model.parameter @w : tensor<2x4xf32> ones
 // CHECK-LABEL: func.func @train_step
-// CHECK-SAME: model.entry = "train"
+// CHECK-SAME: model.entry = #model.entry<train>
 // CHECK: model.dropout
 func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}, %seed: tensor<i64> {model.input = "seed"}, %step: tensor<i64> {model.input = "step"}, %row: tensor<i64> {model.input = "row"})
-    -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "train"} {
+    -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
   %y = model.block "h.0" -> tensor<2x4xf32> {
     %w = model.read @w : tensor<2x4xf32>
     %d = model.dropout %x, %seed, %step, %row {key = 0 : i64, rate = 0.5 : f64} : (tensor<2x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x4xf32>
@@ -19,10 +19,10 @@ func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}, %seed: tensor<i64
   return %s : tensor<f32>
 }
 // CHECK-LABEL: func.func @other
-func.func @other(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+func.func @other(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
   return %x : tensor<4xf32>
 }
 // CHECK-LABEL: func.func @eval_step
-// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = "eval"}
+// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>}
 // CHECK-NOT: model.dropout
 // CHECK: model.multiply %[[X]], %

@@ -8,38 +8,38 @@ module attributes {model.recipe = {recompute.policy = "block"}} {
   // CHECK-LABEL: func.func @step
   // CHECK-SAME: %[[X:.*]]: tensor<4xf32> {model.input = "x"}, %[[G:.*]]: tensor<4xf32>
   // CHECK: %[[W:.*]] = model.read @w
-  // CHECK: %[[A:.*]] = model.exp %[[X]] {model.block = "h.0", model.phase = "forward"}
+  // CHECK: %[[A:.*]] = model.exp %[[X]] {model.block = "h.0", model.phase = #model.phase<forward>}
   // CHECK: %[[B:.*]] = model.tanh %[[A]]
   // CHECK: %[[OUT:.*]] = model.multiply %[[B]], %[[W]] {model.block = "h.0/mlp"
   // CHECK: %[[NEXT:.*]] = model.exp %[[OUT]] {model.block = "h.1"
   // What another block's backward reads of this block is that block's input: the saved value.
   // CHECK: %[[R1:.*]] = model.recompute "h.1" -> tensor<4xf32>
-  // CHECK-NEXT: %[[N1:.*]] = model.exp %[[OUT]] {model.block = "h.1", model.phase = "backward"}
+  // CHECK-NEXT: %[[N1:.*]] = model.exp %[[OUT]] {model.block = "h.1", model.phase = #model.phase<backward>}
   // CHECK-NEXT: model.yield %[[N1]]
   // CHECK: %[[D1:.*]] = model.multiply %[[G]], %[[R1]] {model.block = "h.1"
   // CHECK: %[[D1B:.*]] = model.multiply %[[D1]], %[[OUT]] {model.block = "h.1"
   // The block's last op is not needed again; the parameter is captured.
-  // CHECK: %[[R0:.*]]:2 = model.recompute "h.0" -> tensor<4xf32>, tensor<4xf32> attributes {model.block = "h.0", model.phase = "backward"}
-  // CHECK-NEXT: %[[A0:.*]] = model.exp %[[X]] {model.block = "h.0", model.phase = "backward"}
-  // CHECK-NEXT: %[[B0:.*]] = model.tanh %[[A0]] {model.block = "h.0", model.phase = "backward"}
+  // CHECK: %[[R0:.*]]:2 = model.recompute "h.0" -> tensor<4xf32>, tensor<4xf32> attributes {model.block = "h.0", model.phase = #model.phase<backward>}
+  // CHECK-NEXT: %[[A0:.*]] = model.exp %[[X]] {model.block = "h.0", model.phase = #model.phase<backward>}
+  // CHECK-NEXT: %[[B0:.*]] = model.tanh %[[A0]] {model.block = "h.0", model.phase = #model.phase<backward>}
   // CHECK-NEXT: model.yield %[[A0]], %[[B0]]
   // CHECK: model.multiply %[[D1B]], %[[W]] {model.block = "h.0/mlp"
   // CHECK: model.multiply %{{.*}}, %[[R0]]#1
   // CHECK: model.multiply %{{.*}}, %[[R0]]#0
   // CHECK: model.multiply %{{.*}}, %[[X]] {model.block = ""
   func.func @step(%x: tensor<4xf32> {model.input = "x"}, %g: tensor<4xf32> {model.input = "g"})
-      -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = "train"} {
-    %w = model.read @w {model.block = "h.0", model.phase = "forward"} : tensor<4xf32>
-    %a = model.exp %x {model.block = "h.0", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %b = model.tanh %a {model.block = "h.0", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %out = model.multiply %b, %w {model.block = "h.0/mlp", model.phase = "forward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %next = model.exp %out {model.block = "h.1", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %d1 = model.multiply %g, %next {model.block = "h.1", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %d1b = model.multiply %d1, %out {model.block = "h.1", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %d2 = model.multiply %d1b, %w {model.block = "h.0/mlp", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %d3 = model.multiply %d2, %b {model.block = "h.0", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %d4 = model.multiply %d3, %a {model.block = "h.0", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %d5 = model.multiply %d4, %x {model.block = "", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = #model.entry<train>} {
+    %w = model.read @w {model.block = "h.0", model.phase = #model.phase<forward>} : tensor<4xf32>
+    %a = model.exp %x {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = model.tanh %a {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %out = model.multiply %b, %w {model.block = "h.0/mlp", model.phase = #model.phase<forward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %next = model.exp %out {model.block = "h.1", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d1 = model.multiply %g, %next {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d1b = model.multiply %d1, %out {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d2 = model.multiply %d1b, %w {model.block = "h.0/mlp", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d3 = model.multiply %d2, %b {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d4 = model.multiply %d3, %a {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d5 = model.multiply %d4, %x {model.block = "", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %d5 : tensor<4xf32>
   }
 }
@@ -48,15 +48,15 @@ module attributes {model.recipe = {recompute.policy = "block"}} {
 
 module attributes {model.recipe = {recompute.policy = "marked"}} {
   // CHECK-LABEL: func.func @step
-  // CHECK: model.exp %{{.*}} {model.block = "h.0", model.phase = "forward"}
-  // CHECK: model.recompute "h.0/mlp" -> tensor<4xf32> attributes {model.block = "h.0/mlp", model.phase = "backward"} {
+  // CHECK: model.exp %{{.*}} {model.block = "h.0", model.phase = #model.phase<forward>}
+  // CHECK: model.recompute "h.0/mlp" -> tensor<4xf32> attributes {model.block = "h.0/mlp", model.phase = #model.phase<backward>} {
   // CHECK-NEXT: model.tanh
   // CHECK-NEXT: model.yield
-  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = "train"} {
-    %a = model.exp %x {model.block = "h.0", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %b = model.tanh %a {model.block = "h.0/mlp", model.checkpoint = "0", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %d = model.multiply %x, %b {model.block = "h.0/mlp", model.checkpoint = "0", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %e = model.multiply %d, %a {model.block = "h.0", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = #model.entry<train>} {
+    %a = model.exp %x {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = model.tanh %a {model.block = "h.0/mlp", model.checkpoint = "0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d = model.multiply %x, %b {model.block = "h.0/mlp", model.checkpoint = "0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %e = model.multiply %d, %a {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %e : tensor<4xf32>
   }
 }
@@ -67,9 +67,9 @@ module attributes {model.recipe = {recompute.policy = "marked"}} {
 module {
   // CHECK-LABEL: func.func @step
   // CHECK-NOT: model.recompute
-  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = "train"} {
-    %a = model.exp %x {model.block = "h.0", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-    %d = model.multiply %x, %a {model.block = "h.0", model.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = #model.entry<train>} {
+    %a = model.exp %x {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d = model.multiply %x, %a {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %d : tensor<4xf32>
   }
 }

@@ -16,7 +16,7 @@
 // CHECK: func.func @g
 module {
   model.parameter @w : tensor<4xf32> ones
-  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "train"} {
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4xf32>
     %r = model.recompute "h.0" -> tensor<4xf32> {
       %e = model.exp %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -25,7 +25,7 @@ module {
     model.write @w, %w : tensor<4xf32>
     return %r : tensor<4xf32>
   }
-  func.func @g(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @g(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
 }

@@ -32,7 +32,7 @@ module attributes {model.recipe = 1 : i64} {
 // -----
 
 module {
-  // expected-error@+1 {{function '@f' without 'model.entry', expected "train", "eval" or "forward"}}
+  // expected-error@+1 {{function '@f' without 'model.entry', expected train, eval or forward}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) {
     return %x : tensor<4xf32>
   }
@@ -41,9 +41,9 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{'model.entry' of '@f', expected "train", "eval" or "forward" but got "backward"}}
+  // expected-error@+1 {{'model.entry' of '@f', expected train, eval or forward but got #model.entry<init>}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"})
-      attributes {model.entry = "backward"} {
+      attributes {model.entry = #model.entry<init>} {
     return %x : tensor<4xf32>
   }
 }
@@ -52,14 +52,14 @@ module {
 
 module {
   // expected-error@+1 {{entry point '@f', expected a body of one block}}
-  func.func private @f(tensor<4xf32>) attributes {model.entry = "forward"}
+  func.func private @f(tensor<4xf32>) attributes {model.entry = #model.entry<forward>}
 }
 
 // -----
 
 module {
   // expected-error@+1 {{argument 0 of '@f' without 'model.input', expected its name}}
-  func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
 }
@@ -68,7 +68,7 @@ module {
 
 module {
   // expected-error@+1 {{result 0 of '@f' without 'model.output', expected its name}}
-  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> tensor<4xf32> attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
 }
@@ -84,7 +84,7 @@ module attributes {model.bacth = 4 : i64} {
 
 module {
   // expected-error@+1 {{unknown attribute of argument 0 of '@f', expected 'model.input' or 'model.limit' but got 'model.limt'}}
-  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limt = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limt = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
 }
@@ -93,7 +93,7 @@ module {
 
 module {
   // expected-error@+1 {{unknown attribute of result 0 of '@f', expected 'model.output' but got 'model.input'}}
-  func.func @f(%x: tensor<4xi32> {model.input = "x"}) -> (tensor<4xi32> {model.input = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xi32> {model.input = "x"}) -> (tensor<4xi32> {model.input = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
 }
@@ -102,7 +102,7 @@ module {
 
 module {
   // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got 0}}
-  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = 0 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = 0 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
 }
@@ -111,7 +111,7 @@ module {
 
 module {
   // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got "3"}}
-  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = "3"}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = "3"}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
 }
@@ -120,7 +120,7 @@ module {
 
 // Else this attention would see what comes behind.
 module {
-  func.func @f(%x: tensor<1x4x2x8xf32> {model.input = "x"}) -> (tensor<1x4x2x8xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<1x4x2x8xf32> {model.input = "x"}) -> (tensor<1x4x2x8xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     // expected-error@+1 {{'model.attention' op unknown attribute, expected 'causal', 'scale' or 'window' but got 'casual'}}
     %y, %lse = model.attention %x, %x, %x {casual, scale = 0.5 : f64} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> (tensor<1x4x2x8xf32>, tensor<1x2x4xf32>)
     return %y : tensor<1x4x2x8xf32>
@@ -147,7 +147,7 @@ module {
 
 module {
   // expected-error@+1 {{result 0 of the train entry point '@f', expected the name 'loss' but got 'los'}}
-  func.func @f(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "los"}) attributes {model.entry = "train"} {
+  func.func @f(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "los"}) attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
   }
 }
@@ -157,7 +157,7 @@ module {
 module {
   // expected-error@+1 {{argument 1 of '@f', expected a name of its own but got 'x' again}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.input = "x"})
-      -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+      -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
 }
@@ -167,7 +167,7 @@ module {
 module {
   // expected-error@+1 {{argument 0 of '@f', expected a static tensor but got 'tensor<?xf32>'}}
   func.func @f(%x: tensor<?xf32> {model.input = "x"}) -> (tensor<?xf32> {model.output = "y"})
-      attributes {model.entry = "forward"} {
+      attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<?xf32>
   }
 }
@@ -177,7 +177,7 @@ module {
 module {
   // expected-error@+1 {{results of the train entry point '@f', expected one loss of type 'tensor<f32>' but got '(tensor<4xf32>) -> tensor<4xf32>'}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     return %x : tensor<4xf32>
   }
 }
@@ -187,7 +187,7 @@ module {
 module {
   // expected-error@+1 {{argument 0 of '@f', expected another name than 'lr', which the update takes}}
   func.func @f(%x: tensor<f32> {model.input = "lr"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
   }
 }
@@ -197,7 +197,7 @@ module {
 module {
   // expected-error@+1 {{argument 0 of '@f', expected another name than 'loss_scale', which the update takes}}
   func.func @f(%x: tensor<f32> {model.input = "loss_scale"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
   }
 }
@@ -207,7 +207,7 @@ module {
 module {
   // expected-error@+1 {{input 'row' of '@f', expected 'tensor<i64>', a number of the step, but got 'tensor<f32>'}}
   func.func @f(%x: tensor<f32> {model.input = "row"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
   }
 }
@@ -217,7 +217,7 @@ module {
 module {
   // expected-error@+1 {{results of the eval entry point '@f', expected one loss of type 'tensor<f32>'}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "loss"})
-      attributes {model.entry = "eval"} {
+      attributes {model.entry = #model.entry<eval>} {
     return %x : tensor<4xf32>
   }
 }
@@ -226,7 +226,7 @@ module {
 
 module {
   model.parameter @w : tensor<4xf32> zeros
-  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     // expected-error@+1 {{read of the state 'exp_avg', expected none before the update is made}}
     %x = model.read @w state "exp_avg" : tensor<4xf32>
     return %x : tensor<4xf32>
@@ -237,7 +237,7 @@ module {
 
 module {
   model.parameter @w : tensor<4xf32> zeros
-  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %x = model.read @w : tensor<4xf32>
     // expected-error@+1 {{write of '@w', expected a parameter declared as 'state' but got one that the optimizer updates}}
     model.write @w, %x : tensor<4xf32>
@@ -250,7 +250,7 @@ module {
 module attributes {model.recipe = {mesh.shard = 4 : i64, optimizer.betas = [0.9, 0.95]}} {
   model.parameter @w : tensor<4xf32> zeros
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"})
-      attributes {model.entry = "train"} {
+      attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4xf32>
     %p = model.multiply %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %s = model.reduce_sum %p {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
@@ -277,7 +277,7 @@ module {
 module {
   // expected-error@+1 {{argument 0 of '@f', expected at most 256 TiB but got 'tensor<70368744177665xf32>'}}
   func.func @f(%x: tensor<70368744177665xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "y"})
-      attributes {model.entry = "forward"} {
+      attributes {model.entry = #model.entry<forward>} {
     %y = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<70368744177665xf32>) -> tensor<f32>
     return %y : tensor<f32>
   }
@@ -287,7 +287,7 @@ module {
 
 module {
   func.func @f(%x: tensor<2x9999999999xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "y"})
-      attributes {model.entry = "forward"} {
+      attributes {model.entry = #model.entry<forward>} {
     // expected-error@+1 {{result, expected at most 256 TiB but got 'tensor<9999999999x9999999999xf32>'}}
     %p = model.matmul %x, %x {transpose_lhs} : (tensor<2x9999999999xf32>, tensor<2x9999999999xf32>) -> tensor<9999999999x9999999999xf32>
     %y = model.reduce_sum %p {dims = array<i64: 0, 1>} : (tensor<9999999999x9999999999xf32>) -> tensor<f32>

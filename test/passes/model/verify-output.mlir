@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-verify-output
 // Tests what the model phase promises on exit.
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
   // expected-error@+1 {{op 'model.block' on exit of the model phase, expected one that answers every rule}}
   %b = model.block "h.0" -> tensor<4xf32> {
     model.yield %x : tensor<4xf32>
@@ -11,15 +11,15 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forw
 
 // -----
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
   // expected-error@+1 {{op 'model.exp' without 'model.block'}}
-  %y = model.exp %x {model.phase = "forward", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  %y = model.exp %x {model.phase = #model.phase<forward>, model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
 // -----
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
   // expected-error@+1 {{op 'model.exp' without 'model.phase'}}
   %y = model.exp %x {model.block = "", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
@@ -27,34 +27,34 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forw
 
 // -----
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
-  // expected-error@+1 {{'model.phase', expected "forward", "loss", "backward" or "update" but got "later"}}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
+  // expected-error@+1 {{'model.phase', expected forward, loss, backward or update but got "later"}}
   %y = model.exp %x {model.block = "", model.phase = "later", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
 // -----
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
   // expected-error@+1 {{op 'model.exp' without a number in 'model.ids' for each result}}
-  %y = model.exp %x {model.block = "", model.phase = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
+  %y = model.exp %x {model.block = "", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
 // -----
 
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "forward"} {
-  %y = model.exp %x {model.block = "", model.phase = "backward", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
+  %y = model.exp %x {model.block = "", model.phase = #model.phase<backward>, model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{op of phase 'forward' after a later phase}}
-  %z = model.exp %y {model.block = "", model.phase = "forward", model.ids = array<i64: 2>} : (tensor<4xf32>) -> tensor<4xf32>
+  %z = model.exp %y {model.block = "", model.phase = #model.phase<forward>, model.ids = array<i64: 2>} : (tensor<4xf32>) -> tensor<4xf32>
   return %z : tensor<4xf32>
 }
 
 // -----
 
 // expected-error@+1 {{train entry point '@f', expected an update}}
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "train"} {
-  %y = model.exp %x {model.block = "", model.phase = "forward", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
+  %y = model.exp %x {model.block = "", model.phase = #model.phase<forward>, model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
@@ -62,10 +62,10 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "trai
 
 module {
   model.parameter @w : tensor<4xf32> ones
-  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "train"} {
-    %y = model.gradient @w, %x {model.block = "", model.phase = "backward", model.ids = array<i64: 1>} : tensor<4xf32>
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
+    %y = model.gradient @w, %x {model.block = "", model.phase = #model.phase<backward>, model.ids = array<i64: 1>} : tensor<4xf32>
     // expected-error@+1 {{gradient of '@w', expected one but got another}}
-    %z = model.gradient @w, %x {model.block = "", model.phase = "backward", model.ids = array<i64: 2>} : tensor<4xf32>
+    %z = model.gradient @w, %x {model.block = "", model.phase = #model.phase<backward>, model.ids = array<i64: 2>} : tensor<4xf32>
     return %z : tensor<4xf32>
   }
 }
@@ -74,10 +74,10 @@ module {
 
 module {
   model.parameter @w : tensor<4xf32> ones
-  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "train"} {
-    model.write @w, %x {model.block = "", model.phase = "update", model.ids = array<i64>} : tensor<4xf32>
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
+    model.write @w, %x {model.block = "", model.phase = #model.phase<update>, model.ids = array<i64>} : tensor<4xf32>
     // expected-error@+1 {{write of '@w', expected one but got another}}
-    model.write @w, %x {model.block = "", model.phase = "update", model.ids = array<i64>} : tensor<4xf32>
+    model.write @w, %x {model.block = "", model.phase = #model.phase<update>, model.ids = array<i64>} : tensor<4xf32>
     return %x : tensor<4xf32>
   }
 }
@@ -86,9 +86,9 @@ module {
 
 module {
   model.parameter @w : tensor<4xf32> ones
-  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = "train"} {
-    %w = model.read @w {model.block = "", model.phase = "forward", model.ids = array<i64: 1>} : tensor<4xf32>
-    model.write @w, %w {model.block = "", model.phase = "update", model.ids = array<i64>} : tensor<4xf32>
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
+    %w = model.read @w {model.block = "", model.phase = #model.phase<forward>, model.ids = array<i64: 1>} : tensor<4xf32>
+    model.write @w, %w {model.block = "", model.phase = #model.phase<update>, model.ids = array<i64>} : tensor<4xf32>
     return %w : tensor<4xf32>
   }
 }

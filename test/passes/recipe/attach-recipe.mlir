@@ -20,7 +20,7 @@
 // OPTION: error: option schedule.reduce_buffers=none: value of 'schedule.reduce_buffers', expected an integer of at least 1 and at most 1024 but got "none"
 module attributes {model.recipe = {mesh.shard = 4 : i64, target.isa = "avx2"}} {
   model.parameter @w : tensor<4xf32> ones
-  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4xf32>
     %y = model.add %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return %y : tensor<4xf32>

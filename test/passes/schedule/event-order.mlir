@@ -1,4 +1,4 @@
-// DEFINE: %{events} = sed -nE 's/^.*spmd\.(all_gather_start|release|reduce_scatter_start|all_reduce_start) .* unit ("[a-z0-9.]+") .*model.phase = "([a-z]+)".*$/\1 \2 \3/p'
+// DEFINE: %{events} = sed -nE 's/^.*spmd\.(all_gather_start|release|reduce_scatter_start|all_reduce_start) .* unit ("[a-z0-9.]+") .*model.phase = #model.phase<([a-z]+)>.*$/\1 \2 \3/p'
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=DEF
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=ALL
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=false" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=NONE

@@ -19,7 +19,7 @@
 // CHECK-NEXT: spmd.release
 // CHECK-NEXT: spmd.wait %[[T1]]
 // The root is not gathered again, and still prefetches the first unit of the backward; not before the backward begins.
-// CHECK: model.constant {{.*}}model.phase = "loss"
+// CHECK: model.constant {{.*}}model.phase = #model.phase<loss>
 // CHECK-NEXT: %[[T2:.*]] = spmd.all_gather_start {{.*}} unit "layer.1"
 // CHECK-NEXT: spmd.wait %[[T2]]
 // CHECK-NEXT: %[[T3:.*]] = spmd.all_gather_start {{.*}} unit "layer.0"
@@ -48,7 +48,7 @@ module {
       %0 = spmd.wait %t : tensor<4x4xbf16>
       %1 = model.matmul %x, %0 {model.block = "h.0"} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
       spmd.release %0 unit "h.0" : tensor<4x4xbf16>
-      %c = model.cast %b {model.phase = "forward"} : (!shard) -> !low
+      %c = model.cast %b {model.phase = #model.phase<forward>} : (!shard) -> !low
       %u = spmd.all_gather_start %c over ["shard"] unit "h.1" : !low
       %2 = spmd.wait %u : tensor<4x4xbf16>
       %3 = model.matmul %1, %2 {model.block = "h.1"} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>

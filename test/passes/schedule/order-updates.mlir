@@ -25,7 +25,7 @@ model.parameter @s : tensor<4xf32> zeros
 func.func @step(%a: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @r},
                 %b: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @b}, %s: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @s})
     -> (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 1 : i64},
-        tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 2 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 3 : i64}) attributes {model.entry = "train"} {
+        tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 2 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 3 : i64}) attributes {model.entry = #model.entry<train>} {
   spmd.section "microbatch" repeat 1 {
     %t = spmd.all_gather_start %r over ["shard"] unit "root" : tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
     %0 = spmd.wait %t : tensor<4xf32>
@@ -49,7 +49,7 @@ func.func @step(%a: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4
 // CHECK: model.add %arg0
 // CHECK-NEXT: model.add %arg1
 func.func @alone(%a: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @a}, %r: tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.parameter = @r})
-    -> (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 1 : i64}) attributes {model.entry = "train"} {
+    -> (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 0 : i64}, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {spmd.donates = 1 : i64}) attributes {model.entry = #model.entry<train>} {
   %n:2 = spmd.section "update" repeat 1 -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>> {
     %2 = model.add %a, %a : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
     %3 = model.add %r, %r : (tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>, tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>) -> tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>

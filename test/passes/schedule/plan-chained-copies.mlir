@@ -3,21 +3,21 @@
 // Tests that what is reduced and copied to the host goes there behind its reduction: the copies' stream waits for that,
 // compute for the copy alone. That a gathered parameter's place is free behind its last read, not at its unit's release.
 
-plan.stream @compute on "device"
-plan.stream @reduce on "device"
-plan.stream @offload on "device"
-plan.stream @host on "host"
+plan.stream @compute on <device>
+plan.stream @reduce on <device>
+plan.stream @offload on <device>
+plan.stream @host on <host>
 // LIVES: plan.buffer @w : {{.*}}begin = 0 : i64, {{.*}}end = 1 : i64
-plan.buffer @w : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f"}
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
-plan.buffer @s : tensor<2xf32> {space = "device", buffer_class = "gradient_shard", bytes = 8 : i64, entry = "f"}
-plan.buffer @s.host : tensor<2xf32> {space = "host", buffer_class = "gradient_shard", bytes = 8 : i64, entry = "f"}
+plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f"}
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
+plan.buffer @s : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient_shard>, bytes = 8 : i64, entry = "f"}
+plan.buffer @s.host : tensor<2xf32> {space = #plan.space<host>, buffer_class = #plan.class<gradient_shard>, bytes = 8 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.launch "constant" ins [] outs [#plan.view<@w : 4xf32>] {value = 1.0 : f64} on @compute {phase = "backward"}
-    plan.launch "constant" ins [] outs [#plan.view<@g : 4xf32>] {value = 1.0 : f64} on @compute {phase = "backward"}
-    plan.release [@w] on @compute {phase = "backward"}
-    // CHECK: plan.collective "reduce_scatter"
+    plan.launch "constant" ins [] outs [#plan.view<@w : 4xf32>] {value = 1.0 : f64} on @compute {phase = #plan.phase<backward>}
+    plan.launch "constant" ins [] outs [#plan.view<@g : 4xf32>] {value = 1.0 : f64} on @compute {phase = #plan.phase<backward>}
+    plan.release [@w] on @compute {phase = #plan.phase<backward>}
+    // CHECK: plan.collective <reduce_scatter>
     // CHECK-NEXT: plan.record [[R:[0-9]+]] on @reduce
     // CHECK-NEXT: plan.wait [[R]] on @offload
     // CHECK-NOT: plan.wait {{.*}} on @compute
@@ -25,9 +25,9 @@ plan.entry @f {
     // CHECK-NEXT: plan.record [[C:[0-9]+]] on @offload
     // CHECK-NEXT: plan.wait [[C]] on @compute
     // CHECK-NOT: plan.await
-    plan.collective "reduce_scatter" "mean" over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@s : 2xf32>] on @reduce {phase = "backward", token = 1 : i64}
-    plan.await 1 {phase = "backward", chained}
-    plan.copy <@s : 2xf32> to <@s.host : 2xf32> on @offload {phase = "backward", token = 2 : i64}
-    plan.await 2 {phase = "backward"}
+    plan.collective <reduce_scatter> <mean> over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@s : 2xf32>] on @reduce {phase = #plan.phase<backward>, token = 1 : i64}
+    plan.await 1 {phase = #plan.phase<backward>, chained}
+    plan.copy <@s : 2xf32> to <@s.host : 2xf32> on @offload {phase = #plan.phase<backward>, token = 2 : i64}
+    plan.await 2 {phase = #plan.phase<backward>}
   }
 }

@@ -5,14 +5,14 @@
 // RUN: sluice-opt %t.streams -plan-insert-events -plan-elide-events -plan-compute-lifespans | FileCheck %s --check-prefix=LIVES
 // Tests the streams of copies between host and device memory, what they wait for, and how long what they touch is held.
 
-// STREAMS: plan.stream @compute on "device"
-// STREAMS-NEXT: plan.stream @gather on "device"
-// STREAMS-NEXT: plan.stream @fetch on "device"
-// STREAMS-NEXT: plan.stream @offload on "device"
-// STREAMS-NEXT: plan.stream @host on "host"
+// STREAMS: plan.stream @compute on <device>
+// STREAMS-NEXT: plan.stream @gather on <device>
+// STREAMS-NEXT: plan.stream @fetch on <device>
+// STREAMS-NEXT: plan.stream @offload on <device>
+// STREAMS-NEXT: plan.stream @host on <host>
 // STREAMS: plan.copy <@a.host {{.*}} on @fetch
 // STREAMS: plan.copy <@b.host {{.*}} on @fetch
-// STREAMS: plan.collective "all_gather" {{.*}} on @gather
+// STREAMS: plan.collective <all_gather> {{.*}} on @gather
 // STREAMS: plan.launch "exp" {{.*}} on @compute
 // STREAMS: plan.copy <@y {{.*}} on @offload
 // STREAMS: plan.copy <@lr.host {{.*}} to <@lr {{.*}} on @host
@@ -27,7 +27,7 @@
 // EVENTS-NEXT: plan.copy
 // EVENTS-NEXT: plan.record 2 on @fetch
 // EVENTS-NEXT: plan.wait 2 on @gather
-// EVENTS: plan.collective "all_gather"
+// EVENTS: plan.collective <all_gather>
 // EVENTS: plan.record [[OUT:[0-9]+]] on @compute
 // EVENTS-NEXT: plan.wait [[OUT]] on @offload
 // EVENTS: plan.copy <@y
@@ -45,28 +45,28 @@
 // LIVES-DAG: plan.buffer @y.host : {{.*}}end = [[LAST:[0-9]+]] : i64
 // LIVES-DAG: plan.buffer @lr : {{.*}}end = [[LAST]] : i64
 // LIVES: plan.wait {{.*}} on @compute
-plan.stream @host on "host"
-plan.buffer @a.host : tensor<2xf32> {space = "host", buffer_class = "parameter", bytes = 8 : i64}
-plan.buffer @b.host : tensor<2xf32> {space = "host", buffer_class = "parameter", bytes = 8 : i64}
-plan.buffer @a.device : tensor<2xf32> {space = "device", buffer_class = "parameter", bytes = 8 : i64, entry = "f"}
-plan.buffer @b.device : tensor<2xf32> {space = "device", buffer_class = "parameter", bytes = 8 : i64, entry = "f"}
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f"}
-plan.buffer @y : tensor<4xf32> {space = "device", buffer_class = "gradient_shard", bytes = 16 : i64, entry = "f"}
-plan.buffer @y.host : tensor<4xf32> {space = "host", buffer_class = "gradient_shard", bytes = 16 : i64, entry = "f"}
-plan.buffer @lr.host : tensor<4xf32> {space = "host", buffer_class = "input", bytes = 16 : i64, entry = "f"}
-plan.buffer @lr : tensor<4xf32> {space = "host", buffer_class = "input", bytes = 16 : i64, entry = "f"}
-plan.buffer @z : tensor<4xf32> {space = "host", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.stream @host on <host>
+plan.buffer @a.host : tensor<2xf32> {space = #plan.space<host>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
+plan.buffer @b.host : tensor<2xf32> {space = #plan.space<host>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
+plan.buffer @a.device : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64, entry = "f"}
+plan.buffer @b.device : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64, entry = "f"}
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f"}
+plan.buffer @y : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient_shard>, bytes = 16 : i64, entry = "f"}
+plan.buffer @y.host : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<gradient_shard>, bytes = 16 : i64, entry = "f"}
+plan.buffer @lr.host : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
+plan.buffer @lr : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
+plan.buffer @z : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.copy <@a.host : 2xf32> to <@a.device : 2xf32> {phase = "forward", token = 1 : i64, unit = "root"}
-    plan.copy <@b.host : 2xf32> to <@b.device : 2xf32> {phase = "forward", token = 1 : i64, unit = "root"}
-    plan.await 1 {chained, phase = "forward"}
-    plan.collective "all_gather" "none" over ["shard"] from [#plan.view<@a.device : 2xf32>] to [#plan.view<@g : 4xf32>] {phase = "forward", token = 2 : i64, unit = "root"}
-    plan.await 2 {phase = "forward", unit = "root"}
-    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@y : 4xf32>] {} {phase = "forward"}
-    plan.copy <@y : 4xf32> to <@y.host : 4xf32> {phase = "backward", token = 3 : i64, unit = "root"}
-    plan.await 3 {phase = "backward"}
-    plan.copy <@lr.host : 4xf32> to <@lr : 4xf32> {phase = "update"}
-    plan.launch "add" ins [#plan.view<@y.host : 4xf32>, #plan.view<@lr : 4xf32>] outs [#plan.view<@z : 4xf32>] {} on @host {phase = "update"}
+    plan.copy <@a.host : 2xf32> to <@a.device : 2xf32> {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
+    plan.copy <@b.host : 2xf32> to <@b.device : 2xf32> {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
+    plan.await 1 {chained, phase = #plan.phase<forward>}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@a.device : 2xf32>] to [#plan.view<@g : 4xf32>] {phase = #plan.phase<forward>, token = 2 : i64, unit = "root"}
+    plan.await 2 {phase = #plan.phase<forward>, unit = "root"}
+    plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@y : 4xf32>] {} {phase = #plan.phase<forward>}
+    plan.copy <@y : 4xf32> to <@y.host : 4xf32> {phase = #plan.phase<backward>, token = 3 : i64, unit = "root"}
+    plan.await 3 {phase = #plan.phase<backward>}
+    plan.copy <@lr.host : 4xf32> to <@lr : 4xf32> {phase = #plan.phase<update>}
+    plan.launch "add" ins [#plan.view<@y.host : 4xf32>, #plan.view<@lr : 4xf32>] outs [#plan.view<@z : 4xf32>] {} on @host {phase = #plan.phase<update>}
   }
 }

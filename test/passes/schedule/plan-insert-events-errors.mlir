@@ -1,36 +1,36 @@
 // RUN: sluice-opt %s -plan-insert-events -split-input-file -verify-diagnostics
 
-plan.stream @gather on "device"
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f"}
+plan.stream @gather on <device>
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{token 7, expected a plan.await but got none}}
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = "forward", token = 7 : i64}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = #plan.phase<forward>, token = 7 : i64}
   }
 }
 
 // -----
 
-plan.stream @gather on "device"
-plan.stream @reduce on "device"
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f"}
+plan.stream @gather on <device>
+plan.stream @reduce on <device>
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = "forward", token = 1 : i64}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = #plan.phase<forward>, token = 1 : i64}
     // expected-error @+1 {{chained, expected the next collective on 'gather' but got one on 'reduce'}}
-    plan.await 1 {phase = "forward", chained}
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @reduce {phase = "forward"}
+    plan.await 1 {phase = #plan.phase<forward>, chained}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @reduce {phase = #plan.phase<forward>}
   }
 }
 
 // -----
 
-plan.stream @gather on "device"
-plan.buffer @g : tensor<4xf32> {space = "device", buffer_class = "gathered", bytes = 16 : i64, entry = "f"}
+plan.stream @gather on <device>
+plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gathered>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.collective "all_reduce" "sum" over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = "forward", token = 1 : i64}
+    plan.collective <all_reduce> <sum> over ["shard"] from [#plan.view<@g : 4xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = #plan.phase<forward>, token = 1 : i64}
     // expected-error @+1 {{chained, expected a collective behind it but got none}}
-    plan.await 1 {phase = "forward", chained}
+    plan.await 1 {phase = #plan.phase<forward>, chained}
   }
 }

@@ -1,51 +1,51 @@
 // RUN: sluice-opt %s -plan-verify-streams -split-input-file -verify-diagnostics
 
-plan.stream @compute on "device"
-plan.stream @reduce on "device"
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
+plan.stream @compute on <device>
+plan.stream @reduce on <device>
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
     // expected-note @+1 {{the other access is here}}
-    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "backward"}
+    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
     // expected-error @+1 {{access of 'a' on stream 'reduce', expected it behind one on stream 'compute' but nothing orders them}}
-    plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = "backward"}
+    plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = #plan.phase<backward>}
   }
 }
 
 // -----
 
 // The race is between one step and the next.
-plan.stream @compute on "device"
-plan.stream @reduce on "device"
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
+plan.stream @compute on <device>
+plan.stream @reduce on <device>
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{access of 'a' on stream 'compute', expected it behind one on stream 'reduce' but nothing orders them}}
-    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "backward"}
-    plan.record 0 on @compute {phase = "backward"}
-    plan.wait 0 on @reduce {phase = "backward"}
+    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
+    plan.record 0 on @compute {phase = #plan.phase<backward>}
+    plan.wait 0 on @reduce {phase = #plan.phase<backward>}
     // expected-note @+1 {{the other access is here}}
-    plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = "backward"}
+    plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = #plan.phase<backward>}
   }
 }
 
 // -----
 
-plan.stream @compute on "device"
+plan.stream @compute on <device>
 plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{event 0, expected a record before the wait but got none}}
-    plan.wait 0 on @compute {phase = "backward"}
+    plan.wait 0 on @compute {phase = #plan.phase<backward>}
   }
 }
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{stream, expected one but got none}}
-    plan.fill <@a : 4xf32> with 0.0 {phase = "backward"}
+    plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<backward>}
   }
 }
 
@@ -54,23 +54,23 @@ plan.entry @f {
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{expected no token behind the streams phase but got one}}
-    plan.await 3 {phase = "backward"}
+    plan.await 3 {phase = #plan.phase<backward>}
   }
 }
 
 // -----
 
 // In order: nothing is said.
-plan.stream @compute on "device"
-plan.stream @reduce on "device"
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "gradient", bytes = 16 : i64, entry = "f"}
+plan.stream @compute on <device>
+plan.stream @reduce on <device>
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f attributes {events = 2 : i64} {
   plan.section "main" repeat 4 {
-    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = "backward"}
-    plan.record 0 on @compute {phase = "backward"}
-    plan.wait 0 on @reduce {phase = "backward"}
-    plan.collective "all_reduce" "mean" over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = "backward"}
-    plan.record 1 on @reduce {phase = "backward"}
-    plan.wait 1 on @compute {phase = "backward"}
+    plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
+    plan.record 0 on @compute {phase = #plan.phase<backward>}
+    plan.wait 0 on @reduce {phase = #plan.phase<backward>}
+    plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = #plan.phase<backward>}
+    plan.record 1 on @reduce {phase = #plan.phase<backward>}
+    plan.wait 1 on @compute {phase = #plan.phase<backward>}
   }
 }

@@ -11,7 +11,7 @@
 // CHECK-NEXT: spmd.wait %[[A]] {chained
 // CHECK-NEXT: %[[B:.*]] = spmd.all_reduce_start {{.*}} unit "layer.2"
 // The gather of the next unit.
-// CHECK-NEXT: spmd.wait %{{.*}} {model.phase = "backward"} : tensor<6x6xf32>
+// CHECK-NEXT: spmd.wait %{{.*}} {model.phase = #model.phase<backward>} : tensor<6x6xf32>
 // CHECK-NEXT: spmd.wait %[[B]]
 // CHECK-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.1"
 // CHECK: spmd.reduce_scatter_start {{.*}} unit "root"
@@ -30,8 +30,8 @@
 // TWO-NEXT: spmd.wait %[[D]]
 // TWO-NEXT: spmd.yield
 
-// LAST: spmd.reduce_scatter_start {{.*}} unit "layer.2" {{.*}}spmd.when = "last"
-// LAST-NEXT: spmd.wait {{.*}}spmd.when = "last"
+// LAST: spmd.reduce_scatter_start {{.*}} unit "layer.2" {{.*}}spmd.when = #spmd.when<last>
+// LAST-NEXT: spmd.wait {{.*}}spmd.when = #spmd.when<last>
 // LAST-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.1"
 
 spmd.mesh @mesh <shard = 2>
@@ -45,9 +45,9 @@ func.func @read(%a: tensor<4xf32>, %b: tensor<f32>) {
     // READ-NEXT: model.relu
     // READ-NEXT: spmd.wait %[[T]]
     // READ-NEXT: model.relu
-    %t = spmd.all_reduce_start %a over ["shard"] "mean" unit "h" : tensor<4xf32>
+    %t = spmd.all_reduce_start %a over ["shard"] <mean> unit "h" : tensor<4xf32>
     %0 = spmd.wait %t : tensor<4xf32>
-    %u = spmd.all_reduce_start %b over ["shard"] "mean" : tensor<f32>
+    %u = spmd.all_reduce_start %b over ["shard"] <mean> : tensor<f32>
     %1 = spmd.wait %u : tensor<f32>
     %2 = model.relu %1 : (tensor<f32>) -> tensor<f32>
     %3 = model.relu %0 : (tensor<4xf32>) -> tensor<4xf32>

@@ -23,7 +23,7 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i6
   model.parameter @shared : tensor<3x2xf32> zeros
   model.parameter @scale : tensor<f32> ones
   // CHECK: func.func @f
-  func.func @f() -> tensor<3x2xf32> attributes {model.entry = "forward"} {
+  func.func @f() -> tensor<3x2xf32> attributes {model.entry = #model.entry<forward>} {
     // Where a read stands does not matter.
     %w1 = model.read @h.1.w {model.block = ""} : tensor<3x2xf32>
     %w0 = model.read @h.0.w {model.block = "h.0/attn"} : tensor<3x2xf32>
@@ -48,7 +48,7 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i6
 // CHECK-NEXT: model.parameter @w {{.*}} {dim = 0 : i64, unit = "root"}
 module attributes {model.recipe = {sharding.units = "root"}} {
   model.parameter @w : tensor<3xf32> zeros
-  func.func @f() -> tensor<3xf32> attributes {model.entry = "forward"} {
+  func.func @f() -> tensor<3xf32> attributes {model.entry = #model.entry<forward>} {
     %0 = model.read @w {model.block = ""} : tensor<3xf32>
     %1 = model.relu %0 {model.block = "h.0"} : (tensor<3xf32>) -> tensor<3xf32>
     return %1 : tensor<3xf32>
@@ -72,7 +72,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "no
 module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "shard_grad_op"}} {
   model.parameter @w : tensor<3xf32> zeros
   model.parameter @h.w : tensor<3xf32> zeros
-  func.func @f() attributes {model.entry = "forward"} {
+  func.func @f() attributes {model.entry = #model.entry<forward>} {
     %0 = model.read @h.w {model.block = "h"} : tensor<3xf32>
     %1 = model.relu %0 {model.block = "h"} : (tensor<3xf32>) -> tensor<3xf32>
     return
@@ -115,7 +115,7 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64}} {
   model.parameter @unused : tensor<3xf64> zeros
   model.parameter @w : tensor<3xf32> zeros
   model.parameter @wide : tensor<3xf64> zeros
-  func.func @f() attributes {model.entry = "forward"} {
+  func.func @f() attributes {model.entry = #model.entry<forward>} {
     %0 = model.read @w {model.block = ""} : tensor<3xf32>
     %1 = model.relu %0 {model.block = ""} : (tensor<3xf32>) -> tensor<3xf32>
     %2 = model.read @wide {model.block = ""} : tensor<3xf64>
@@ -145,7 +145,7 @@ module attributes {model.recipe = {mesh.shard = 4 : i64, gradient.sync = "every"
 module {
   // expected-note @below {{the other symbol is here}}
   model.parameter @w : tensor<3xf32> zeros
-  func.func @f() attributes {model.entry = "forward"} {
+  func.func @f() attributes {model.entry = #model.entry<forward>} {
     %0 = model.read @w {model.block = "w"} : tensor<3xf32>
     %1 = model.relu %0 {model.block = "w"} : (tensor<3xf32>) -> tensor<3xf32>
     return

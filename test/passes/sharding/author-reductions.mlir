@@ -6,13 +6,13 @@
 // where its value is first read; that the gather which it names is issued with it; and that one rank has none.
 
 // CHECK: %[[Y:.*]] = model.matmul
-// CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[Y]] over ["replicate", "shard"] "sum" {model.block = "", spmd.unshard = ["b"]} : tensor<2x4xf32>
+// CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[Y]] over ["replicate", "shard"] <sum> {model.block = "", spmd.unshard = ["b"]} : tensor<2x4xf32>
 // CHECK-NEXT: %[[Z:.*]] = model.relu
 // CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] {model.block = ""} : tensor<2x4xf32>
 // CHECK-NEXT: model.add %[[S]], %[[Z]]
 // CHECK: model.read @b.w
 
-// EARLY: spmd.all_reduce_start %{{.*}} over ["shard"] "sum"
+// EARLY: spmd.all_reduce_start %{{.*}} over ["shard"] <sum>
 // EARLY-NOT: spmd.unshard
 // EARLY-NEXT: spmd.all_gather_start %{{.*}} over ["shard"] unit "b"
 // EARLY: model.relu
@@ -25,7 +25,7 @@
 module attributes {model.recipe = {mesh.shard = 2 : i64, schedule.forward_prefetch = 0 : i64}} {
   model.parameter @w : tensor<4x4xf32> zeros
   model.parameter @b.w : tensor<4x4xf32> zeros
-  func.func @f(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x4xf32>
     %0 = model.matmul %x, %w {model.block = ""} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %1 = model.all_reduce %0 {model.block = "", reduction = "sum", unshard = ["b"]} : (tensor<2x4xf32>) -> tensor<2x4xf32>

@@ -4,7 +4,7 @@
 // Nothing says where parameters live.
 // expected-error @below {{mesh, expected one of spmd-assign-units but got none}}
 module {
-  func.func @f() attributes {model.entry = "forward"} {
+  func.func @f() attributes {model.entry = #model.entry<forward>} {
     return
   }
 }
@@ -15,7 +15,7 @@ module {
 // expected-error @below {{symbol 'init', expected it free for the entry point that makes the weights but got one}}
 module {
   spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
-  func.func @init() attributes {model.entry = "forward"} {
+  func.func @init() attributes {model.entry = #model.entry<forward>} {
     return
   }
 }
@@ -27,10 +27,10 @@ module {
   spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
   spmd.unit @root [@w]
   model.parameter @w : tensor<4x4xf32> zeros {dim = 0 : i64, unit = "root"}
-  func.func @f() attributes {model.entry = "train"} {
-    %0 = model.read @w {model.phase = "update"} : tensor<4x4xf32>
+  func.func @f() attributes {model.entry = #model.entry<train>} {
+    %0 = model.read @w {model.phase = #model.phase<update>} : tensor<4x4xf32>
     // expected-error @below {{'model.split' op operand 0, expected a tensor whole along dim 0 but got 'tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}, {}]>>'}}
-    %1:2 = model.split %0 {dim = 0 : i64, model.phase = "update"} : (tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    %1:2 = model.split %0 {dim = 0 : i64, model.phase = #model.phase<update>} : (tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
     return
   }
 }
@@ -42,10 +42,10 @@ module {
   spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
   spmd.unit @root [@w]
   model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64, unit = "root"}
-  func.func @f(%x: tensor<4xf32> {model.input = "x"}) attributes {model.entry = "train"} {
-    %0 = model.read @w {model.phase = "update"} : tensor<4xf32>
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) attributes {model.entry = #model.entry<train>} {
+    %0 = model.read @w {model.phase = #model.phase<update>} : tensor<4xf32>
     // expected-error @below {{'model.add' op operand 1, expected a shard like the others but got 'tensor<4xf32>'}}
-    %1 = model.add %0, %x {model.phase = "update"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = model.add %0, %x {model.phase = #model.phase<update>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
 }

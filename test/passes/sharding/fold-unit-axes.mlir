@@ -13,9 +13,9 @@ func.func @alone(%w: tensor<6x4xf32>, %g: tensor<6x4xf32>) -> (tensor<6x4xf32>, 
     // CHECK-NEXT: %[[Y:.*]] = model.relu %[[W]]
     %y = model.relu %0 : (tensor<6x4xf32>) -> tensor<6x4xf32>
     spmd.release %0 unit "h.0" : tensor<6x4xf32>
-    %u = spmd.reduce_scatter_start %g over ["shard"] "mean" unit "h.0" : tensor<6x4xf32> to [tensor<6x4xf32>]
+    %u = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "h.0" : tensor<6x4xf32> to [tensor<6x4xf32>]
     %1 = spmd.wait %u {chained} : tensor<6x4xf32>
-    %v = spmd.all_reduce_start %1 over ["replicate"] "mean" unit "h.0" : tensor<6x4xf32>
+    %v = spmd.all_reduce_start %1 over ["replicate"] <mean> unit "h.0" : tensor<6x4xf32>
     %2 = spmd.wait %v : tensor<6x4xf32>
     // CHECK-NEXT: spmd.yield %[[Y]], %[[G]]
     spmd.yield %y, %2 : tensor<6x4xf32>, tensor<6x4xf32>
@@ -33,13 +33,13 @@ func.func @shards(%g: tensor<6x4xf32>, %x: tensor<f32>) -> (!shard, tensor<f32>)
     // Tests that a chain loses its second collective, and that compute waits for the first then.
     // CHECK: %[[T:.*]] = spmd.reduce_scatter_start
     // CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] : tensor<2x4xf32
-    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" : tensor<6x4xf32> to [!shard]
+    %t = spmd.reduce_scatter_start %g over ["shard"] <mean> : tensor<6x4xf32> to [!shard]
     %0 = spmd.wait %t {chained} : !shard
-    %u = spmd.all_reduce_start %0 over ["replicate"] "mean" : !shard
+    %u = spmd.all_reduce_start %0 over ["replicate"] <mean> : !shard
     %1 = spmd.wait %u : !shard
     // Tests that axes of one rank are dropped from groups.
-    // CHECK-NEXT: spmd.all_reduce_start %{{.*}} over ["shard"] "mean"
-    %v = spmd.all_reduce_start %x over ["replicate", "shard"] "mean" : tensor<f32>
+    // CHECK-NEXT: spmd.all_reduce_start %{{.*}} over ["shard"] <mean>
+    %v = spmd.all_reduce_start %x over ["replicate", "shard"] <mean> : tensor<f32>
     %2 = spmd.wait %v : tensor<f32>
     // CHECK: spmd.yield %[[S]]
     spmd.yield %1, %2 : !shard, tensor<f32>
@@ -60,9 +60,9 @@ func.func @hybrid(%g: tensor<6x4xf32>) -> !shard {
     // CHECK-NEXT: spmd.all_reduce_start %{{.*}} over ["replicate"]
     // CHECK-NEXT: spmd.wait
     // CHECK-NEXT: spmd.yield
-    %t = spmd.reduce_scatter_start %g over ["shard"] "mean" : tensor<6x4xf32> to [!shard]
+    %t = spmd.reduce_scatter_start %g over ["shard"] <mean> : tensor<6x4xf32> to [!shard]
     %0 = spmd.wait %t {chained} : !shard
-    %u = spmd.all_reduce_start %0 over ["replicate"] "mean" : !shard
+    %u = spmd.all_reduce_start %0 over ["replicate"] <mean> : !shard
     %1 = spmd.wait %u : !shard
     spmd.yield %1 : !shard
   }

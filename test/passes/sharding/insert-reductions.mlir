@@ -7,43 +7,43 @@
 
 // A unit's gradients are reduced behind its release: over the shards, then over replicas.
 // CHECK-NOT: spmd.accumulate
-// CHECK: spmd.release {{.*}} unit "layer.1" {model.phase = "backward"}
-// CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
-// CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] {chained, model.phase = "backward"}
-// CHECK-NEXT: %[[U:.*]] = spmd.all_reduce_start %[[S]] over ["replicate"] "mean" unit "layer.1" {model.phase = "backward"}
-// CHECK-NEXT: %[[G1:.*]] = spmd.wait %[[U]] {model.phase = "backward"}
-// CHECK: spmd.release {{.*}} unit "layer.0" {model.phase = "backward"}
+// CHECK: spmd.release {{.*}} unit "layer.1" {model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] <mean> unit "layer.1" {model.phase = #model.phase<backward>} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
+// CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] {chained, model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[U:.*]] = spmd.all_reduce_start %[[S]] over ["replicate"] <mean> unit "layer.1" {model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[G1:.*]] = spmd.wait %[[U]] {model.phase = #model.phase<backward>}
+// CHECK: spmd.release {{.*}} unit "layer.0" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.0"
-// CHECK: spmd.release {{.*}} unit "root" {model.phase = "backward"}
+// CHECK: spmd.release {{.*}} unit "root" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: spmd.reduce_scatter_start {{.*}} unit "root"
 // CHECK: spmd.yield %{{.*}}, %[[G1]],
 // CHECK-NOT: model.gradient
 // CHECK: spmd.section "update"
-// CHECK-NEXT: spmd.all_reduce_start %{{.*}}#0 over ["replicate", "shard"] "mean" {model.phase = "update"} : tensor<f32>
+// CHECK-NEXT: spmd.all_reduce_start %{{.*}}#0 over ["replicate", "shard"] <mean> {model.phase = #model.phase<update>} : tensor<f32>
 // CHECK-NEXT: spmd.wait
 // CHECK-NOT: model.step_mean
 
 // Over micro-batches gradients and the loss are added up, and reduced in the last.
 // MANY: spmd.section "microbatch" repeat 4
 // MANY: %[[L:.*]] = model.reduce_sum
-// MANY-NEXT: %[[LS:.*]] = spmd.accumulate %[[L]] {model.phase = "loss"} : tensor<f32> -> tensor<f32>
+// MANY-NEXT: %[[LS:.*]] = spmd.accumulate %[[L]] {model.phase = #model.phase<loss>} : tensor<f32> -> tensor<f32>
 // MANY: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
-// MANY-NEXT: %[[DS:.*]] = spmd.accumulate %[[D]] {model.phase = "backward"} : tensor<6x6xf32> -> tensor<6x6xf32>
+// MANY-NEXT: %[[DS:.*]] = spmd.accumulate %[[D]] {model.phase = #model.phase<backward>} : tensor<6x6xf32> -> tensor<6x6xf32>
 // MANY-NEXT: spmd.release
-// MANY-NEXT: spmd.reduce_scatter_start %[[DS]] {{.*}}spmd.when = "last"
-// MANY-NEXT: spmd.wait {{.*}}spmd.when = "last"
-// MANY-NEXT: spmd.all_reduce_start {{.*}}spmd.when = "last"
-// MANY-NEXT: spmd.wait {{.*}}spmd.when = "last"
+// MANY-NEXT: spmd.reduce_scatter_start %[[DS]] {{.*}}spmd.when = #spmd.when<last>
+// MANY-NEXT: spmd.wait {{.*}}spmd.when = #spmd.when<last>
+// MANY-NEXT: spmd.all_reduce_start {{.*}}spmd.when = #spmd.when<last>
+// MANY-NEXT: spmd.wait {{.*}}spmd.when = #spmd.when<last>
 // MANY: spmd.yield %[[LS]],
 // MANY: spmd.section "update"
-// MANY-NEXT: %[[LM:.*]] = model.scale %{{.*}}#0 {factor = 2.500000e-01 : f64, model.phase = "update"}
-// MANY-NEXT: spmd.all_reduce_start %[[LM]] over ["replicate", "shard"] "mean"
+// MANY-NEXT: %[[LM:.*]] = model.scale %{{.*}}#0 {factor = 2.500000e-01 : f64, model.phase = #model.phase<update>}
+// MANY-NEXT: spmd.all_reduce_start %[[LM]] over ["replicate", "shard"] <mean>
 
 // What is whole on every rank is all-reduced as it is.
 // WHOLE-NOT: spmd.release
 // WHOLE-NOT: spmd.reduce_scatter_start
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "layer.1" {model.phase = "backward"} : tensor<6x6xf32>
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "layer.0"
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] "mean" unit "root"
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.1" {model.phase = #model.phase<backward>} : tensor<6x6xf32>
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.0"
+// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "root"
 // WHOLE: model.power_sum
 // WHOLE-NOT: spmd.all_reduce_start

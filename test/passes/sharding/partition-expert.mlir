@@ -10,7 +10,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   model.parameter @experts : tensor<4x8x6xf32> zeros
   model.parameter @dense : tensor<8x8xf32> zeros
   // CHECK: func.func @f(%[[X:.*]]: tensor<10x8xf32>{{.*}} attributes {{.*}}spmd.rows = "expert"
-  func.func @f(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<10x6xf32> attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<10x6xf32> attributes {model.entry = #model.entry<forward>} {
     // CHECK: spmd.all_slice {{.*}} : tensor<1x1x10x8xf32> -> tensor<1x1x5x8xf32, #spmd.sharding<[{}, {}, {"expert", chunk = 5, total = 10}, {}]>>
     // CHECK: %[[MINE:.*]] = model.reshape {{.*}} : (tensor<5x8xf32>) -> tensor<5x8xf32>
     %experts = model.read @experts : tensor<4x8x6xf32>
@@ -23,7 +23,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
     // expected-remark @below {{all_gather over 'expert': rows in parts are made whole for model.matmul}}
     %y = model.matmul %h, %experts : (tensor<10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
     // CHECK: %[[SUM:.*]] = model.reduce_sum {{.*}} -> tensor<10x6xf32>
-    // CHECK: spmd.reduce_scatter_start %[[SUM]] over ["expert"] "sum" : tensor<10x6xf32> to [tensor<5x6xf32,
+    // CHECK: spmd.reduce_scatter_start %[[SUM]] over ["expert"] <sum> : tensor<10x6xf32> to [tensor<5x6xf32,
     // expected-remark @below {{reduce_scatter over 'expert': a split dim is reduced by model.reduce_sum}}
     %s = model.reduce_sum %y {dims = array<i64: 0>} : (tensor<4x10x6xf32>) -> tensor<10x6xf32>
     // CHECK: model.relu {{.*}} -> tensor<5x6xf32>
@@ -42,7 +42,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   model.parameter @experts : tensor<4x8x6xf32> zeros
   model.parameter @dense : tensor<8x8xf32> zeros
   // CHECK-LABEL: func.func @repeated
-  func.func @repeated(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<4x10x6xf32> attributes {model.entry = "forward"} {
+  func.func @repeated(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<4x10x6xf32> attributes {model.entry = #model.entry<forward>} {
     %dense = model.read @dense : tensor<8x8xf32>
     %0 = model.matmul %x, %dense : (tensor<10x8xf32>, tensor<8x8xf32>) -> tensor<10x8xf32>
     // expected-remark @below {{rows in parts are made whole for model.broadcast}}
@@ -65,15 +65,15 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   model.parameter @experts : tensor<4x8x6xf32> zeros
   model.parameter @bias : tensor<8xf32> zeros
   // CHECK-LABEL: func.func @gradients
-  func.func @gradients(%x: tensor<10x8xf32> {model.input = "x"}) attributes {model.entry = "train"} {
+  func.func @gradients(%x: tensor<10x8xf32> {model.input = "x"}) attributes {model.entry = #model.entry<train>} {
     %experts = model.read @experts : tensor<4x8x6xf32>
     %0 = model.matmul %x, %experts : (tensor<10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
-    %1 = model.matmul %x, %0 {transpose_lhs, model.phase = "backward"} : (tensor<10x8xf32>, tensor<4x10x6xf32>) -> tensor<4x8x6xf32>
-    // CHECK: model.gradient @experts, {{.*}} {model.phase = "backward"} : tensor<2x8x6xf32>
-    %2 = model.gradient @experts, %1 {model.phase = "backward"} : tensor<4x8x6xf32>
-    %3 = model.reduce_sum %x {dims = array<i64: 0>, model.phase = "backward"} : (tensor<10x8xf32>) -> tensor<8xf32>
-    // CHECK: model.gradient @bias, {{.*}} {model.phase = "backward", spmd.term = ["expert"]}
-    %4 = model.gradient @bias, %3 {model.phase = "backward"} : tensor<8xf32>
+    %1 = model.matmul %x, %0 {transpose_lhs, model.phase = #model.phase<backward>} : (tensor<10x8xf32>, tensor<4x10x6xf32>) -> tensor<4x8x6xf32>
+    // CHECK: model.gradient @experts, {{.*}} {model.phase = #model.phase<backward>} : tensor<2x8x6xf32>
+    %2 = model.gradient @experts, %1 {model.phase = #model.phase<backward>} : tensor<4x8x6xf32>
+    %3 = model.reduce_sum %x {dims = array<i64: 0>, model.phase = #model.phase<backward>} : (tensor<10x8xf32>) -> tensor<8xf32>
+    // CHECK: model.gradient @bias, {{.*}} {model.phase = #model.phase<backward>, spmd.term = ["expert"]}
+    %4 = model.gradient @bias, %3 {model.phase = #model.phase<backward>} : tensor<8xf32>
     return
   }
 }
@@ -89,7 +89,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   // CHECK: model.matmul {{.*}} : (tensor<3x8xf32>, tensor<2x8x6xf32>) -> tensor<2x3x6xf32>
   // CHECK: spmd.all_reduce_start
   // expected-remark @below {{entry point 'undivided' has 3 rows, which the 2 ranks of 'expert' do not divide: each of them computes them all}}
-  func.func @undivided(%x: tensor<3x8xf32> {model.input = "x"}) -> tensor<3x6xf32> attributes {model.entry = "forward"} {
+  func.func @undivided(%x: tensor<3x8xf32> {model.input = "x"}) -> tensor<3x6xf32> attributes {model.entry = #model.entry<forward>} {
     %experts = model.read @experts : tensor<4x8x6xf32>
     %0 = model.matmul %x, %experts : (tensor<3x8xf32>, tensor<4x8x6xf32>) -> tensor<4x3x6xf32>
     // expected-remark @below {{all_reduce over 'expert'}}

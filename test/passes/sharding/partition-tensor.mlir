@@ -16,7 +16,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
   model.parameter @down : tensor<8x4xf32> zeros
   model.parameter @down.bias : tensor<4xf32> zeros
   // CHECK: func.func @f
-  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = #model.entry<forward>} {
     %up = model.read @up : tensor<4x8xf32>
     %up.bias = model.read @up.bias : tensor<8xf32>
     %down = model.read @down : tensor<8x4xf32>
@@ -26,7 +26,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     // CHECK-NEXT: %[[G:.*]] = model.relu %[[H]] : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %1 = model.relu %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
     // CHECK-NEXT: %[[P:.*]] = model.matmul %[[G]], %{{[^ ]*}} {{.*}}: (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
-    // CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[P]] over ["tensor"] "sum" : tensor<2x4xf32>
+    // CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[P]] over ["tensor"] <sum> : tensor<2x4xf32>
     // CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] : tensor<2x4xf32>
     // CHECK-NEXT: %[[B:.*]] = model.add %[[S]], %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     // CHECK-NEXT: model.add %[[B]], %{{.*}} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -42,7 +42,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fused" = "column"}}} {
   model.parameter @fused : tensor<4x12xf32> zeros
   // CHECK: func.func @f
-  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @fused : tensor<4x12xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
     // CHECK: model.split %{{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
@@ -92,7 +92,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
   model.parameter @up : tensor<4x5xf32> zeros
   model.parameter @down : tensor<5x4xf32> zeros
   // CHECK: func.func @f
-  func.func @f(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) attributes {model.entry = #model.entry<forward>} {
     %up = model.read @up : tensor<4x5xf32>
     %down = model.read @down : tensor<5x4xf32>
     // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.places = [unit, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]{{.*}} -> tensor<2x3xf32>
@@ -118,7 +118,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x8xf32> zeros
   // CHECK: func.func @many
-  func.func @many(%x: tensor<2x4xf32>) -> tensor<f32> attributes {model.entry = "forward"} {
+  func.func @many(%x: tensor<2x4xf32>) -> tensor<f32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x8xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.power_sum of 9 operands (1 time)}}
@@ -132,18 +132,18 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x5xf32> zeros
   // CHECK: func.func @gradient
-  func.func @gradient(%x: tensor<2x4xf32>, %dy: tensor<2x5xf32>) -> tensor<2xf32> attributes {model.entry = "train"} {
+  func.func @gradient(%x: tensor<2x4xf32>, %dy: tensor<2x5xf32>) -> tensor<2xf32> attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4x5xf32>
-    %0 = model.matmul %x, %w {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    %0 = model.matmul %x, %w {model.phase = #model.phase<forward>} : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
-    %1 = model.reduce_sum %0 {dims = array<i64: 1>, model.phase = "forward"} : (tensor<2x5xf32>) -> tensor<2xf32>
+    %1 = model.reduce_sum %0 {dims = array<i64: 1>, model.phase = #model.phase<forward>} : (tensor<2x5xf32>) -> tensor<2xf32>
     // CHECK: %[[G:.*]] = spmd.all_slice
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[G]] {{.*}} -> tensor<2x3xf32>
     // CHECK-NEXT: %[[M:.*]] = model.matmul %{{.*}}, %[[R]] {{.*}} -> tensor<4x3xf32>
     // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, unit]
     // CHECK-NEXT: model.gradient @w, %[[C]] {{.*}}tensor<4x3xf32>
-    %g = model.matmul %x, %dy {transpose_lhs, model.phase = "backward"} : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
-    %m = model.gradient @w, %g {model.phase = "backward"} : tensor<4x5xf32>
+    %g = model.matmul %x, %dy {transpose_lhs, model.phase = #model.phase<backward>} : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
+    %m = model.gradient @w, %g {model.phase = #model.phase<backward>} : tensor<4x5xf32>
     return %1 : tensor<2xf32>
   }
 }
@@ -154,7 +154,7 @@ module attributes {model.recipe = {mesh.tensor = 4 : i64, sharding.tensor = {"q"
   model.parameter @q : tensor<8x8xf32> zeros
   model.parameter @k : tensor<8x4xf32> zeros
   // CHECK: func.func @heads
-  func.func @heads(%x: tensor<1x3x8xf32>) -> tensor<1x3x4x2xf32> attributes {model.entry = "forward"} {
+  func.func @heads(%x: tensor<1x3x8xf32>) -> tensor<1x3x4x2xf32> attributes {model.entry = #model.entry<forward>} {
     %wq = model.read @q : tensor<8x8xf32>
     %wk = model.read @k : tensor<8x4xf32>
     %0 = model.matmul %x, %wq : (tensor<1x3x8xf32>, tensor<8x8xf32>) -> tensor<1x3x8xf32>
@@ -175,7 +175,7 @@ module attributes {model.recipe = {mesh.tensor = 4 : i64, sharding.tensor = {"q"
 
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x6xf32> zeros
-  func.func @uneven_heads(%x: tensor<2x4xf32>) -> tensor<2x3x2xf32> attributes {model.entry = "forward"} {
+  func.func @uneven_heads(%x: tensor<2x4xf32>) -> tensor<2x3x2xf32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x6xf32>
     // Two heads of three, and the last.
     // CHECK: model.matmul {{.*}}sharding<[{}, {"tensor", chunk = 4, total = 6}]>]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -194,24 +194,24 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
 module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fused" = "column"}}} {
   model.parameter @fused : tensor<4x12xf32> zeros
   // CHECK: func.func @fused_heads
-  func.func @fused_heads(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = "train"} {
+  func.func @fused_heads(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {model.entry = #model.entry<train>} {
     %w = model.read @fused : tensor<4x12xf32>
-    // CHECK: model.matmul %{{[^ ]*}}, %{{[^ ]*}} {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
-    %0 = model.matmul %x, %w {model.phase = "forward"} : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
+    // CHECK: model.matmul %{{[^ ]*}}, %{{[^ ]*}} {model.phase = #model.phase<forward>} : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
+    %0 = model.matmul %x, %w {model.phase = #model.phase<forward>} : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
     // CHECK-NEXT: model.split {{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
-    %1:3 = model.split %0 {dim = 1 : i64, model.phase = "forward"} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
-    %2 = model.reshape %1#0 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
+    %1:3 = model.split %0 {dim = 1 : i64, model.phase = #model.phase<forward>} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    %2 = model.reshape %1#0 {model.phase = #model.phase<forward>} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
     // CHECK: model.exp {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
-    %3 = model.exp %1#1 {model.phase = "forward"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %3 = model.exp %1#1 {model.phase = #model.phase<forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     // CHECK: model.pad
     // CHECK: model.concat {{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x6xf32>
-    %4 = model.concat %1#0, %3, %1#2 {dim = 1 : i64, model.phase = "backward"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x12xf32>
+    %4 = model.concat %1#0, %3, %1#2 {dim = 1 : i64, model.phase = #model.phase<backward>} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x12xf32>
     // CHECK: model.pad {{.*}} : (tensor<2x3x2x1xf32>) -> tensor<2x3x2x1xf32>
     // CHECK: model.pad {{.*}} : (tensor<4x3x2x1xf32>) -> tensor<4x3x2x1xf32>
     // CHECK: model.matmul {{.*}} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<2x4xf32>
     // CHECK-NEXT: spmd.all_reduce_start
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
-    %5 = model.matmul %4, %w {transpose_rhs, model.phase = "backward"} : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<2x4xf32>
+    %5 = model.matmul %4, %w {transpose_rhs, model.phase = #model.phase<backward>} : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<2x4xf32>
     return %5 : tensor<2x4xf32>
   }
 }
@@ -220,7 +220,7 @@ module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fu
 
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x12xf32> zeros
-  func.func @two_kinds_of_heads(%x: tensor<2x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x2x6xf32>) attributes {model.entry = "forward"} {
+  func.func @two_kinds_of_heads(%x: tensor<2x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x2x6xf32>) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x12xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
     // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected parts in whole pieces of 4 for 'model.reshape' but got parts of 6}}
@@ -239,12 +239,12 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
   model.parameter @norm : tensor<4xf32> ones
   model.parameter @up : tensor<4x8xf32> zeros
   // CHECK: func.func @sequence
-  func.func @sequence(%x: tensor<2x6x8xf32>) -> tensor<2x6xf32> attributes {model.entry = "forward"} {
+  func.func @sequence(%x: tensor<2x6x8xf32>) -> tensor<2x6xf32> attributes {model.entry = #model.entry<forward>} {
     %down = model.read @down : tensor<8x4xf32>
     %norm = model.read @norm : tensor<4xf32>
     %up = model.read @up : tensor<4x8xf32>
     // CHECK: %[[P:.*]] = model.matmul {{.*}} -> tensor<2x6x4xf32>
-    // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] "sum" : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}, {}]>>]
+    // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] <sum> : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}, {}]>>]
     // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]]
     // CHECK-NEXT: %[[S:.*]] = model.reshape %[[W]] {{.*}} -> tensor<2x3x4xf32>
     // expected-remark @below {{reduce_scatter over 'tensor': a split dim is reduced by model.matmul}}
@@ -268,7 +268,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
 // expected-remark @unknown {{recipe: 'sharding.sequence' has no effect where no split completes values of a sequence}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "row"}, sharding.sequence = true}} {
   model.parameter @w : tensor<4x5xf32> zeros
-  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x5xf32> attributes {model.entry = "forward"} {
+  func.func @f(%x: tensor<2x4xf32>) -> tensor<2x5xf32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x5xf32>
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>

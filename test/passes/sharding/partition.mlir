@@ -18,7 +18,7 @@
 // CHECK-SAME: -> (tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.donates = 0 : i64},
 // CHECK-SAME: {spmd.donates = 5 : i64},
 // CHECK-SAME: tensor<f32> {spmd.output = "loss"}, tensor<f32> {spmd.output = "grad_norm"}, tensor<ui8> {spmd.output = "guard"})
-// CHECK-SAME: attributes {model.entry = "train"}
+// CHECK-SAME: attributes {model.entry = #model.entry<train>}
 
 // CHECK: %[[M:.*]]:4 = spmd.section "microbatch" repeat 3
 // Whole parameters are still read, and gradients named; a cast stands for the cut of the whole mean.
@@ -33,7 +33,7 @@
 // CHECK: model.step_mean
 // The norm of shards is a part of the norm.
 // CHECK: %[[P:.*]] = model.power_sum
-// CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[P]] over ["shard"] "sum" {model.phase = "update"} : tensor<f32>
+// CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[P]] over ["shard"] <sum> {model.phase = #model.phase<update>} : tensor<f32>
 // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]]
 // CHECK-NEXT: model.norm_root %[[W]]
 // CHECK: model.sgd %[[E]], %[[M]]#3, %[[EM]], %[[LR]], %[[STEP]]
@@ -44,7 +44,7 @@
 // CHECK: func.func @init(
 // CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {spmd.input = "seed"})
 // CHECK-SAME: {spmd.donates = 5 : i64})
-// CHECK-SAME: attributes {model.entry = "init"}
+// CHECK-SAME: attributes {model.entry = #model.entry<init>}
 // CHECK: spmd.section "init" repeat 1
 // CHECK-NEXT: model.random_normal %[[SEED]] {key = 0 : i64, {{.*}}stddev = 2.000000e-02{{.*}} -> tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>
 // CHECK-NEXT: model.constant 0.000000e+00

@@ -11,7 +11,7 @@ module {
 // What speaks of whole parameters and gradients.
 spmd.mesh @mesh <shard = 2>
 model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64}
-func.func @f(%x: tensor<f32>) attributes {model.entry = "train"} {
+func.func @f(%x: tensor<f32>) attributes {model.entry = #model.entry<train>} {
   spmd.section "s" repeat 1 {
     // expected-error @below {{op behind the sharding phase, expected none of whole parameters and gradients but got model.read}}
     %0 = model.read @w : tensor<4xf32>
@@ -40,7 +40,7 @@ model.parameter @w : tensor<4xf32> zeros {dim = 0 : i64}
 // expected-error @below {{shard of @w, expected 'tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>' but got 'tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 4}]>>'}}
 // expected-error @below {{argument 1, expected a shard of a parameter of the module but got one of @v}}
 func.func @f(%w: tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 4}]>> {spmd.parameter = @w},
-             %v: tensor<4xf32> {spmd.parameter = @v}) attributes {model.entry = "forward"} {
+             %v: tensor<4xf32> {spmd.parameter = @v}) attributes {model.entry = #model.entry<forward>} {
   return
 }
 
@@ -52,7 +52,7 @@ spmd.mesh @mesh <shard = 1>
 // expected-error @below {{result 2, expected the donated argument's type 'tensor<3xf32>' but got 'tensor<2xf32>'}}
 func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>)
     -> (tensor<2xf32> {spmd.donates = 0 : i64}, tensor<2xf32> {spmd.donates = 0 : i64}, tensor<2xf32> {spmd.donates = 1 : i64})
-    attributes {model.entry = "forward"} {
+    attributes {model.entry = #model.entry<forward>} {
   return %a, %a, %a : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
@@ -61,12 +61,12 @@ func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>)
 // A collective that nobody waits for, one along an axis of one rank, and a gathered value that is never released.
 !shard = tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 spmd.mesh @mesh <replicate = 1, shard = 2>
-func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = "forward"} {
+func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = #model.entry<forward>} {
   spmd.section "s" repeat 1 {
     // expected-error @below {{waits for a collective, expected one but got 0}}
-    %t = spmd.all_reduce_start %x over ["shard"] "mean" : tensor<f32>
+    %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<f32>
     // expected-error @below {{axis of a collective, expected one of several ranks but got "replicate" of one rank}}
-    %u = spmd.all_reduce_start %x over ["replicate"] "mean" : tensor<f32>
+    %u = spmd.all_reduce_start %x over ["replicate"] <mean> : tensor<f32>
     %0 = spmd.wait %u : tensor<f32>
     %v = spmd.all_gather_start %w over ["shard"] unit "root" : !shard
     // expected-error @below {{gathered value, expected a release before the section ends but got none}}
@@ -80,15 +80,15 @@ func.func @f(%w: !shard, %x: tensor<f32>) attributes {model.entry = "forward"} {
 // What the device computes from host memory, and the host from the device's.
 spmd.mesh @mesh <shard = 1>
 model.parameter @w : tensor<4xf32> zeros
-func.func @f(%w: tensor<4xf32> {spmd.parameter = @w, spmd.space = "host"}, %x: tensor<4xf32>) attributes {model.entry = "forward"} {
+func.func @f(%w: tensor<4xf32> {spmd.parameter = @w, spmd.space = #spmd.space<host>}, %x: tensor<4xf32>) attributes {model.entry = #model.entry<forward>} {
   spmd.section "s" repeat 1 {
     // expected-error @below {{operand, expected one in the memory of the device but got 'tensor<4xf32>' in the other}}
     %0 = model.relu %w : (tensor<4xf32>) -> tensor<4xf32>
     // expected-error @below {{operand, expected one in the memory of the host but got 'tensor<4xf32>' in the other}}
-    %1 = model.relu %x {spmd.stream = "host"} : (tensor<4xf32>) -> tensor<4xf32>
-    %t = spmd.copy_start %x to "host" : tensor<4xf32>
+    %1 = model.relu %x {spmd.stream = #spmd.stream<host>} : (tensor<4xf32>) -> tensor<4xf32>
+    %t = spmd.copy_start %x to <host> : tensor<4xf32>
     %2 = spmd.wait %t : tensor<4xf32>
-    %3 = model.relu %2 {spmd.stream = "host"} : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = model.relu %2 {spmd.stream = #spmd.stream<host>} : (tensor<4xf32>) -> tensor<4xf32>
   }
   return
 }
@@ -98,7 +98,7 @@ func.func @f(%w: tensor<4xf32> {spmd.parameter = @w, spmd.space = "host"}, %x: t
 // A view of a gathered value that is read behind the release.
 !shard = tensor<2xf32, #spmd.sharding<[{"shard", chunk = 2, total = 4}]>>
 spmd.mesh @mesh <shard = 2>
-func.func @f(%w: !shard) attributes {model.entry = "forward"} {
+func.func @f(%w: !shard) attributes {model.entry = #model.entry<forward>} {
   spmd.section "s" repeat 1 {
     %t = spmd.all_gather_start %w over ["shard"] unit "root" : !shard
     %0 = spmd.wait %t : tensor<4xf32>

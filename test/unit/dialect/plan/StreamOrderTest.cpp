@@ -17,10 +17,10 @@ public:
   explicit Program(llvm::StringRef instructions) {
     context.loadDialect<PlanDialect>();
     std::string text = R"(
-      plan.stream @compute on "device"
-      plan.stream @gather on "device"
-      plan.stream @reduce on "device"
-      plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+      plan.stream @compute on <device>
+      plan.stream @gather on <device>
+      plan.stream @reduce on <device>
+      plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
       plan.entry @f attributes {events = 9 : i64} { plan.section "main" repeat 1 {)";
     llvm::SmallVector<llvm::StringRef> lines;
     instructions.split(lines, ';');
@@ -49,7 +49,7 @@ private:
   static std::string textOf(llvm::StringRef line) {
     llvm::SmallVector<llvm::StringRef> words;
     line.split(words, ' ');
-    const std::string stream = " on @" + words.back().str() + " {phase = \"forward\"";
+    const std::string stream = " on @" + words.back().str() + " {phase = #plan.phase<forward>";
     if (words[0] == "work")
       return "plan.fill <@a : 4xf32> with 0.0" + stream + "}\n";
     return "plan." + (words[0] == "carried" ? "wait" : words[0].str()) + " " + words[1].str() + stream +

@@ -1,0 +1,65 @@
+//===- Attributes.h - discardable attributes of the model dialect ----------------------===//
+//
+// Their names, as ModelDialect.td declares them, and accessors for those that ops of later stages still have.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_ATTRIBUTES_H
+#define SLUICE_DIALECT_MODEL_ATTRIBUTES_H
+
+#include "dialect/model/Model.h"
+
+namespace sluice::model {
+
+inline constexpr llvm::StringLiteral entryName = ModelDialect::EntryAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral inputName = ModelDialect::InputAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral limitName = ModelDialect::LimitAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral idName = ModelDialect::IdAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral outputName = ModelDialect::OutputAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral unshardedName = ModelDialect::UnshardedAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral blockName = ModelDialect::BlockAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral checkpointName = ModelDialect::CheckpointAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral phaseName = ModelDialect::PhaseAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral passName = ModelDialect::PassAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral idsName = ModelDialect::IdsAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral recomputeName = ModelDialect::RecomputeAttrHelper::getNameStr();
+
+/// The kind of an entry point; nothing for another function.
+inline std::optional<EntryKind> entryOf(mlir::Operation *function) {
+  auto entry = function->getAttrOfType<EntryKindAttr>(entryName);
+  return entry ? std::optional(entry.getValue()) : std::nullopt;
+}
+
+/// True where the op has this phase.
+inline bool isOfPhase(mlir::Operation *op, Phase phase) {
+  auto attribute = op->getAttrOfType<PhaseAttr>(phaseName);
+  return attribute && attribute.getValue() == phase;
+}
+
+/// The op's phase; forward for an op without one.
+inline Phase phaseOf(mlir::Operation *op) {
+  auto phase = op->getAttrOfType<PhaseAttr>(phaseName);
+  return phase ? phase.getValue() : Phase::forward;
+}
+
+inline void setPhase(mlir::Operation *op, Phase phase) {
+  op->setAttr(phaseName, PhaseAttr::get(op->getContext(), phase));
+}
+
+/// The op's block path, outermost block first, separated by '/'; empty for an op outside blocks.
+inline llvm::StringRef blockOf(mlir::Operation *op) {
+  auto block = op->getAttrOfType<mlir::StringAttr>(blockName);
+  return block ? block.getValue() : llvm::StringRef();
+}
+
+/// The outermost block of a path.
+inline llvm::StringRef outermostBlock(llvm::StringRef path) { return path.split('/').first; }
+
+/// Which invocation of its outermost block the op belongs to, from 0.
+inline std::int64_t passOf(mlir::Operation *op) {
+  auto pass = op->getAttrOfType<mlir::IntegerAttr>(passName);
+  return pass ? pass.getInt() : 0;
+}
+
+} // namespace sluice::model
+
+#endif // SLUICE_DIALECT_MODEL_ATTRIBUTES_H
