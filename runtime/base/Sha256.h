@@ -1,6 +1,6 @@
 //===- Sha256.h - the digest of plans ------------------------------------------===//
 //
-// SHA-256 (FIPS 180-4), incremental. Used to recognise a plan, not to keep secrets.
+// SHA-256 by libcrypto. Used to recognise a plan, not to keep secrets.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_SHA256_H
@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 
@@ -17,25 +18,11 @@ namespace sluice {
 inline constexpr std::size_t digestBytes = 32;
 using Digest = std::array<std::uint8_t, digestBytes>;
 
-class Sha256 {
-public:
-  Sha256();
-  void update(std::span<const std::uint8_t> bytes);
-  /// Ends the message. The object is of no further use.
-  Digest finish();
-
-private:
-  void compress(const std::uint8_t *block);
-
-  std::array<std::uint32_t, 8> state;
-  std::array<std::uint8_t, 64> pending{};
-  std::size_t pendingBytes = 0;
-  std::uint64_t totalBytes = 0;
-};
-
 Digest sha256(std::span<const std::uint8_t> bytes);
+/// Of the parts, one after the other.
+Digest sha256(std::initializer_list<std::span<const std::uint8_t>> parts);
 
-/// 64 lower-case hexadecimal digits.
+/// Two lower-case hexadecimal digits per byte.
 std::string toHex(std::span<const std::uint8_t> bytes);
 
 } // namespace sluice

@@ -4,7 +4,7 @@
 // once.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/collective/local/Half.h"
+#include "runtime/base/Half.h"
 #include "runtime/executor/Commands.h"
 
 #include <cstring>
@@ -105,9 +105,9 @@ std::size_t encode(DType dtype, double value, std::byte *bits) {
   case DType::f64:
     return put(value);
   case DType::bf16:
-    return put(local::floatToBf16(static_cast<float>(value)));
+    return put(floatToBf16(static_cast<float>(value)));
   case DType::f16:
-    return put(local::floatToF16(static_cast<float>(value)));
+    return put(floatToF16(static_cast<float>(value)));
   case DType::i32:
     return put(static_cast<std::int32_t>(value));
   case DType::i64:

@@ -16,6 +16,8 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Schedule.h"
 
+#include <nlohmann/json.hpp>
+
 namespace sluice {
 namespace {
 
@@ -31,10 +33,7 @@ constexpr PlanSubcommand subcommands[] = {
     {"pack", "place buffers again with another solver; needs the solver's text form", 1, 1},
 };
 
-std::string jsonText(const Json &json) {
-  // Names in a plan are bytes of a stranger: what is not UTF-8 is shown as a replacement.
-  return json.dump(2) + "\n";
-}
+std::string jsonText(const Json &json) { return dumpJson(json, 2) + "\n"; }
 
 PlanAnswer checkAnswer(const std::string &path, bool asJson) {
   PlanAnswer answer;
@@ -48,7 +47,7 @@ PlanAnswer checkAnswer(const std::string &path, bool asJson) {
   if (asJson) {
     Json properties = Json::array();
     for (const auto &property : report.properties)
-      properties.append({{"property", "P" + std::to_string(property.number)},
+      properties.push_back({{"property", "P" + std::to_string(property.number)},
                             {"title", propertyTitle(property.number)},
                             {"outcome", outcomeName(property.outcome)}});
     Json json = {{"digest", file->digest}, {"sound", answer.status.isOk()}, {"properties", properties}};

@@ -10,6 +10,7 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -42,7 +43,7 @@ Json describeUnits(const plan::PlanT &plan) {
       const std::uint64_t padding = paddingElements(plan, parameter);
       bytes += *elementCount(partShape(parameter)) * element;
       shard += plan.buffers[parameter.buffer]->bytes;
-      parameters.append({{"name", parameter.name},
+      parameters.push_back({{"name", parameter.name},
                             {"shape", parameter.shape},
                             {"dim", isFlat(parameter) ? Json("flat") : Json(parameter.dim)},
                             {"local", shardShape(parameter)},
@@ -56,7 +57,7 @@ Json describeUnits(const plan::PlanT &plan) {
                                      {"segments", split->segments},
                                      {"shape", partShape(parameter)}};
     }
-    units.append({{"name", unit->name},
+    units.push_back({{"name", unit->name},
                      {"bytes", bytes},
                      {"parameters", parameters},
                      {"shard_bytes", shard},
@@ -123,13 +124,13 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
       const int unit = unitOf(plan, instruction);
       if (instruction.recompute && unit >= 0 && instruction.operation.type == plan::Operation::Launch &&
           recomputed.insert({issued.section, issued.repetition, instruction.pass, unit}).second)
-        events.append(describeEvent(plan, *entry, issued, "recompute"));
+        events.push_back(describeEvent(plan, *entry, issued, "recompute"));
       const bool isFollowing = instruction.operation.AsCopy() && isCopied(instruction);
       copy = instruction.operation.AsCopy() ? &instruction : nullptr;
       if (const std::string what = unitEvent(plan, instruction); !what.empty() && !isFollowing)
-        events.append(describeEvent(plan, *entry, issued, what));
+        events.push_back(describeEvent(plan, *entry, issued, what));
       if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
-        collectives.append(describeCollective(plan, *entry, issued, *collective));
+        collectives.push_back(describeCollective(plan, *entry, issued, *collective));
     });
   }
 }
@@ -147,7 +148,7 @@ Json describeStates(const plan::PlanT &plan) {
         if (plan.parameters[p]->dim >= 0)
           shards[u] = groupSize(plan, plan.parameters[p]->axes);
       latest[u] = states.size();
-      states.append({{"entry", entry->name},
+      states.push_back({{"entry", entry->name},
                         {"i", 0},
                         {"microbatch", 0},
                         {"unit", plan.units[u]->name},
@@ -165,7 +166,7 @@ Json describeStates(const plan::PlanT &plan) {
           states[latest[u]]["over"] = ranks;
         }
       latest[u] = states.size();
-      states.append({{"entry", entry->name},
+      states.push_back({{"entry", entry->name},
                         {"i", issued.position},
                         {"microbatch", microbatchOf(*entry, issued.section, issued.repetition)},
                         {"unit", plan.units[u]->name},
@@ -180,7 +181,7 @@ Json describeMemory(const plan::PlanT &plan) {
   Json points = Json::array();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     for (const MemoryPoint &point : memoryPoints(plan, e, plan::Space::device))
-      points.append({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
+      points.push_back({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
   Json memory = {{"points", points}};
   if (!plan.entries.empty()) {
     const PeakPlace peak = findPeak(plan, plan::Space::device);
@@ -248,12 +249,12 @@ Json describePlan(const plan::PlanT &plan) {
     // Parts of an axis are one axis to whoever asks.
     const std::string name(axisBase(axis->name));
     if (name != axis->name && !mesh.empty() && mesh.back()["axis"] == name)
-      mesh.back()["size"] = mesh.back()["size"].asWhole() * axis->size;
+      mesh.back()["size"] = mesh.back()["size"].get<std::uint64_t>() * axis->size;
     else
-      mesh.append({{"axis", name}, {"size", axis->size}});
+      mesh.push_back({{"axis", name}, {"size", axis->size}});
   }
   for (const auto &arena : plan.arenas)
-    arenas.append({{"space", plan::EnumNameSpace(arena->space)},
+    arenas.push_back({{"space", plan::EnumNameSpace(arena->space)},
                       {"bytes", arena->bytes},
                       {"persistent", arena->persistent},
                       {"peak_live", arena->peak_live},

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
@@ -170,7 +171,7 @@ std::string PlanDifference::toText() const {
 Json PlanDifference::toJson() const {
   Json list = Json::array();
   for (const Entry &entry : entries)
-    list.append(
+    list.push_back(
         {{"entry", entry.name}, {"removed", entry.removed}, {"added", entry.added}, {"lines", entry.lines}});
   return {{"same", same()}, {"facts", facts}, {"entries", list}};
 }

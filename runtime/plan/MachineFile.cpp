@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -27,42 +28,47 @@ public:
   explicit MachineReader(const std::string &path) : path(path) {}
 
   Result<Machine> read(const std::string &text) const {
-    const Json json = Json::parse(text);
-    if (!json.isObject())
+    const Json json = parseJson<Json>(text);
+    if (!json.is_object())
       return inputError(path + ": machine file, expected a JSON object but got something else");
     std::vector<std::string> keys = {"name", "device", "arch", "figures"};
     SLUICE_RETURN_IF_ERROR(expectKeys(json, "the file", keys));
     Machine machine;
     for (auto [key, to] : {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
-      if (json[key].asString().empty())
-        return inputError(path + ": '" + key + "' of a machine file, expected a word but got " + shown(json[key]));
-      *to = json[key].asString();
+      *to = textOf(json, key);
+      if (to->empty())
+        return inputError(path + ": '" + key + "' of a machine file, expected a word but got " + dumpJson(*json.find(key)));
     }
     if (machine.device != "cuda")
       return inputError(path + ": 'device' of a machine file, expected 'cuda' but got '" + machine.device + "'");
     if (architecture(machine.arch) < 0)
       return inputError(path + ": 'arch' of a machine file, expected one as 'sm_90' but got '" + machine.arch + "'");
-    const Json &figures = json["figures"];
-    if (!figures.isObject())
-      return inputError(path + ": 'figures' of a machine file, expected an object but got " + shown(figures));
+    const Json &figures = *json.find("figures");
+    if (!figures.is_object())
+      return inputError(path + ": 'figures' of a machine file, expected an object but got " + dumpJson(figures));
     keys.clear();
     for (const MachineFigure &figure : machineFigures)
       keys.emplace_back(figure.name);
     SLUICE_RETURN_IF_ERROR(expectKeys(figures, "its figures", keys));
     for (std::size_t f = 0; f < machineFigures.size(); ++f)
-      SLUICE_RETURN_IF_ERROR(readFigure(figures[std::string(machineFigures[f].name)], machineFigures[f], machine.figures[f]));
+      SLUICE_RETURN_IF_ERROR(readFigure(*figures.find(machineFigures[f].name), machineFigures[f], machine.figures[f]));
     return machine;
   }
 
 private:
-  static std::string shown(const Json &json) { return json.dump(); }
+  /// Empty where the member is missing or not a string.
+  static std::string textOf(const Json &json, const char *key) {
+    const auto member = json.find(key);
+    const std::string *text = member == json.end() ? nullptr : member->get_ptr<const std::string *>();
+    return text ? *text : std::string();
+  }
 
   /// All of them and no others.
   Status expectKeys(const Json &json, const std::string &where, const std::vector<std::string> &keys) const {
     for (const std::string &key : keys)
       if (!json.contains(key))
         return inputError(path + ": keys of " + where + ", expected '" + key + "' among them");
-    for (const std::string &key : json.keys())
+    for (const auto &[key, value] : json.items())
       if (std::ranges::find(keys, key) == keys.end())
         return inputError(path + ": key '" + key + "' in " + where + ", expected one of a machine file's");
     return {};
@@ -70,22 +76,23 @@ private:
 
   Status readFigure(const Json &json, const MachineFigure &figure, std::optional<Machine::Value> &value) const {
     const std::string what = path + ": figure '" + std::string(figure.name) + "'";
-    if (json.isNull())
+    if (json.is_null())
       return {};
-    if (!json.isObject() || !json.contains("value") || !json.contains("from") || !json["from"].isString())
-      return inputError(what + ", expected null or an object with 'value' and 'from' but got " + shown(json));
-    for (const std::string &key : json.keys())
+    if (!json.contains("value") || !json.contains("from") || !json.find("from")->is_string())
+      return inputError(what + ", expected null or an object with 'value' and 'from' but got " + dumpJson(json));
+    for (const auto &[key, member] : json.items())
       if (key != "value" && key != "from" && key != "note")
         return inputError(what + ", expected 'value', 'from' and 'note' but got '" + key + "'");
-    if (json["value"].asWhole() == 0 || json["value"].asWhole() > mostOfAFigure)
-      return inputError(what + ", expected a whole number from 1 to " + std::to_string(mostOfAFigure) + " but got " + shown(json["value"]));
+    const Json &amount = *json.find("value");
     Machine::Value made;
-    made.value = json["value"].asWhole();
-    made.from = json["from"].asString();
+    made.value = amount.is_number_unsigned() ? *amount.get_ptr<const std::uint64_t *>() : 0;
+    if (made.value == 0 || made.value > mostOfAFigure)
+      return inputError(what + ", expected a whole number from 1 to " + std::to_string(mostOfAFigure) + " but got " + dumpJson(amount));
+    made.from = textOf(json, "from");
     if (made.from != "measured" && (made.from != "datasheet" || figure.measuredOnly))
       return inputError(what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") + "' but got '" +
                         made.from + "'");
-    made.note = json["note"].asString();
+    made.note = textOf(json, "note");
     if (made.from == "measured" && made.note.empty())
       return inputError(what + ", expected a 'note' that says when and with what it was measured");
     value = std::move(made);

@@ -10,6 +10,7 @@
 #include "runtime/plan/Profile.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
@@ -106,13 +107,13 @@ Json memoryJson(const plan::PlanT &plan) {
       for (std::size_t c = 0; c < bufferClassCount; ++c)
         byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
       for (std::uint32_t b : liveBuffers(plan, peak.entry, peak.instruction, arena->space))
-        tensors.append({{"name", plan.buffers[b]->name},
+        tensors.push_back({{"name", plan.buffers[b]->name},
                            {"class", plan::EnumNameBufferClass(plan.buffers[b]->class_)},
                            {"bytes", plan.buffers[b]->bytes},
                            {"offset", plan.buffers[b]->offset}});
       for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
         const EntryProfile profile = profileEntry(plan, e, arena->space);
-        entries.append({{"entry", plan.entries[e]->name},
+        entries.push_back({{"entry", plan.entries[e]->name},
                            {"peak", profile.peakBytes},
                            {"instruction", profile.peakAt},
                            {"live", profile.live}});
@@ -124,7 +125,7 @@ Json memoryJson(const plan::PlanT &plan) {
                        {"tensors", tensors}};
       space["entries"] = entries;
     }
-    spaces.append(std::move(space));
+    spaces.push_back(std::move(space));
   }
   Json process = Json::object();
   for (const ProcessTerm &term : processTerms(plan))

@@ -110,11 +110,7 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
 
   const std::size_t digestAt = root->digest()->data() - bytes.data();
   const std::uint8_t zeros[digestBytes] = {};
-  Sha256 hash;
-  hash.update(bytes.first(digestAt));
-  hash.update(zeros);
-  hash.update(bytes.subspan(digestAt + digestBytes));
-  const Digest digest = hash.finish();
+  const Digest digest = sha256({bytes.first(digestAt), zeros, bytes.subspan(digestAt + digestBytes)});
   const std::string named = toHex({root->digest()->data(), digestBytes});
   PlanFile file;
   file.digest = toHex(digest);

@@ -8,6 +8,7 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace sluice {
@@ -117,7 +118,7 @@ Json scheduleJson(const plan::PlanT &plan) {
         const plan::InstructionT &instruction = *each.issued.instruction;
         if (instruction.stream != s)
           continue;
-        list.append({{"i", each.issued.position},
+        list.push_back({{"i", each.issued.position},
                         {"instruction", each.issued.index},
                         {"microbatch", microbatchOf(*entry, each.issued.section, each.issued.repetition)},
                         {"phase", plan::EnumNamePhase(instruction.phase)},
@@ -128,9 +129,9 @@ Json scheduleJson(const plan::PlanT &plan) {
                         {"column", each.column},
                         {"until", each.until}});
       }
-      streams.append({{"stream", plan.streams[s]->name}, {"work", std::move(list)}});
+      streams.push_back({{"stream", plan.streams[s]->name}, {"work", std::move(list)}});
     }
-    entries.append({{"entry", entry->name}, {"streams", std::move(streams)}});
+    entries.push_back({{"entry", entry->name}, {"streams", std::move(streams)}});
   }
   return {{"name", plan.name}, {"entries", std::move(entries)}};
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace sluice {
@@ -56,19 +57,19 @@ static Result<std::map<std::string, std::string>> readIndex(const std::string &p
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
   std::string duplicate;
-  const Json index = Json::parse(text, &duplicate);
-  const Json &map = index["weight_map"];
-  if (!map.isObject())
+  const auto index = parseJson<nlohmann::json>(text, &duplicate);
+  const auto map = index.find("weight_map");
+  if (map == index.end() || !map->is_object())
     return refusedError(fmt::format("'{}': index, expected a JSON object with 'weight_map' but got something else", path));
   if (!duplicate.empty())
     return refusedError(fmt::format("'{}': index, expected each key once but got '{}' twice", path, duplicate));
   std::map<std::string, std::string> shards;
-  for (std::size_t i = 0; i < map.size(); ++i) {
-    const std::string &tensor = map.keys()[i], &name = map[i].asString();
+  for (const auto &[tensor, value] : map->items()) {
+    const std::string name = value.is_string() ? *value.get_ptr<const std::string *>() : "";
     // A name out of a file from anywhere must not lead out of its folder.
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
       return refusedError(fmt::format("'{}': shard of tensor '{}', expected the name of a file beside the index but got {}",
-                                      path, tensor, map[i].dump()));
+                                      path, tensor, dumpJson(value)));
     shards[tensor] = name;
   }
   return shards;
@@ -167,17 +168,16 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
     remove(indexName);
     return Status::ok();
   }
-  Json map = Json::object();
+  auto map = nlohmann::json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
     std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     for (const SafetensorsTensor &tensor : shards[i])
-      map.add(tensor.name, name);
+      map[tensor.name] = name;
     SLUICE_RETURN_IF_ERROR(writeSafetensors(fmt::format("{}/{}", folder, name), std::move(shards[i])));
   }
-  map.sortKeys();
-  Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}};
+  nlohmann::json index = {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}};
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(fmt::format("{}/{}", folder, indexName)));
-  SLUICE_RETURN_IF_ERROR(file.write(index.dump(2) + "\n"));
+  SLUICE_RETURN_IF_ERROR(file.write(dumpJson(index, 2) + "\n"));
   SLUICE_RETURN_IF_ERROR(file.commit());
   remove(singleName);
   return Status::ok();

@@ -8,6 +8,7 @@
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 
@@ -56,37 +57,36 @@ static bool sizeInBytes(const std::vector<std::int64_t> &shape, std::uint64_t el
 std::string shapeText(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 /// Reads a list of non-negative integers.
-static bool readIntegers(const Json &value, std::vector<std::int64_t> &out) {
-  if (!value.isArray())
+static bool readIntegers(const nlohmann::json &value, std::vector<std::int64_t> &out) {
+  if (!value.is_array())
     return false;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (!value[i].isWhole() || value[i].asWhole() > INT64_MAX)
+  for (const nlohmann::json &each : value) {
+    const auto *number = each.get_ptr<const std::int64_t *>();
+    if (!number || *number < 0)
       return false;
-    out.push_back(static_cast<std::int64_t>(value[i].asWhole()));
+    out.push_back(*number);
   }
   return true;
 }
 
 /// One tensor of the header; `where` is "'FILE': tensor 'NAME'".
-static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const Json &value) {
-  if (!value.isObject())
-    return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.typeName()));
+static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const nlohmann::json &value) {
+  if (!value.is_object())
+    return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.type_name()));
   SafetensorsEntry entry;
   entry.name = name;
   std::vector<std::int64_t> offsets;
   bool hasShape = false;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string &key = value.keys()[i];
-    const Json &field = value[i];
-    if (key == "dtype" && field.isString())
-      entry.dtype = field.asString();
+  for (const auto &[key, field] : value.items()) {
+    if (key == "dtype" && field.is_string())
+      entry.dtype = *field.get_ptr<const std::string *>();
     else if (key == "shape")
       hasShape = readIntegers(field, entry.shape);
     else if (key == "data_offsets" && readIntegers(field, offsets))
       continue;
     else
       return refusedError(fmt::format("{}, expected the fields dtype, shape and data_offsets but got '{}' of type {}",
-                                      where, key, field.typeName()));
+                                      where, key, field.type_name()));
   }
   if (entry.dtype.empty() || !hasShape || offsets.size() != 2)
     return refusedError(
@@ -152,20 +152,18 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
 
   std::string duplicate;
-  Json header = text.starts_with('{') ? Json::parse(text, &duplicate) : Json();
-  if (!header.isObject())
+  const auto header = parseJson<nlohmann::json>(text, &duplicate);
+  if (!header.is_object() || !text.starts_with('{'))
     return refusedError(fmt::format("'{}': header, expected a JSON object but got something else", path));
   if (!duplicate.empty())
     return refusedError(fmt::format("'{}': header, expected each key once but got '{}' twice", path, duplicate));
 
   std::vector<SafetensorsEntry> list;
-  header.sortKeys();
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const std::string &name = header.keys()[i];
+  for (const auto &[name, value] : header.items()) {
     if (name == "__metadata__")
       continue;
     SLUICE_ASSIGN_OR_RETURN(SafetensorsEntry entry,
-                            readEntry(fmt::format("'{}': tensor '{}'", path, name), name, header[i]));
+                            readEntry(fmt::format("'{}': tensor '{}'", path, name), name, value));
     list.push_back(std::move(entry));
   }
   SLUICE_RETURN_IF_ERROR(checkCover(path, list, file.size() - 8 - headerBytes));
@@ -187,18 +185,16 @@ Status SafetensorsFile::read(const SafetensorsEntry &entry, std::uint64_t offset
 Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   // transformers refuses files that do not say which framework's layout they are in.
-  Json header = {{"__metadata__", {{"format", "pt"}}}};
+  nlohmann::json header = {{"__metadata__", {{"format", "pt"}}}};
   std::uint64_t at = 0;
   for (const SafetensorsTensor &tensor : tensors) {
     std::uint64_t bytes = 0;
-    if (!sizeInBytes(tensor.shape, elementBytes(tensor.dtype), bytes) || tensor.name == header.keys().back() ||
-        tensor.name == header.keys().front())
+    if (!sizeInBytes(tensor.shape, elementBytes(tensor.dtype), bytes) || header.contains(tensor.name))
       return internalError(fmt::format("tensor '{}' cannot be written", tensor.name));
-    header.add(tensor.name, {{"data_offsets", std::vector{at, at + bytes}}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
+    header[tensor.name] = {{"data_offsets", {at, at + bytes}}, {"dtype", tensor.dtype}, {"shape", tensor.shape}};
     at += bytes;
   }
-  header.sortKeys();
-  std::string text = header.dump();
+  std::string text = dumpJson(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));

@@ -1,14 +1,16 @@
 //===- Trace.cpp - what ran when, for chrome://tracing and Perfetto --------------------===//
 #include "runtime/train/Trace.h"
+
 #include "runtime/base/Json.h"
 #include "runtime/train/File.h"
 
 #include <fmt/format.h>
 #include <map>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 
-static std::string jsonString(const std::string &text) { return Json(text).dump(); }
+static std::string jsonString(const std::string &text) { return dumpJson(Json(text)); }
 
 Status writeTrace(const std::string &path, std::span<const Span> spans) {
   std::map<std::pair<int, std::string>, int> threads;

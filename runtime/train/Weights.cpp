@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace sluice {
@@ -303,17 +304,18 @@ static Status emitParameter(const Ranks &ranks, const plan::ParameterT &paramete
 /// The model's config with the dtype that the weights are saved in: a reader that converts to what the config names would
 /// otherwise round them.
 static std::string withDType(const plan::PlanT &plan) {
-  Json config = Json::parse(plan.config);
-  if (!config.isObject() || plan.parameters.empty())
+  // No config is longer; a plan from anywhere must not take minutes to save.
+  if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())
     return plan.config;
+  Json config = parseJson<Json>(plan.config);
   std::string dtype = dtypeOf(*plan.parameters[0]) == "F64" ? "float64" : "float32";
   bool same = true;
   for (const char *key : {"dtype", "torch_dtype"})
-    if (config.contains(key) && config[key].asString() != dtype) {
-      config[key] = dtype;
+    if (const auto member = config.find(key); member != config.end() && *member != dtype) {
+      *member = dtype;
       same = false;
     }
-  return same ? plan.config : config.dump(2) + "\n";
+  return same ? plan.config : dumpJson(config, 2) + "\n";
 }
 
 Status saveWeights(const Ranks &ranks, const std::string &folder) {

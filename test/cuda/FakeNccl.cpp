@@ -4,6 +4,7 @@
 // is one meeting. The arithmetic is the local communicator's.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/base/Half.h"
 #include "runtime/collective/Communicator.h"
 #include "test/cuda/Fake.h"
 
@@ -252,15 +253,11 @@ void fillFakeNccl(Nccl &n) {
     else if (type == nccl::typeF64)
       scale = *static_cast<double *>(scalar);
     else {
-      // A half in 16 bits: bf16 is the upper half of a float.
       std::uint16_t bits;
       std::memcpy(&bits, scalar, 2);
       if (type != nccl::typeBf16)
         return 4;
-      const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
-      float value;
-      std::memcpy(&value, &word, 4);
-      scale = value;
+      scale = bf16ToFloat(bits);
     }
     *op = of.nextOp++;
     of.scales[*op] = scale;

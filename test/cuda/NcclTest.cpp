@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/cuda/VirtualRanks.h"
-#include "runtime/collective/local/Half.h"
+#include "runtime/base/Half.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "test/cuda/Fake.h"
@@ -184,8 +184,8 @@ TEST(VirtualRanks, EqualTheLocalCommunicator) {
             const auto put = [&](auto x) { std::memcpy(in.data() + i * bytes, &x, bytes); };
             dtype == DType::f32    ? put(value)
             : dtype == DType::f64  ? put(static_cast<double>(value))
-            : dtype == DType::bf16 ? put(local::floatToBf16(value))
-            : dtype == DType::f16  ? put(local::floatToF16(value))
+            : dtype == DType::bf16 ? put(floatToBf16(value))
+            : dtype == DType::f16  ? put(floatToF16(value))
             : dtype == DType::i32  ? put(static_cast<std::int32_t>(value * 50))
             : dtype == DType::i64  ? put(static_cast<std::int64_t>(value * 50))
                                    : put(static_cast<std::uint8_t>(engine() % 50));

@@ -1,6 +1,8 @@
 //===- PlanRun.cpp - running a plan's entry points with made-up inputs ------------------===//
 #include "test/cuda/PlanRun.h"
 
+#include "runtime/base/Half.h"
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -66,10 +68,7 @@ double numberAt(const std::vector<std::byte> &bytes, DType dtype, std::size_t i)
   default: {
     std::uint16_t half = 0;
     std::memcpy(&half, bytes.data() + i * 2, 2);
-    const std::uint32_t word = static_cast<std::uint32_t>(half) << 16;
-    float value;
-    std::memcpy(&value, &word, 4);
-    return value;
+    return bf16ToFloat(half);
   }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "test/numeric/Tensor.h"
 
+#include "runtime/base/Half.h"
 #include "runtime/train/Checkpoint.h"
 
 #include <algorithm>
@@ -15,14 +16,6 @@ namespace {
 
 std::size_t typeBytes(const std::string &type) {
   return type == "f64" || type == "i64" ? 8 : type == "bf16" || type == "f16" ? 2 : type == "ui8" ? 1 : 4;
-}
-
-std::uint16_t roundToBf16(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  if (std::isnan(value))
-    return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 template <typename T> double load(const std::byte *data) {
@@ -44,10 +37,7 @@ double loadElement(const std::string &type, const std::byte *data) {
     return load<std::uint8_t>(data);
   std::uint16_t half;
   std::memcpy(&half, data, 2);
-  std::uint32_t bits = std::uint32_t(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
+  return bf16ToFloat(half);
 }
 
 template <typename T> void store(double value, std::byte *data) {
@@ -67,7 +57,7 @@ void storeElement(const std::string &type, double value, std::byte *data) {
   else if (type == "ui8")
     store<std::uint8_t>(value, data);
   else {
-    std::uint16_t half = roundToBf16(static_cast<float>(value));
+    std::uint16_t half = floatToBf16(static_cast<float>(value));
     std::memcpy(data, &half, 2);
   }
 }

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_BASE_CUDA_ELEMENT_H
 #define SLUICE_RUNTIME_BASE_CUDA_ELEMENT_H
 
+#include "runtime/base/Half.h"
 #include "runtime/base/cuda/Lane.h"
 
 #include <math.h>
@@ -28,56 +29,12 @@ struct View {
   Index strides[viewRank] = {};
 };
 
-SLUICE_DEVICE float floatOfBits(unsigned bits) {
-#ifdef __CUDA_ARCH__
-  return __uint_as_float(bits);
-#else
-  float value;
-  __builtin_memcpy(&value, &bits, 4);
-  return value;
-#endif
-}
-SLUICE_DEVICE unsigned bitsOfFloat(float value) {
-#ifdef __CUDA_ARCH__
-  return __float_as_uint(value);
-#else
-  unsigned bits;
-  __builtin_memcpy(&bits, &value, 4);
-  return bits;
-#endif
-}
+SLUICE_DEVICE float floatOfBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 
-SLUICE_DEVICE float readBf16(const void *data, Index at) {
-  return floatOfBits(static_cast<unsigned>(static_cast<const unsigned short *>(data)[at]) << 16);
-}
-SLUICE_DEVICE void writeBf16(void *data, Index at, float value) {
-  const unsigned word = bitsOfFloat(value);
-  static_cast<unsigned short *>(data)[at] = static_cast<unsigned short>(
-      (word & 0x7fffffffu) > 0x7f800000u ? (word >> 16) | 0x40u : (word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-}
-SLUICE_DEVICE float readF16(const void *data, Index at) {
-  const unsigned half = static_cast<const unsigned short *>(data)[at];
-  const unsigned sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
-  if (magnitude >= 0x7c00u)
-    return floatOfBits(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
-  if (magnitude >= 0x400u)
-    return floatOfBits(sign | ((magnitude << 13) + 0x38000000u));
-  const float value = static_cast<float>(magnitude) * 5.9604644775390625e-8f;
-  return sign ? -value : value;
-}
-SLUICE_DEVICE void writeF16(void *data, Index at, float value) {
-  const unsigned word = bitsOfFloat(value), sign = (word >> 16) & 0x8000u, magnitude = word & 0x7fffffffu;
-  unsigned bits;
-  if (magnitude > 0x7f800000u)
-    bits = sign | 0x7e00u;
-  else if (magnitude >= 0x477ff000u)
-    bits = sign | 0x7c00u;
-  else if (magnitude < 0x38800000u)
-    bits = sign | (bitsOfFloat(floatOfBits(magnitude) + 0.5f) - 0x3f000000u);
-  else
-    bits = sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13);
-  static_cast<unsigned short *>(data)[at] = static_cast<unsigned short>(bits);
-}
+SLUICE_DEVICE float readBf16(const void *data, Index at) { return bf16ToFloat(static_cast<const std::uint16_t *>(data)[at]); }
+SLUICE_DEVICE void writeBf16(void *data, Index at, float value) { static_cast<std::uint16_t *>(data)[at] = floatToBf16(value); }
+SLUICE_DEVICE float readF16(const void *data, Index at) { return f16ToFloat(static_cast<const std::uint16_t *>(data)[at]); }
+SLUICE_DEVICE void writeF16(void *data, Index at, float value) { static_cast<std::uint16_t *>(data)[at] = floatToF16(value); }
 
 /// To an integer, towards zero; what does not fit takes the nearest limit and NaN becomes 0.
 SLUICE_DEVICE Index toInteger(double value, double low, double high, Index lowest, Index highest) {

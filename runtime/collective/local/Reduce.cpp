@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/local/Reduce.h"
-#include "runtime/collective/local/Half.h"
+#include "runtime/base/Half.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,6 +1,6 @@
 //===- NcclCommunicator.cpp - one rank's place in one group of NCCL ---------------------===//
 #include "runtime/collective/nccl/NcclCommunicator.h"
-#include "runtime/collective/local/Half.h"
+#include "runtime/base/Half.h"
 
 #include <cstring>
 
@@ -97,9 +97,9 @@ Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
     if (call.dtype == DType::f64)
       put(call.scale);
     else if (call.dtype == DType::bf16)
-      put(local::floatToBf16(static_cast<float>(call.scale)));
+      put(floatToBf16(static_cast<float>(call.scale)));
     else if (call.dtype == DType::f16)
-      put(local::floatToF16(static_cast<float>(call.scale)));
+      put(floatToF16(static_cast<float>(call.scale)));
     else
       put(static_cast<float>(call.scale));
     SLUICE_RETURN_IF_ERROR(

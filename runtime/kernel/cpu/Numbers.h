@@ -1,14 +1,13 @@
 //===- Numbers.h - reading and writing elements of any type -------------------===//
 //
-// Bf16 and F16 are storage only: arithmetic is done in float or double. Rounding is to nearest, ties to even; NaN stays
-// NaN, quiet, with what fits of its payload, and overflow becomes infinity: F16's conversions give the bits of the
-// processor's own (F16C).
+// Bf16 and F16 are storage only: arithmetic is done in float or double.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_NUMBERS_H
 #define SLUICE_RUNTIME_KERNEL_CPU_NUMBERS_H
 
 #include "runtime/base/DType.h"
+#include "runtime/base/Half.h"
 
 #include <bit>
 #include <cmath>
@@ -20,44 +19,15 @@ namespace sluice::cpu {
 struct Bf16 {
   std::uint16_t bits;
   Bf16() = default;
-  explicit Bf16(float value) {
-    std::uint32_t word = std::bit_cast<std::uint32_t>(value);
-    if ((word & 0x7fffffffu) > 0x7f800000u)
-      bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);
-    else
-      bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-  }
-  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  explicit Bf16(float value) : bits(floatToBf16(value)) {}
+  operator float() const { return bf16ToFloat(bits); }
 };
 
 struct F16 {
   std::uint16_t bits;
   F16() = default;
-  explicit F16(float value) {
-    std::uint32_t word = std::bit_cast<std::uint32_t>(value);
-    std::uint32_t sign = (word >> 16) & 0x8000u, magnitude = word & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-      bits = static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-    else if (magnitude >= 0x477ff000u) // rounds to 65520 or more
-      bits = static_cast<std::uint16_t>(sign | 0x7c00u);
-    else if (magnitude < 0x38800000u) // a subnormal half: let the adder round, its unit in the last place is 2^-24
-      bits = static_cast<std::uint16_t>(
-          sign | (std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u));
-    else
-      bits = static_cast<std::uint16_t>(
-          sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13));
-  }
-  operator float() const {
-    std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
-    if (magnitude > 0x7c00u)
-      return std::bit_cast<float>(sign | 0x7fc00000u | ((magnitude & 0x3ffu) << 13));
-    if (magnitude == 0x7c00u)
-      return std::bit_cast<float>(sign | 0x7f800000u);
-    if (magnitude >= 0x400u)
-      return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
-    float value = static_cast<float>(magnitude) * 0x1p-24f;
-    return sign ? -value : value;
-  }
+  explicit F16(float value) : bits(floatToF16(value)) {}
+  operator float() const { return f16ToFloat(bits); }
 };
 
 /// Element `index` of an array of `dtype`.

@@ -108,7 +108,7 @@ TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
   EXPECT_NE(said.find("context           not known: nobody has measured it\n"), std::string::npos) << said;
   EXPECT_NE(said.find("process           not known, more than "), std::string::npos) << said;
   EXPECT_NE(said.find("enough for what is known\n"), std::string::npos) << said;
-  EXPECT_TRUE(machineJson(unknown, *share)["process"]["total"].isNull());
+  EXPECT_TRUE(machineJson(unknown, *share)["process"]["total"].is_null());
 
   const Machine small = *parseMachine(text("1000000", "100"), "m.json");
   EXPECT_NE(machineText(small, *deviceShare(plan, small)).find("too little\n"), std::string::npos);

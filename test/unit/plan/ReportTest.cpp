@@ -26,10 +26,8 @@
 namespace sluice::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// As another reader than ours takes it.
-Json read(const sluice::Json &json) { return Json::parse(json.dump()); }
+/// As a reader of the printed text gets it.
+Json read(const Json &json) { return Json::parse(dumpJson(json)); }
 
 std::string eventsOf(const Json &json, int microbatch, const std::string &phase) {
   std::string text;
