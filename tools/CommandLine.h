@@ -1,6 +1,6 @@
-//===- CommandLine.h - a tool's options ----------------------------------------------===//
+//===- CommandLine.h - what the tools share of their command lines --------------------===//
 //
-// CLI11, compiled once for all tools: its headers take longer to compile than any of them.
+// CLI11 reads the command line. An error is "error: <CLI11's sentence>" on stderr and exit code 2.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TOOLS_COMMANDLINE_H
@@ -8,75 +8,28 @@
 
 #include "runtime/base/Status.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
+
+namespace CLI {
+class App;
+class Validator;
+} // namespace CLI
 
 namespace sluice {
 
-/// One option of a command line, as long as that lives.
-class CommandOption {
-public:
-  explicit CommandOption(void *option) : option(option) {}
+/// nullopt where the tool has its options; else the tool is done with this exit code, and help, version or the error is
+/// printed.
+std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv);
 
-  CommandOption &required();
-  /// `whyNot` answers an empty text where a value is fine.
-  CommandOption &check(std::function<std::string(const std::string &)> whyNot);
-  CommandOption &oneOf(std::vector<std::string> words);
-  /// So many values.
-  CommandOption &expected(int least, int most);
-  /// One value each time that it is given.
-  CommandOption &oneEach();
-  /// The help tells the value that stands before parsing.
-  CommandOption &showDefault();
+/// Accepts whole numbers of at least `least`. CLI11's own conversion takes "-5" for a very large number.
+CLI::Validator wholeNumber(std::uint64_t least);
+/// Accepts any path but "", which an unset variable of the shell gives.
+CLI::Validator anyPath();
 
-  bool isGiven() const;
-  /// The first value, as it was written.
-  std::string text() const;
-
-private:
-  void *option;
-};
-
-class CommandLine {
-public:
-  CommandLine(const std::string &what, const std::string &tool);
-  ~CommandLine();
-  CommandLine(const CommandLine &) = delete;
-  CommandLine &operator=(const CommandLine &) = delete;
-
-  /// A name without dashes is an option by its position.
-  CommandOption option(const std::string &name, std::string &to, const std::string &help);
-  CommandOption option(const std::string &name, std::vector<std::string> &to, const std::string &help);
-  CommandOption option(const std::string &name, int &to, const std::string &help);
-  CommandOption option(const std::string &name, std::int64_t &to, const std::string &help);
-  CommandOption option(const std::string &name, std::uint64_t &to, const std::string &help);
-  CommandOption option(const std::string &name, double &to, const std::string &help);
-  CommandOption flag(const std::string &name, bool &to, const std::string &help);
-  /// --version.
-  void version(const std::string &text);
-  /// The last lines of the help.
-  void footer(const std::string &text);
-
-  /// One of the subcommands must then be given.
-  CommandLine &subcommand(const std::string &name, const std::string &help);
-  /// Is this subcommand the one?
-  bool isChosen() const;
-
-  /// nullopt: the tool has its options. An exit code: help or version is printed. A status of `usage`: what is wrong.
-  Result<std::optional<int>> parse(int argc, char **argv);
-
-private:
-  explicit CommandLine(void *app);
-
-  void *app;
-  /// Of the command line itself; a subcommand's is its parent's.
-  bool isOwner;
-  std::vector<CommandLine *> subcommands;
-};
+/// Prints the status, if it is an error, to stderr; in colour on a terminal, unless NO_COLOR is set. Its exit code.
+int report(const Status &status);
 
 } // namespace sluice
 

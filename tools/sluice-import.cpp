@@ -9,15 +9,9 @@
 
 #include "mlir/IR/MLIRContext.h"
 
-#include <cmath>
-#include <iostream>
+#include <CLI/CLI.hpp>
 
 using namespace sluice;
-
-static int report(const Status &status) {
-  std::cerr << messageText(status);
-  return static_cast<int>(status.code());
-}
 
 static Status importModel(const std::string &config, const ImportOptions &options, const std::string &output) {
   SLUICE_RETURN_IF_ERROR(checkNoInput(output, {config}));
@@ -39,50 +33,40 @@ static Status importZooModel(const std::string &name, const std::vector<std::str
 }
 
 int main(int argc, char **argv) {
-  CommandLine line("Imports a model as textual IR for sluice-compile", "sluice-import");
-  line.version(versionText("sluice-import"));
-  line.footer("exit codes: 0 done, 1 the config is at fault or the output cannot be written, 2 usage, "
-             "70 an internal error");
+  CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
+  app.set_version_flag("--version", versionText("sluice-import"));
+  app.footer("exit codes: 0 done, 1 the config is invalid or the output cannot be written, 2 usage, 70 an internal error");
+  app.require_subcommand(1);
   std::string config, output, zooName;
   std::vector<std::string> settings;
   ImportOptions options;
   double dropout = 0;
   bool list = false;
 
-  CommandLine &hf = line.subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
-  hf.option("config", config, "config.json").required();
-  hf.option("--batch", options.batch, "rows of one rank's micro-batch").required();
-  hf.option("--sequence", options.sequence, "tokens a row").required();
-  const CommandOption dropoutOption = hf.option("--dropout", dropout, "takes the place of all the config's dropouts");
-  hf.flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
-  hf.option("-o,--output", output, "the file to write, - for standard output").required();
+  const CLI::Range extent(std::int64_t(1), std::int64_t(1) << 30);
+  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
+  hf->add_option("config", config, "config.json")->required();
+  hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required()->check(extent);
+  hf->add_option("--sequence", options.sequence, "tokens of a row")->required()->check(extent);
+  const CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "replaces all dropouts of the config");
+  hf->add_flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
+  hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
-  CommandLine &zoo = line.subcommand("zoo", "a small model of the reference tests");
-  zoo.option("name", zooName, "name of the model");
-  zoo.option("--set", settings, "key=value");
-  zoo.flag("--list", list, "print names, keys and defaults");
-  zoo.option("-o,--output", output, "the file to write");
+  CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
+  zoo->add_option("name", zooName, "name of the model");
+  zoo->add_option("--set", settings, "key=value");
+  zoo->add_flag("--list", list, "print names, keys and defaults");
+  zoo->add_option("-o,--output", output, "the file to write");
 
-  Result<std::optional<int>> parsed = line.parse(argc, argv);
-  if (!parsed.isOk())
-    return report(parsed.status());
-  if (*parsed)
-    return **parsed;
-  if (zoo.isChosen()) {
-    Status status = list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output);
-    return status.isOk() ? 0 : report(status);
-  }
-  constexpr std::int64_t limit = 1 << 30;
-  for (auto [name, value] : {std::pair("--batch", options.batch), std::pair("--sequence", options.sequence)})
-    if (value < 1 || value > limit)
-      return report(Status(StatusCode::usage, std::string(name) + ", expected an integer from 1 to 1073741824 but got " +
-                                                  std::to_string(value)));
-  if (dropoutOption.isGiven()) {
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
+    return *done;
+  if (zoo->parsed())
+    return report(list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output));
+  if (dropoutOption->count() != 0) {
     if (!(dropout >= 0 && dropout < 1))
       return report(Status(StatusCode::usage, "--dropout, expected a number from 0 to 1 (below 1) but got " +
-                                                  dropoutOption.text()));
+                                                  dropoutOption->results().front()));
     options.dropout = dropout;
   }
-  Status status = importModel(config, options, output);
-  return status.isOk() ? 0 : report(status);
+  return report(importModel(config, options, output));
 }

@@ -3,7 +3,7 @@
 // The arenas are known to the byte. Beside them a process holds the plan's tables, what each rank makes of them at
 // load, what the matrix library allocates inside a product, stacks, and pages of code: a model with a few constants,
 // fitted once on one machine (docs/benchmarks.md) and compared with measured runs by a test. It is for sluice-train,
-// which sets the C library's allocator so that freed blocks neither pile up nor lie scattered (runtime/train/Allocator.h).
+// which sets the C library's allocator so that freed blocks neither pile up nor lie scattered (tools/train/Allocator.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H

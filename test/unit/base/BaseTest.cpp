@@ -45,30 +45,6 @@ TEST(Message, OneLineAndItsNotes) {
   EXPECT_EQ(messageText(failedError("x"), true), "\033[1;31merror:\033[0m x\n");
 }
 
-TEST(Message, SentencesOfACommandLine) {
-  EXPECT_EQ(usageError("The following argument was not expected: -x.\n").message(),
-            "the following argument was not expected: -x");
-  EXPECT_EQ(usageError("FILE is required").message(), "FILE is required");
-  EXPECT_EQ(usageError("--set: 3 is wrong").message(), "--set: 3 is wrong");
-  EXPECT_EQ(usageError("").message(), "");
-  EXPECT_EQ(usageError("FILE: At Most 1 required but received 2").message(), "FILE, expected at most 1 but got 2");
-  EXPECT_EQ(usageError("FILE: At least 2 required but received 1").message(), "FILE, expected at least 2 but got 1");
-  EXPECT_EQ(usageError("--steps: 1 required UINT missing").message(), "--steps, expected a value but got nothing");
-  EXPECT_EQ(usageError("Could not convert: --top = x = y").message(), "--top, expected a number but got 'x = y'");
-  EXPECT_EQ(usageError("--order: x not in {a,b}").message(), "--order, expected one of a,b but got 'x'");
-  EXPECT_EQ(usageError("--n: expected more").message(), "--n, expected more");
-  EXPECT_EQ(usageError("x").code(), StatusCode::usage);
-}
-
-TEST(Message, WholeNumbersAndPaths) {
-  for (const char *text : {"", "-5", "+5", "5x", " 5", "5.0", "99999999999999999999", "0"})
-    EXPECT_EQ(whyNoWholeNumber(text, 1), std::string("expected a whole number of at least 1 but got '") + text + "'");
-  EXPECT_EQ(whyNoPath(""), "expected a path but got nothing");
-  EXPECT_EQ(whyNoPath("x"), "");
-  for (const char *text : {"1", "18446744073709551615"})
-    EXPECT_EQ(whyNoWholeNumber(text, 1), "");
-}
-
 TEST(Files, AnOutputIsNoInput) {
   const std::string folder = ::testing::TempDir();
   const std::string read = folder + "/files-read", other = folder + "/files-other";

@@ -1,5 +1,5 @@
 //===- Fault.cpp - a rank that dies or stops on purpose ----------------------------===//
-#include "runtime/train/Fault.h"
+#include "test/faults/Fault.h"
 
 #include <atomic>
 #include <csignal>

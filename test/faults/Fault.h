@@ -5,8 +5,8 @@
 // instruction for that time, counted over all entry points; "stop" stops the process, "exit" ends it with code 9.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_TRAIN_FAULT_H
-#define SLUICE_RUNTIME_TRAIN_FAULT_H
+#ifndef SLUICE_TEST_FAULTS_FAULT_H
+#define SLUICE_TEST_FAULTS_FAULT_H
 
 #include "runtime/base/Status.h"
 #include "runtime/device/Device.h"
@@ -20,4 +20,4 @@ Result<std::unique_ptr<DelayInjector>> readFault(const char *value, int rank);
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_TRAIN_FAULT_H
+#endif // SLUICE_TEST_FAULTS_FAULT_H

@@ -1,0 +1,20 @@
+//===- CompileRecipe.h - the recipe of a compilation ----------------------------------------===//
+#ifndef SLUICE_TOOLS_COMPILE_COMPILERECIPE_H
+#define SLUICE_TOOLS_COMPILE_COMPILERECIPE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/recipe/Recipe.h"
+#include "tools/compile/Options.h"
+
+namespace sluice {
+
+/// Reads --recipe and --set over the values of `recipe`, and resolves it.
+Status readRecipe(Recipe &recipe, const CompileOptions &options);
+
+/// The recipe of the command line over the one that the module carries, attached to the module. A module that has been
+/// compiled to a phase has used its recipe already, so no value may differ.
+Result<Recipe> mergeRecipe(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_COMPILE_COMPILERECIPE_H

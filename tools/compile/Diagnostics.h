@@ -1,0 +1,26 @@
+//===- Diagnostics.h - the compiler's diagnostics on stderr --------------------------------===//
+#ifndef SLUICE_TOOLS_COMPILE_DIAGNOSTICS_H
+#define SLUICE_TOOLS_COMPILE_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace sluice {
+
+/// Prints diagnostics as they are emitted, and remembers whether the memory budget was exceeded. A location in a file is
+/// shown with its line, one of the importer as its module path.
+class Diagnostics {
+public:
+  Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context);
+
+  bool isOverBudget = false;
+
+private:
+  mlir::SourceMgrDiagnosticHandler printer;
+  mlir::ScopedDiagnosticHandler watcher;
+
+  llvm::LogicalResult print(mlir::Diagnostic &diagnostic);
+};
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_COMPILE_DIAGNOSTICS_H

@@ -1,0 +1,94 @@
+//===- Options.cpp - the command line of sluice-train -------------------------------------===//
+#include "tools/train/Options.h"
+
+#include "runtime/base/Message.h"
+#include "tools/CommandLine.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace sluice {
+
+/// Accepts numbers above 0, and 0 where it is `included`.
+static CLI::Validator seconds(bool included) {
+  return CLI::Validator(
+      [included](const std::string &text) {
+        char *end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool fits = !text.empty() && !*end && (included ? value >= 0 : value > 0);
+        return fits ? "" : std::string("expected a number ") + (included ? "of at least" : "above") + " 0 but got '" + text + "'";
+      },
+      "");
+}
+
+static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
+  app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
+  app.add_option("--eval-data", train.evaluation.data, "data to evaluate the loss on");
+  app.add_option("--eval-every", train.evaluation.every, "steps between two evaluations (default: after the last)")
+      ->check(wholeNumber(1));
+  app.add_option("--eval-batches", train.evaluation.batches, "batches of an evaluation (default: all full ones)")
+      ->check(wholeNumber(1));
+  app.add_option("--steps", train.steps, "steps to train")->check(wholeNumber(0))->capture_default_str();
+  app.add_option("--entries", train.entries, "entry points, separated by commas, run in turn at each step")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  app.add_option("--init", train.init, "initial weights: a safetensors file, or a folder that holds one")->check(anyPath());
+  app.add_option("--seed", train.seed, "key of the initial weights and of the order")->check(wholeNumber(0))->capture_default_str();
+  app.add_option("--order", order, "order of the data")->check(CLI::IsMember({"sequential", "shuffled"}))->capture_default_str();
+  app.add_flag("--overfit-one-batch", train.overfit, "every step takes the rows of the first");
+}
+
+static void declareOutputs(CLI::App &app, TrainCommand &line) {
+  app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(anyPath());
+  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(anyPath());
+  app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(anyPath());
+  app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(wholeNumber(0));
+  app.add_option("--prompt", line.generate.prompt, "prompt text");
+  app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
+  app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(wholeNumber(0));
+  app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
+}
+
+static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &launch) {
+  app.add_option("--threads", ranks.threads, "compute threads of a rank (default: the plan's target.threads)")->check(wholeNumber(1));
+  app.add_option("--communicator", launch.communicator,
+                 "communicator backend; auto: one process per rank under mpirun, torchrun and srun, else local")
+      ->check(CLI::IsMember({"auto", "local", "mpi", "socket"}))
+      ->capture_default_str();
+  app.add_option("--listen", launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
+  app.add_option("--join-timeout", launch.joinSeconds, "seconds that processes wait for each other at the start")
+      ->check(seconds(false))
+      ->capture_default_str();
+  app.add_option("--watchdog", launch.watchdogSeconds, "seconds after which a process that does nothing ends the run; 0: never")
+      ->check(seconds(true))
+      ->capture_default_str();
+  app.add_option("--cuda-graph", ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+  app.add_flag("--tf32", ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
+  app.add_option("--algorithms", ranks.algorithms,
+                 "on a GPU: a file of measured algorithms of matrix products, written if it does not exist (default: the library's choice)");
+  app.add_option("--cudnn", ranks.cudnn,
+                 "on a GPU: cuDNN computes convolutions, pooling and attention; auto: where it is installed and has an engine")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+}
+
+std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command) {
+  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.", "sluice-train");
+  app.add_option("plan", command.plan, "the plan, written by sluice-compile")->required();
+  std::string order = "sequential";
+  declareData(app, command.train, order);
+  declareRanks(app, command.ranks, command.launch);
+  declareOutputs(app, command);
+  app.set_version_flag("--version", versionText("sluice-train"));
+  app.footer("exit codes: 0 done, 1 an input is invalid or an output cannot be written, 2 usage, 4 the plan or weights "
+             "are rejected, 5 a rank or device failed or the loss is not finite, 70 an internal error");
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
+    return done;
+  command.train.shuffled = order == "shuffled";
+  return std::nullopt;
+}
+
+} // namespace sluice

@@ -1,0 +1,29 @@
+//===- Options.h - the command line of sluice-train ---------------------------------------===//
+#ifndef SLUICE_TOOLS_TRAIN_OPTIONS_H
+#define SLUICE_TOOLS_TRAIN_OPTIONS_H
+
+#include "runtime/collective/process/Launch.h"
+#include "runtime/train/Generate.h"
+#include "runtime/train/Trainer.h"
+
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+struct TrainCommand {
+  std::string plan;
+  std::string trace;
+  bool quiet = false;
+  RanksOptions ranks;
+  TrainOptions train;
+  GenerateOptions generate;
+  LaunchOptions launch;
+};
+
+/// As parseCommandLine: nullopt where `command` is filled, else the exit code.
+std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_TRAIN_OPTIONS_H

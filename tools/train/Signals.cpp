@@ -1,0 +1,27 @@
+//===- Signals.cpp - Ctrl-C and the end of a job ----------------------------------------===//
+#include "tools/train/Signals.h"
+
+#include <csignal>
+
+namespace sluice {
+
+std::atomic<bool> stopRequested = false;
+std::atomic<bool> terminated = false;
+
+static void onSignal(int) { stopRequested = true; }
+static void onTerminate(int) { terminated = true; }
+
+void catchInterrupt() {
+  struct sigaction action {};
+  action.sa_handler = onSignal;
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+void catchTermination() {
+  struct sigaction action {};
+  action.sa_handler = onTerminate;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+} // namespace sluice

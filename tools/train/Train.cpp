@@ -1,0 +1,164 @@
+//===- Train.cpp - sluice-train, but for faults -------------------------------------------===//
+#include "tools/train/Train.h"
+
+#include "runtime/base/Files.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/train/Process.h"
+#include "runtime/train/TokenData.h"
+#include "runtime/train/Trace.h"
+#include "runtime/train/Weights.h"
+#include "tools/CommandLine.h"
+#include "tools/train/Allocator.h"
+#include "tools/train/Console.h"
+#include "tools/train/Options.h"
+#include "tools/train/Signals.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+class Run {
+public:
+  TrainCommand command;
+  /// Where a launcher has started this process.
+  std::optional<Launch> launched;
+  std::unique_ptr<DelayInjector> faults;
+
+  /// Meets the other processes of the job.
+  Status join(FaultReader readFault);
+  Status run();
+  /// Ends the run on all ranks; the error is printed by rank 0, or by a rank that cannot reach it. The exit code.
+  int end(Status status);
+
+private:
+  /// Does this process print and write? Of several processes only that of rank 0 does.
+  bool isRoot() const { return !launched || launched->rank == 0; }
+  Status complete();
+  Status checkOutputs() const;
+  Status generateText(Ranks &ranks);
+};
+
+Status Run::join(FaultReader readFault) {
+  if (!launched)
+    return Status::ok();
+  catchTermination();
+  command.launch.terminated = &terminated;
+  if (readFault) {
+    SLUICE_ASSIGN_OR_RETURN(faults, readFault(launched->rank));
+  }
+  command.ranks.delays = faults.get();
+  command.ranks.rank = launched->rank;
+  SLUICE_ASSIGN_OR_RETURN(command.ranks.world, openWorld(*launched, command.launch));
+  return Status::ok();
+}
+
+/// Fills in the settings that follow from other options.
+Status Run::complete() {
+  TrainOptions &train = command.train;
+  // libcrypto takes 1.7 MiB at its first digest: of the program, as its code is, and not of the plan.
+  (void)sha256({});
+  train.processBefore = processHighWater();
+  train.stop = command.generate.stop = &stopRequested;
+  command.ranks.seed = command.generate.seed = train.seed;
+  command.ranks.trace = !command.trace.empty();
+  command.ranks.note = [this](const std::string &text) {
+    if (isRoot())
+      std::fprintf(stderr, "note: %s\n", text.c_str());
+  };
+  command.ranks.watchdogSeconds = command.launch.watchdogSeconds;
+  if (train.data.empty() && command.generate.count == 0)
+    return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
+  if (train.evaluation.data.empty() && (train.evaluation.every || train.evaluation.batches))
+    return {StatusCode::usage, "--eval-data is missing, expected a file or random:SEED"};
+  // Without data there is nothing to train on: the run only generates.
+  if (train.data.empty())
+    train.steps = 0;
+  return isRoot() ? checkOutputs() : Status::ok();
+}
+
+/// The log and the trace must not replace a file that the run reads.
+Status Run::checkOutputs() const {
+  const TrainOptions &train = command.train;
+  std::vector<std::string> inputs = {command.plan, train.init, train.init + "/model.safetensors"};
+  for (const std::vector<std::string> &sources : {train.data, train.evaluation.data})
+    for (std::string &path : expandGlobs(sources))
+      inputs.push_back(std::move(path));
+  SLUICE_RETURN_IF_ERROR(checkNoInput(train.log, inputs));
+  return checkNoInput(command.trace, inputs);
+}
+
+Status Run::generateText(Ranks &ranks) {
+  const auto print = [this](std::string_view text) {
+    if (!isRoot())
+      return;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  print(command.generate.prompt);
+  Status status = generate(ranks, command.generate, print);
+  print("\n");
+  return status;
+}
+
+Status Run::run() {
+  SLUICE_RETURN_IF_ERROR(complete());
+  const bool trace = !command.trace.empty();
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(command.plan, command.ranks));
+  if (command.generate.count > 0)
+    SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), command.generate));
+  if (trace && isRoot())
+    SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
+  Console console(*ranks, command.quiet || !isRoot(), trace);
+  if (command.train.data.empty())
+    SLUICE_RETURN_IF_ERROR(initialize(*ranks, command.train.seed, command.train.init));
+  else
+    SLUICE_RETURN_IF_ERROR(train(*ranks, command.train, console));
+  if (trace && isRoot())
+    SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, console.spans));
+  SLUICE_ASSIGN_OR_RETURN(bool stops, ranks->agree(stopRequested));
+  Status status = command.generate.count == 0 || stops ? Status::ok() : generateText(*ranks);
+  console.close();
+  return status;
+}
+
+int Run::end(Status status) {
+  if (!launched)
+    return report(status);
+  const std::shared_ptr<World> &world = command.ranks.world;
+  if (!isRoot() && !status.message().starts_with("rank ")) {
+    Status named(status.code(), "rank " + std::to_string(launched->rank) + ": " + status.message());
+    for (const std::string &note : status.notes())
+      named.addNote(note);
+    status = std::move(named);
+  }
+  if (world)
+    world->abort(status);
+  // An error before the processes have met is one of all of them, but for a rank that comes twice.
+  const bool isPrinted = world ? world->isHeard(0) : status.code() == StatusCode::usage;
+  return isRoot() || !isPrinted ? report(status) : static_cast<int>(status.code());
+}
+
+} // namespace
+
+int trainMain(int argc, char **argv, FaultReader faults) {
+  Run run;
+  if (const std::optional<int> done = readTrainCommand(argc, argv, run.command))
+    return *done;
+  catchInterrupt();
+  returnFreedMemory();
+  Result<std::optional<Launch>> launched =
+      readLaunch([](const char *name) { return std::getenv(name); }, run.command.launch);
+  if (!launched.isOk())
+    return report(launched.status());
+  run.launched = *launched;
+  Status status = run.join(faults);
+  if (status.isOk())
+    status = run.run();
+  if (!status.isOk())
+    return run.end(std::move(status));
+  return std::fflush(stdout) == 0 ? 0 : report(inputError("cannot write to standard output"));
+}
+
+} // namespace sluice

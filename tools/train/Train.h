@@ -1,0 +1,20 @@
+//===- Train.h - sluice-train, but for faults ---------------------------------------------===//
+#ifndef SLUICE_TOOLS_TRAIN_TRAIN_H
+#define SLUICE_TOOLS_TRAIN_TRAIN_H
+
+#include "runtime/base/Status.h"
+#include "runtime/device/Device.h"
+
+#include <memory>
+
+namespace sluice {
+
+/// What a test injects into the run of this rank; null for nothing.
+using FaultReader = Result<std::unique_ptr<DelayInjector>> (*)(int rank);
+
+/// The main of sluice-train. `faults`, if given, is asked in each process of a job that a launcher started.
+int trainMain(int argc, char **argv, FaultReader faults = nullptr);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_TRAIN_TRAIN_H
