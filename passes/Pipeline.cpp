@@ -11,6 +11,8 @@
 #include "passes/recipe/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Reader.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -66,8 +68,20 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
   return Status::ok();
 }
 
-llvm::LogicalResult sluice::emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes) {
-  return emitPlan(module, bytes);
+llvm::FailureOr<PlanBytes> sluice::emitModule(mlir::ModuleOp module) { return emitPlan(module); }
+
+Status sluice::checkEmitted(const PlanBytes &bytes) {
+  const auto refuse = [](const char *reader, const Status &status) {
+    Status error = internalError(std::string("internal error: ") + reader + " refuses the plan: " + status.message());
+    for (const std::string &note : status.notes())
+      error.addNote(note);
+    return std::move(error).withNote("this is a bug in Sluice, please report it");
+  };
+  Result<PlanFile> file = parsePlan(bytes.span(), "plan");
+  if (!file.isOk())
+    return refuse("the reader", file.status());
+  Status status = checkPlan(file->plan);
+  return status.isOk() ? status : refuse("the checker", status);
 }
 
 void sluice::registerSluiceDialects(mlir::DialectRegistry &registry) {

@@ -8,14 +8,12 @@
 #define SLUICE_PASSES_PIPELINE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/plan/PlanWriter.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/ArrayRef.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace sluice {
 
@@ -40,8 +38,11 @@ inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                  llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 
-/// The plan's bytes, of a module that has been through all phases.
-llvm::LogicalResult emitModule(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes);
+/// The plan's bytes, of a module that has been through all phases, whose entry points are erased on the way.
+llvm::FailureOr<PlanBytes> emitModule(mlir::ModuleOp module);
+
+/// Reads the bytes back and checks them, as any reader would; a plan that is refused is an internal error.
+Status checkEmitted(const PlanBytes &bytes);
 
 /// Every dialect that a phase can leave.
 void registerSluiceDialects(mlir::DialectRegistry &registry);

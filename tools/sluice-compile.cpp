@@ -18,6 +18,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -54,29 +55,16 @@ static Status prepareOutputs(const CompileOptions &options) {
   return Status::ok();
 }
 
-static Status writeResult(mlir::ModuleOp module, const CompileOptions &options) {
-  if (!options.emits)
-    return writeOutput(options.output.empty() ? "-" : options.output, printModule(module));
-  std::vector<std::uint8_t> bytes;
-  if (llvm::failed(emitModule(module, bytes)))
-    return Status(StatusCode::internal, options.input + ": plan that cannot be emitted, please report it");
-  return writeOutput(options.output, llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
-}
-
-static int compile(const CompileOptions &options) {
-  Result<std::unique_ptr<llvm::MemoryBuffer>> file = readModel(options);
-  if (!file.isOk())
-    return report(file.status());
-  if (Status prepared = prepareOutputs(options); !prepared.isOk())
-    return report(prepared);
-
+/// Puts the module of `file` through the phases. Gives the plan's bytes to `plan`, or writes the IR where none is asked for. On
+/// return the module and its context, which are larger than a plan, have been freed. Gives the exit code.
+static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::MemoryBuffer> file, PlanBytes &plan) {
   mlir::DialectRegistry registry;
   registerSluiceDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   // The line of the source is enough; a function printed after it would hide it.
   context.printOpOnDiagnostic(false);
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   Diagnostics diagnostics(*sources, &context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(*sources, &context);
   if (!module)
@@ -96,7 +84,30 @@ static int compile(const CompileOptions &options) {
   Status status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget)
     return static_cast<int>(StatusCode::budget);
-  return report(status.isOk() ? writeResult(module.get(), options) : status);
+  if (!status.isOk())
+    return report(status);
+  if (!options.emits)
+    return report(writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get())));
+  llvm::FailureOr<PlanBytes> emitted = emitModule(module.get());
+  if (llvm::failed(emitted))
+    return report(internalError(options.input + ": plan that cannot be emitted, please report it"));
+  plan = std::move(*emitted);
+  return 0;
+}
+
+static int compile(const CompileOptions &options) {
+  Result<std::unique_ptr<llvm::MemoryBuffer>> file = readModel(options);
+  if (!file.isOk())
+    return report(file.status());
+  if (Status prepared = prepareOutputs(options); !prepared.isOk())
+    return report(prepared);
+  PlanBytes plan;
+  if (const int code = compileModule(options, std::move(*file), plan); code != 0 || plan.span().empty())
+    return code;
+  Status status = checkEmitted(plan);
+  if (status.isOk())
+    status = writeOutput(options.output, llvm::toStringRef(llvm::ArrayRef(plan.span().data(), plan.span().size())));
+  return report(status);
 }
 
 int main(int argc, char **argv) {

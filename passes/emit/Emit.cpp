@@ -1,11 +1,10 @@
 //===- Emit.cpp - plan IR to the bytes of a plan file -------------------------------===//
 #include "passes/emit/Emit.h"
 
+#include "dialect/plan/Accesses.h"
 #include "passes/emit/EmitContext.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/recipe/RecipeKeys.h"
-#include "runtime/plan/Checker.h"
-#include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
 
 #include <algorithm>
@@ -31,8 +30,19 @@ void emitRecipe(EmitContext &context, const Recipe &recipe) {
   std::sort(context.plan.recipe.begin(), context.plan.recipe.end());
 }
 
+std::unique_ptr<plan::LearningRateT> learningRateOf(const Recipe &recipe) {
+  auto rate = std::make_unique<plan::LearningRateT>();
+  rate->shape = enumOf<plan::RateShape>(stringifyEnum(recipe.schedule.lr), plan::EnumNamesRateShape());
+  rate->peak = recipe.optimizer.lr;
+  rate->minimum = recipe.schedule.minLr;
+  rate->warmup = recipe.schedule.warmupSteps;
+  rate->total = recipe.schedule.totalSteps;
+  return rate;
+}
+
 void emitHead(EmitContext &context, const Recipe &recipe) {
   plan::PlanT &plan = context.plan;
+  setVersions(plan);
   plan.name = textOf(context.module, "model.name");
   plan.config = textOf(context.module, "model.config");
   plan.batch = integerOf(context.module, "model.batch");
@@ -44,38 +54,35 @@ void emitHead(EmitContext &context, const Recipe &recipe) {
   plan.target->isa = stringifyEnum(*recipe.target.isa);
   if (recipe.target.arch)
     plan.target->arch = stringifyEnum(*recipe.target.arch);
+  plan.learning_rate = learningRateOf(recipe);
+  plan.register_arena = recipe.collective.registerBuffers;
 }
 
-LogicalResult refuse(ModuleOp module, const char *who, const Status &status) {
-  InFlightDiagnostic error = emitError(module.getLoc(), "internal error: ") << who << " refuses the plan: " << status.message();
-  for (const std::string &note : status.notes())
-    error.attachNote() << note;
-  return error;
+/// Address space for the file: a page is taken only when it is written, and a file that outgrows it is moved.
+std::size_t roomFor(ModuleOp module) {
+  std::size_t instructions = 0;
+  for (auto entry : module.getOps<plan_ir::EntryOp>())
+    plan_ir::forEachInstruction(entry, [&](Operation *, std::int64_t, plan_ir::SectionOp) { ++instructions; });
+  return (1 << 20) + instructions * 1024;
 }
 
 } // namespace
 
-LogicalResult emitPlan(ModuleOp module, std::vector<std::uint8_t> &bytes) {
-  EmitContext context(module);
+llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module) {
+  EmitContext context(module, roomFor(module));
   FailureOr<Recipe> recipe = recipeFor(module);
   if (failed(recipe))
     return failure();
   emitHead(context, *recipe);
   emitRecipe(context, *recipe);
   emitTables(context);
-  emitProgram(context);
   if (context.failed)
     return failure();
+  emitProgram(context);
   emitEntries(context);
   if (context.failed)
     return failure();
-  bytes = serializePlan(context.plan);
-  Result<PlanFile> read = parsePlan(bytes, "plan");
-  if (!read.isOk())
-    return refuse(module, "the reader", read.status());
-  if (Status status = checkPlan(read->plan); !status.isOk())
-    return refuse(module, "the checker", status);
-  return success();
+  return context.writer.finish(context.plan);
 }
 
 } // namespace sluice

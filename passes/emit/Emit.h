@@ -2,16 +2,15 @@
 #ifndef SLUICE_PASSES_EMIT_EMIT_H
 #define SLUICE_PASSES_EMIT_EMIT_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "runtime/plan/PlanWriter.h"
 
-#include <cstdint>
-#include <vector>
+#include "mlir/IR/BuiltinOps.h"
 
 namespace sluice {
 
-/// Writes the plan that a module holds after the memory phase. The bytes are read back and checked as any reader would;
-/// a plan that the checker refuses is an internal error. The same module gives the same bytes.
-llvm::LogicalResult emitPlan(mlir::ModuleOp module, std::vector<std::uint8_t> &bytes);
+/// Writes the plan that a module holds after the memory phase. Entry points and the unsharded program are erased from the
+/// module as they are written, so that module and plan are not in memory together. The same module gives the same bytes.
+llvm::FailureOr<PlanBytes> emitPlan(mlir::ModuleOp module);
 
 } // namespace sluice
 

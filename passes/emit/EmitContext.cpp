@@ -21,6 +21,13 @@ plan::DType dtypeOf(Type type) {
   return width == 64 ? plan::DType::i64 : width == 32 ? plan::DType::i32 : plan::DType::u8;
 }
 
+std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name) {
+  auto [it, isNew] = indices.try_emplace(name, names.size());
+  if (isNew)
+    names.push_back(name.str());
+  return it->second;
+}
+
 std::unique_ptr<plan::ValidT> validOf(EmitContext &context, plan_ir::ValidAttr valid) {
   auto result = std::make_unique<plan::ValidT>();
   result->dim = valid.getDim();

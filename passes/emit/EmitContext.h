@@ -7,7 +7,7 @@
 #define SLUICE_PASSES_EMIT_EMITCONTEXT_H
 
 #include "dialect/plan/Plan.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/PlanWriter.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -16,10 +16,13 @@
 namespace sluice {
 
 struct EmitContext {
-  explicit EmitContext(mlir::ModuleOp module) : module(module) {}
+  /// `bytes`: about how long the file becomes.
+  EmitContext(mlir::ModuleOp module, std::size_t bytes) : module(module), writer(bytes) {}
 
   mlir::ModuleOp module;
+  /// Everything of the plan but its entry points, which `writer` takes.
   plan::PlanT plan;
+  PlanWriter writer;
   llvm::DenseMap<mlir::StringAttr, std::uint32_t> buffers;
   llvm::StringMap<std::uint32_t> axes, units, parameters, streams, entries, kernels, locations;
   /// Where the first failure was reported.
@@ -40,6 +43,9 @@ template <typename Enum> Enum enumOf(llvm::StringRef name, const char *const *na
   return static_cast<Enum>(0);
 }
 
+/// The position of `name` in `names`, to which it is added where it is new.
+std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name);
+
 std::unique_ptr<plan::ValidT> validOf(EmitContext &context, plan_ir::ValidAttr valid);
 std::unique_ptr<plan::ViewT> viewOf(EmitContext &context, plan_ir::ViewAttr view);
 /// Integers, floats, lists; texts as the list of their bytes.
@@ -49,10 +55,10 @@ std::string locationText(mlir::Location location);
 
 /// Mesh, streams, arenas, units, buffers, parameters.
 void emitTables(EmitContext &context);
-/// Entry points: ports, sections, instructions.
-void emitEntries(EmitContext &context);
-/// The unsharded program.
+/// The unsharded program, erased from the module.
 void emitProgram(EmitContext &context);
+/// Entry points: ports, sections, instructions, each erased from the module when it is written.
+void emitEntries(EmitContext &context);
 
 } // namespace sluice
 

@@ -21,53 +21,46 @@ constexpr KernelRow kernelRows[] = {
 #undef SLUICE_KERNEL
 };
 
-std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name) {
-  auto [it, isNew] = indices.try_emplace(name, names.size());
-  if (isNew)
-    names.push_back(name.str());
-  return it->second;
-}
-
 class EntryWriter {
 public:
   EntryWriter(EmitContext &context) : context(context) {}
 
-  std::unique_ptr<plan::InstructionT> instruction(Operation *op) {
-    auto result = std::make_unique<plan::InstructionT>();
+  plan::InstructionT instruction(Operation *op) {
+    plan::InstructionT result;
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](plan_ir::LaunchOp launch) { result->operation.Set(write(launch)); })
-        .Case([&](plan_ir::CollectiveOp collective) { result->operation.Set(write(collective)); })
+        .Case([&](plan_ir::LaunchOp launch) { result.operation.Set(write(launch)); })
+        .Case([&](plan_ir::CollectiveOp collective) { result.operation.Set(write(collective)); })
         .Case([&](plan_ir::CopyOp copy) {
           plan::CopyT written;
           written.source = viewOf(context, copy.getSource());
           written.destination = viewOf(context, copy.getDestination());
-          result->operation.Set(std::move(written));
+          result.operation.Set(std::move(written));
         })
         .Case([&](plan_ir::FillOp fill) {
           plan::FillT written;
           written.destination = viewOf(context, fill.getDestination());
           written.value = fill.getValue().convertToDouble();
-          result->operation.Set(std::move(written));
+          result.operation.Set(std::move(written));
         })
         .Case([&](plan_ir::RecordOp record) {
           plan::RecordT written;
           written.event = record.getEvent();
-          result->operation.Set(std::move(written));
+          result.operation.Set(std::move(written));
         })
         .Case([&](plan_ir::WaitOp wait) {
           plan::WaitT written;
           written.event = wait.getEvent();
           written.carried = wait.getCarried();
-          result->operation.Set(std::move(written));
+          result.operation.Set(std::move(written));
         })
         .Case([&](plan_ir::ReleaseOp release) {
           plan::ReleaseT written;
           for (auto buffer : release.getBuffers().getAsRange<FlatSymbolRefAttr>())
             written.buffers.push_back(context.buffers.lookup(buffer.getAttr()));
-          result->operation.Set(std::move(written));
+          result.operation.Set(std::move(written));
         })
         .Default([&](Operation *other) { context.error(other) << "cannot be emitted, expected an instruction"; });
-    writeCommon(*result, op);
+    writeCommon(result, op);
     return result;
   }
 
@@ -161,21 +154,24 @@ std::unique_ptr<plan::PortT> portOf(EmitContext &context, plan_ir::PortOp op) {
 
 void emitEntries(EmitContext &context) {
   EntryWriter writer(context);
-  for (auto op : context.module.getOps<plan_ir::EntryOp>()) {
-    auto entry = std::make_unique<plan::EntryT>();
-    entry->name = op.getSymName().str();
-    entry->events = op.getEvents();
+  for (auto op : llvm::make_early_inc_range(context.module.getOps<plan_ir::EntryOp>())) {
+    plan::EntryT entry;
+    entry.name = op.getSymName().str();
+    entry.events = op.getEvents();
     for (auto port : op.getBody().getOps<plan_ir::PortOp>())
-      (port.getDirection() == PortDirection::input ? entry->inputs : entry->outputs).push_back(portOf(context, port));
+      (port.getDirection() == PortDirection::input ? entry.inputs : entry.outputs).push_back(portOf(context, port));
     for (auto part : op.getBody().getOps<plan_ir::SectionOp>()) {
-      auto section = std::make_unique<plan::SectionT>();
-      section->name = part.getName().str();
-      section->repeat = part.getRepeat();
-      for (Operation &inner : part.getBody().front())
-        section->instructions.push_back(writer.instruction(&inner));
-      entry->sections.push_back(std::move(section));
+      plan::SectionT section;
+      section.name = part.getName().str();
+      section.repeat = part.getRepeat();
+      for (Operation &inner : llvm::make_early_inc_range(part.getBody().front())) {
+        context.writer.addInstruction(writer.instruction(&inner));
+        inner.erase();
+      }
+      context.writer.endSection(section);
     }
-    context.plan.entries.push_back(std::move(entry));
+    context.writer.endEntry(entry);
+    op.erase();
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 class ProgramWriter {
 public:
-  ProgramWriter(EmitContext &context) : context(context), program(*context.plan.program) {}
+  explicit ProgramWriter(plan::ProgramT &program) : program(program) { nameOf(""); }
 
   void write(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
@@ -25,8 +25,9 @@ public:
       auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), model::inputName);
       if (!id)
         continue;
-      define(argument, id.getInt(), name ? name.getValue() : "");
+      define(argument, id.getInt());
       program.inputs.push_back(id.getInt());
+      program.input_names.push_back(nameOf(name ? name.getValue() : ""));
     }
     writeBlock(function.getBody().front());
     for (Value value : function.getBody().front().getTerminator()->getOperands())
@@ -34,18 +35,23 @@ public:
   }
 
 private:
-  void define(Value value, std::int64_t id, llvm::StringRef name) {
+  std::uint32_t nameOf(llvm::StringRef name) { return indexOf(names, program.names, name); }
+
+  void define(Value value, std::int64_t id) {
     ids[value] = id;
     if (id <= 0)
       return;
-    while (program.values.size() < static_cast<std::size_t>(id)) {
-      program.values.push_back(std::make_unique<plan::ProgramValueT>());
+    auto [type, isNew] = types.try_emplace(value.getType(), program.types.size());
+    if (isNew) {
+      auto tensor = cast<RankedTensorType>(value.getType());
+      auto written = std::make_unique<plan::ProgramTypeT>();
+      written->dtype = dtypeOf(tensor.getElementType());
+      written->shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+      program.types.push_back(std::move(written));
     }
-    auto type = cast<RankedTensorType>(value.getType());
-    plan::ProgramValueT &written = *program.values[id - 1];
-    written.name = name.str();
-    written.dtype = dtypeOf(type.getElementType());
-    written.shape.assign(type.getShape().begin(), type.getShape().end());
+    if (program.values.size() < static_cast<std::size_t>(id))
+      program.values.resize(id);
+    program.values[id - 1] = type->second;
   }
 
   void writeBlock(Block &block) {
@@ -63,7 +69,7 @@ private:
         if (auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName))
           for (auto [result, id] : llvm::zip(op.getResults(), numbers.asArrayRef())) {
             const std::int64_t inner = ids.lookup(result);
-            define(result, id, "");
+            define(result, id);
             ids[result] = inner;
           }
         continue;
@@ -72,54 +78,74 @@ private:
     }
   }
 
-  void writeOp(Operation &op) {
-    auto written = std::make_unique<plan::ProgramOpT>();
-    written->op = op.getName().getStringRef().str();
-    for (Value operand : op.getOperands())
-      written->operands.push_back(ids.lookup(operand));
-    auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
-    std::string name;
-    llvm::SmallVector<NamedAttribute> attributes;
-    for (NamedAttribute attribute : op.getAttrs()) {
-      if (attribute.getName().strref().starts_with("model."))
-        continue;
-      if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue())) {
-        // A parameter, by its place in the plan's list.
-        name = symbol.getValue().str();
-        attributes.emplace_back(attribute.getName(), IntegerAttr::get(IntegerType::get(op.getContext(), 64),
-                                                                       context.parameters.lookup(symbol.getValue())));
-        continue;
-      }
-      attributes.push_back(attribute);
-    }
-    if (auto state = op.getAttrOfType<StringAttr>("state"); state && !name.empty())
-      name.append(".").append(state.str());
-    written->attributes = attributesOf(attributes);
-    for (auto [index, result] : llvm::enumerate(op.getResults())) {
-      const std::int64_t id = numbers && std::int64_t(index) < numbers.size() ? numbers[index] : 0;
-      define(result, id, name);
-      written->results.push_back(id);
-    }
-    written->phase = enumOf<plan::Phase>(stringifyPhase(model::phaseOf(&op)), plan::EnumNamesPhase());
-    written->block = model::blockOf(&op).str();
-    program.ops.push_back(std::move(written));
+  /// The attributes that say what the op computes, but for the parameter or state, which becomes `symbol`. Not by
+  /// Operation::getAttrs(): the context would keep a dictionary for each op.
+  NamedAttrList settingsOf(Operation &op, StringAttr &symbol) {
+    NamedAttrList settings;
+    auto add = [&](StringAttr key, Attribute value) {
+      if (auto reference = dyn_cast<FlatSymbolRefAttr>(value))
+        symbol = reference.getAttr();
+      else
+        settings.append(key, value);
+    };
+    for (StringAttr key : op.getName().getAttributeNames())
+      if (std::optional<Attribute> value = op.getInherentAttr(key); value && *value)
+        add(key, *value);
+    for (NamedAttribute attribute : op.getDiscardableAttrs())
+      if (!attribute.getName().strref().starts_with("model."))
+        add(attribute.getName(), attribute.getValue());
+    return settings;
   }
 
-  EmitContext &context;
+  std::uint32_t kindOf(Operation &op, const NamedAttrList &settings) {
+    const Phase phase = model::phaseOf(&op);
+    const auto key = std::tuple(op.getName().getIdentifier(), static_cast<unsigned>(phase), settings.getDictionary(op.getContext()));
+    auto [kind, isNew] = kinds.try_emplace(key, program.kinds.size());
+    if (isNew) {
+      auto written = std::make_unique<plan::ProgramKindT>();
+      written->op = op.getName().getStringRef().str();
+      written->attributes = attributesOf(settings);
+      written->phase = enumOf<plan::Phase>(stringifyPhase(phase), plan::EnumNamesPhase());
+      program.kinds.push_back(std::move(written));
+    }
+    return kind->second;
+  }
+
+  void writeOp(Operation &op) {
+    StringAttr symbol;
+    program.op_kinds.push_back(kindOf(op, settingsOf(op, symbol)));
+    program.op_blocks.push_back(nameOf(model::blockOf(&op)));
+    program.op_symbols.push_back(nameOf(symbol ? symbol.getValue() : ""));
+    for (Value operand : op.getOperands())
+      program.operands.push_back(ids.lookup(operand));
+    program.operand_ends.push_back(program.operands.size());
+    auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
+    for (auto [index, result] : llvm::enumerate(op.getResults())) {
+      const std::int64_t id = numbers && std::int64_t(index) < numbers.size() ? numbers[index] : 0;
+      define(result, id);
+      program.results.push_back(id);
+    }
+    program.result_ends.push_back(program.results.size());
+  }
+
   plan::ProgramT &program;
   llvm::DenseMap<Value, std::int64_t> ids;
+  llvm::DenseMap<Type, std::uint32_t> types;
+  llvm::DenseMap<std::tuple<StringAttr, unsigned, DictionaryAttr>, std::uint32_t> kinds;
+  llvm::StringMap<std::uint32_t> names;
 };
 
 } // namespace
 
 void emitProgram(EmitContext &context) {
   context.plan.program = std::make_unique<plan::ProgramT>();
-  for (auto nested : context.module.getOps<ModuleOp>()) {
+  for (auto nested : llvm::make_early_inc_range(context.module.getOps<ModuleOp>())) {
     if (!nested->hasAttr(model::unshardedName))
       continue;
-    ProgramWriter writer(context);
+    ProgramWriter writer(*context.plan.program);
     for (auto function : nested.getOps<func::FuncOp>())
       writer.write(function);
+    nested.erase();
   }
 }
 

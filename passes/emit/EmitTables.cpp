@@ -22,6 +22,9 @@ void emitMesh(EmitContext &context) {
       axis->name = name.str();
       axis->size = size;
       context.axes[name.getValue()] = context.plan.mesh.size();
+      // The other axes divide the work on the same rows.
+      if (const std::string_view base = axisBase(axis->name); base == "replicate" || base == "shard")
+        context.plan.data_axes.push_back(context.plan.mesh.size());
       context.plan.mesh.push_back(std::move(axis));
     }
   });

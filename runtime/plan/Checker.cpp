@@ -64,10 +64,10 @@ struct Stage {
 
 const std::vector<Stage> &stages() {
   static const std::vector<Stage> all = {
-      {check::wellFormedTables, {}},  {check::wellFormedCode, {1}},   {check::sameEverywhere, {17}},
-      {check::collectivesAgree, {5}}, {check::noDeadlock, {6}},       {check::shardsPartition, {}},
-      {check::lifespansDisjoint, {}}, {check::updatedOnce, {10}},     {check::simulate, {2, 3, 4, 8, 11, 12}},
-      {check::replicasAgree, {}},
+      {check::wellFormedTables, {}}, {check::wellFormedProgram, {}}, {check::wellFormedCode, {1}},
+      {check::sameEverywhere, {17}}, {check::collectivesAgree, {5}}, {check::noDeadlock, {6}},
+      {check::shardsPartition, {}},  {check::lifespansDisjoint, {}}, {check::updatedOnce, {10}},
+      {check::simulate, {2, 3, 4, 8, 11, 12}}, {check::replicasAgree, {}},
   };
   return all;
 }

@@ -61,14 +61,18 @@ private:
   bool visit(const plan::Entry &t) { return all(t.name(), t.inputs(), t.outputs(), t.sections()); }
   bool visit(const plan::Stream &t) { return all(t.name()); }
   bool visit(const plan::State &t) { return all(t.name()); }
-  bool visit(const plan::Parameter &t) { return all(t.name(), t.aliases(), t.shape(), t.axes(), t.states()); }
+  bool visit(const plan::TensorSplit &t) { return all(t.axes()); }
+  bool visit(const plan::Parameter &t) {
+    return all(t.name(), t.aliases(), t.shape(), t.axes(), t.states(), t.split());
+  }
   bool visit(const plan::Unit &t) { return all(t.name(), t.parameters()); }
   bool visit(const plan::Variable &t) { return all(t.name()); }
-  bool visit(const plan::ProgramValue &t) { return all(t.name(), t.shape()); }
-  bool visit(const plan::ProgramOp &t) {
-    return all(t.op(), t.attributes(), t.operands(), t.results(), t.block());
+  bool visit(const plan::ProgramType &t) { return all(t.shape()); }
+  bool visit(const plan::ProgramKind &t) { return all(t.op(), t.attributes()); }
+  bool visit(const plan::Program &t) {
+    return all(t.types(), t.kinds(), t.names(), t.values(), t.inputs(), t.input_names(), t.outputs(), t.op_kinds(),
+               t.op_blocks(), t.op_symbols(), t.operands(), t.operand_ends(), t.results(), t.result_ends());
   }
-  bool visit(const plan::Program &t) { return all(t.values(), t.ops(), t.inputs(), t.outputs()); }
   bool visit(const plan::Target &t) { return all(t.device(), t.isa(), t.arch()); }
 
   std::uint64_t limit;
@@ -80,7 +84,7 @@ private:
 bool payloadFits(const plan::Plan &t, std::uint64_t limit) {
   return Payload(limit).all(t.digest(), t.name(), t.config(), t.target(), t.mesh(), t.arenas(), t.streams(),
                             t.buffers(), t.units(), t.parameters(), t.variables(), t.entries(), t.kernels(),
-                            t.locations(), t.program(), t.recipe());
+                            t.locations(), t.program(), t.recipe(), t.data_axes());
 }
 
 } // namespace sluice

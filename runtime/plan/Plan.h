@@ -21,8 +21,8 @@
 namespace sluice {
 
 /// A reader takes its own major version only.
-inline constexpr std::uint32_t planMajor = 1;
-inline constexpr std::uint32_t planMinor = 1;
+inline constexpr std::uint32_t planMajor = 2;
+inline constexpr std::uint32_t planMinor = 0;
 
 inline DType baseType(plan::DType dtype) { return static_cast<DType>(dtype); }
 

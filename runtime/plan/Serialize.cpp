@@ -6,43 +6,43 @@
 #include "runtime/plan/Serialize.h"
 
 #include "runtime/kernel/catalogue.def"
-
-#include <algorithm>
+#include "runtime/plan/PlanWriter.h"
 
 namespace sluice {
 namespace {
 
-/// The canonical bytes of a plan that carries a digest of the right length, with zeros for it, and where it stands.
-std::vector<std::uint8_t> packWithoutDigest(const plan::PlanT &plan, std::size_t &digestAt) {
-  flatbuffers::FlatBufferBuilder builder(1 << 20);
-  builder.Finish(plan::CreatePlan(builder, &plan), plan::PlanIdentifier());
-  const std::uint8_t *begin = builder.GetBufferPointer();
-  digestAt = plan::GetPlan(begin)->digest()->data() - begin;
-  std::vector<std::uint8_t> bytes(begin, begin + builder.GetSize());
-  std::fill_n(bytes.begin() + digestAt, digestBytes, std::uint8_t(0));
-  return bytes;
+/// The canonical bytes of a plan as it is, versions included.
+PlanBytes pack(const plan::PlanT &plan) {
+  PlanWriter writer;
+  for (const auto &entry : plan.entries) {
+    for (const auto &section : entry->sections) {
+      for (const auto &instruction : section->instructions)
+        writer.addInstruction(*instruction);
+      writer.endSection(*section);
+    }
+    writer.endEntry(*entry);
+  }
+  return writer.finish(plan);
 }
 
 } // namespace
 
 std::uint32_t knownCatalogue() { return SLUICE_CATALOGUE_VERSION; }
 
-std::vector<std::uint8_t> serializePlan(plan::PlanT &plan) {
+void setVersions(plan::PlanT &plan) {
   plan.major = planMajor;
   plan.minor = planMinor;
   plan.catalogue = knownCatalogue();
-  plan.digest.resize(digestBytes);
-  std::size_t digestAt = 0;
-  std::vector<std::uint8_t> bytes = packWithoutDigest(plan, digestAt);
-  const Digest digest = sha256(bytes);
-  std::copy(digest.begin(), digest.end(), bytes.begin() + digestAt);
-  plan.digest.assign(digest.begin(), digest.end());
-  return bytes;
 }
 
-Digest canonicalDigest(const plan::PlanT &plan) {
-  std::size_t digestAt = 0;
-  return sha256(packWithoutDigest(plan, digestAt));
+std::vector<std::uint8_t> serializePlan(plan::PlanT &plan) {
+  setVersions(plan);
+  const PlanBytes bytes = pack(plan);
+  const Digest digest = bytes.digest();
+  plan.digest.assign(digest.begin(), digest.end());
+  return {bytes.span().begin(), bytes.span().end()};
 }
+
+Digest canonicalDigest(const plan::PlanT &plan) { return pack(plan).digest(); }
 
 } // namespace sluice

@@ -15,6 +15,9 @@
 
 namespace sluice {
 
+/// Sets the versions that this build writes.
+void setVersions(plan::PlanT &plan);
+
 /// Sets the versions and the digest in `plan` and returns the file's bytes.
 std::vector<std::uint8_t> serializePlan(plan::PlanT &plan);
 

@@ -21,10 +21,9 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
     if (!isScalarOfStep(*port))
       feeder.ports.push_back(port.get());
   // A dropout's rows are numbered whether the model has data or not.
-  std::vector<std::uint32_t> axes = dataAxes(plan);
   for (int rank = 0; rank < ranks.size(); ++rank)
-    feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes));
-  feeder.order.ranks = groupSize(plan, axes);
+    feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));
+  feeder.order.ranks = groupSize(plan, plan.data_axes);
   if (feeder.ports.empty())
     return feeder;
   SLUICE_ASSIGN_OR_RETURN(feeder.data, openInputData(options.data, feeder.ports));

@@ -219,7 +219,7 @@ Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOpt
   if (plan.target && plan.target->device == "cuda") {
     // The processes know each other on the host; their GPUs by NCCL.
     NcclOptions nccl;
-    nccl.registers = std::ranges::find(plan.recipe, "collective.register = false") == plan.recipe.end();
+    nccl.registers = plan.register_arena;
     nccl.watchdogSeconds = options.watchdogSeconds;
     SLUICE_ASSIGN_OR_RETURN(own.world, createNcclWorld(options.world, options.rank, nccl));
   }

@@ -3,14 +3,6 @@
 
 namespace sluice {
 
-std::vector<std::uint32_t> dataAxes(const plan::PlanT &plan) {
-  std::vector<std::uint32_t> axes;
-  for (std::uint32_t i = 0; i < plan.mesh.size(); ++i)
-    if (const std::string_view axis = axisBase(plan.mesh[i]->name); axis == "replicate" || axis == "shard")
-      axes.push_back(i);
-  return axes;
-}
-
 template <typename Ports> static const plan::PortT *findPort(const Ports &ports, std::string_view name) {
   for (const auto &port : ports)
     if (port->name == name)

@@ -89,9 +89,6 @@ struct RanksOptions {
 /// processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 
-/// The axes along which ranks have rows of their own: all but those that split one row's work.
-std::vector<std::uint32_t> dataAxes(const plan::PlanT &plan);
-
 /// A port by name; null where there is none.
 const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name);
 const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name);

@@ -92,7 +92,7 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     feeders.push_back(std::move(feeder));
   }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
-  SLUICE_ASSIGN_OR_RETURN(LearningRate rate, LearningRate::parse(plan.recipe, options.steps));
+  const LearningRate rate(plan, options.steps);
   if (!options.save.empty() && ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
   SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(ranks.isRoot() ? options.log : std::string()));

@@ -16,7 +16,6 @@ bool runsOnHost(const plan::PlanT &plan) {
   return std::ranges::any_of(plan.streams, [](const auto &stream) { return stream->processor == plan::Processor::host; });
 }
 
-bool registers(const plan::PlanT &plan) { return std::ranges::find(plan.recipe, "collective.register = false") == plan.recipe.end(); }
 
 /// One rank, on a thread of its own.
 class Rank {
@@ -27,7 +26,7 @@ public:
     FakeCuda::setCaller(rank);
     std::shared_ptr<World> world = host;
     if (meshSize(plan) > 1) {
-      auto made = createNcclWorld(host, rank, {registers(plan), 0});
+      auto made = createNcclWorld(host, rank, {plan.register_arena, 0});
       if (!made.isOk())
         return made.status().message();
       world = *made;
@@ -68,7 +67,7 @@ public:
             }))
           wrong = plan.entries[e]->name + ": a replayed step issues work beside its graph";
       }
-    return wrong.empty() && meshSize(plan) > 1 ? calls.checkRegistration(registers(plan)) : wrong;
+    return wrong.empty() && meshSize(plan) > 1 ? calls.checkRegistration(plan.register_arena) : wrong;
   }
 
   const plan::PlanT &plan;
@@ -187,7 +186,7 @@ std::vector<std::string> spoilPlan(const plan::PlanT &plan) {
     Spoiler calls(rank, entry, std::move(good));
     spoil(calls);
     said = std::move(calls.said);
-    said.push_back("registered or not: " + rank.calls.checkRegistration(!registers(plan)));
+    said.push_back("registered or not: " + rank.calls.checkRegistration(!plan.register_arena));
     return failed;
   });
   if (!wrong.empty())

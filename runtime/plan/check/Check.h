@@ -35,8 +35,10 @@ inline Verdict refuse(int property, std::string message, std::vector<std::string
       return verdict_;                                                                                                 \
   } while (false)
 
-/// P1, the tables: mesh, arenas, streams, buffers, units, parameters, entries.
+/// P1, the tables: mesh, data axes, arenas, streams, buffers, units, parameters, entries, learning rate.
 Verdict wellFormedTables(const plan::PlanT &plan);
+/// P1, the unsharded program.
+Verdict wellFormedProgram(const plan::PlanT &plan);
 /// P1, the instructions and their views.
 Verdict wellFormedCode(const plan::PlanT &plan);
 /// P17: the digest and versions.

@@ -1,7 +1,7 @@
 //===- Replicas.cpp - a part of P7: ranks that hold the same keep the same ----------------===//
 //
-// Along each axis of the mesh a value is the same on all ranks or may differ. Inputs of the data differ along the axes of
-// replicas and shards, a parameter along those that split or shard it, a view with a valid extent along its axes; a
+// Along each axis of the mesh a value is the same on all ranks or may differ. Inputs of the data differ along
+// Plan.data_axes, a parameter along those that split or shard it, a view with a valid extent along its axes; a
 // launch's outputs differ along what its inputs do; gathers and all-reductions make values the same along their axes. From
 // that follows: what is written to a parameter or its state must not differ between ranks that hold the same shard of
 // it, so no reduction of its gradient, of an activation behind it, or of the norm is missing; and no sum over ranks of one
@@ -64,9 +64,7 @@ public:
   EntryReplicas(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e) {}
 
   Verdict run() {
-    for (std::uint32_t axis = 0; axis < plan.mesh.size() && axis < 63; ++axis)
-      if (const std::string_view base = axisBase(plan.mesh[axis]->name); base == "replicate" || base == "shard")
-        data |= bit(axis);
+    data = of(plan.data_axes);
     for (std::uint32_t p = 0; p < plan.parameters.size(); ++p) {
       const plan::ParameterT &parameter = *plan.parameters[p];
       Axes own = depends | of(parameter.dim < 0 ? std::vector<std::uint32_t>() : parameter.axes);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <set>
 
 namespace sluice::check {
@@ -194,6 +195,32 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
   return {};
 }
 
+/// The axes that data differ along, as positions in the mesh.
+Verdict checkDataAxes(const plan::PlanT &plan) {
+  for (std::size_t i = 0; i < plan.data_axes.size(); ++i)
+    if (plan.data_axes[i] >= plan.mesh.size() || (i > 0 && plan.data_axes[i] <= plan.data_axes[i - 1]))
+      return bad("data axes, expected axes of the mesh in ascending order but got " + std::to_string(plan.data_axes[i]) +
+                 " at position " + std::to_string(i));
+  return {};
+}
+
+Verdict checkLearningRate(const plan::PlanT &plan) {
+  const plan::LearningRateT *rate = plan.learning_rate.get();
+  if (!rate) {
+    for (const auto &entry : plan.entries)
+      for (const auto &port : entry->inputs)
+        if (port->name == "lr")
+          return bad("entry point " + inQuotes(entry->name) + " has the port 'lr' but the plan has no learning rate");
+    return {};
+  }
+  if (rate->shape > plan::RateShape::MAX)
+    return bad("learning rate, unknown shape " + std::to_string(int(rate->shape)));
+  for (double value : {rate->peak, rate->minimum})
+    if (!std::isfinite(value) || value < 0)
+      return bad("learning rate, expected a finite number of at least 0 but got " + formatNumber(value));
+  return {};
+}
+
 Verdict checkEntry(const plan::EntryT &entry) {
   std::uint64_t instructions = 0;
   for (const auto &section : entry.sections) {
@@ -215,12 +242,14 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
   SLUICE_CHECK(checkMesh(plan));
   SLUICE_CHECK(checkArenas(plan));
   SLUICE_CHECK(checkStreams(plan));
+  SLUICE_CHECK(checkDataAxes(plan));
   std::set<std::string> names;
   for (const auto &entry : plan.entries) {
     if (entry->name.empty() || !names.insert(entry->name).second)
       return bad("entry point " + inQuotes(entry->name) + ", expected a name of its own");
     SLUICE_CHECK(checkEntry(*entry));
   }
+  SLUICE_CHECK(checkLearningRate(plan));
   for (std::size_t b = 0; b < plan.buffers.size(); ++b)
     SLUICE_CHECK(checkBuffer(plan, b));
   std::vector<bool> inUnit(plan.parameters.size());

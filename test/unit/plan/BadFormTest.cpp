@@ -1,6 +1,8 @@
 //===- BadFormTest.cpp - plans that are not well formed (P1) or not what was written (P17) ---===//
 #include "BadPlan.h"
 
+#include <limits>
+
 namespace sluice::test {
 namespace {
 
@@ -76,6 +78,36 @@ const Bad wellFormed[] = {
      }},
     {"PinnedDevice", 1, "arena of device, expected host memory alone to be pinned",
      [](HandPlan &h) { h.plan.arenas[0]->pinned = true; }},
+    {"NoDataAxis", 1, "data axes, expected axes of the mesh in ascending order but got 2 at position 1",
+     [](HandPlan &h) { h.plan.data_axes = {0, 2}; }},
+    {"DataAxisTwice", 1, "data axes, expected axes of the mesh in ascending order but got 1 at position 1",
+     [](HandPlan &h) { h.plan.data_axes = {1, 1}; }},
+    {"NoLearningRate", 1, "entry point 'train_step' has the port 'lr' but the plan has no learning rate",
+     [](HandPlan &h) { h.plan.learning_rate.reset(); }},
+    {"UnknownRateShape", 1, "learning rate, unknown shape 9",
+     [](HandPlan &h) { h.plan.learning_rate->shape = plan::RateShape(9); }},
+    {"NegativeRate", 1, "learning rate, expected a finite number of at least 0 but got -0.5",
+     [](HandPlan &h) { h.plan.learning_rate->peak = -0.5; }},
+    {"InfiniteRate", 1, "learning rate, expected a finite number of at least 0 but got",
+     [](HandPlan &h) { h.plan.learning_rate->minimum = std::numeric_limits<double>::infinity(); }},
+    {"ProgramTypeOverflows", 1, "unsharded program, a type of values with shape",
+     [](HandPlan &h) { h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62}; }},
+    {"ProgramUnknownPhase", 1, "unsharded program, op 'model.multiply' is of unknown phase",
+     [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
+    {"ProgramUnknownAttribute", 1, "unsharded program, attribute 'axis' is of unknown kind",
+     [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},
+    {"ProgramNoType", 1, "unsharded program, type 1 does not exist", [](HandPlan &h) { h.plan.program->values[2] = 1; }},
+    {"ProgramNoKind", 1, "unsharded program, kind 7 does not exist", [](HandPlan &h) { h.plan.program->op_kinds[1] = 7; }},
+    {"ProgramNoName", 1, "unsharded program, name 3 does not exist", [](HandPlan &h) { h.plan.program->op_blocks[0] = 3; }},
+    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 2 ops but got 1",
+     [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
+    {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 1 inputs but got 0",
+     [](HandPlan &h) { h.plan.program->input_names.clear(); }},
+    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 4 ids among 2 ops",
+     [](HandPlan &h) { h.plan.program->operand_ends = {5, 4}; }},
+    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 2 ids among 2 ops",
+     [](HandPlan &h) { h.plan.program->result_ends = {1, 1}; }},
+    {"ProgramNoValue", 1, "unsharded program, value 4 does not exist", [](HandPlan &h) { h.plan.program->outputs = {4}; }},
     {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},
 };
 INSTANTIATE_TEST_SUITE_P(P1, BadPlan, testing::ValuesIn(wellFormed), nameOf);

@@ -146,6 +146,7 @@ const Bad replicas[] = {
     {"NoSumOverParts", 7, "of parameter 'b.weight', expected the same on all ranks that hold this shard but it may differ along 'tensor'",
      [](HandPlan &h) {
        h.plan.mesh[0]->name = "tensor";
+       h.plan.data_axes = {1};
        h.plan.mesh[0]->size = 2;
        h.parameter("a.weight").shape = {3, 8};
        splitColumns(h, 4);
@@ -154,6 +155,7 @@ const Bad replicas[] = {
     {"SumOfTheSame", 7, "adds up what is the same on all ranks along 'tensor', expected parts of a sum",
      [](HandPlan &h) {
        h.plan.mesh[1]->name = "tensor";
+       h.plan.data_axes = {0};
        for (const char *label : {"reduce a", "reduce b"})
          h.collective(label).op = plan::ReduceOp::sum;
      }},

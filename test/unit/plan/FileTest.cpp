@@ -100,7 +100,7 @@ TEST(PlanFile, RefusesAnotherMajorVersionNamingBoth) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(plan::CreatePlan(builder, &hand.plan), plan::PlanIdentifier());
   EXPECT_EQ(refusal(Bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize())),
-            "plan 'test.plan' has another version, expected major version 1 but got 7");
+            "plan 'test.plan' has another version, expected major version 2 but got 7");
 }
 
 TEST(PlanFile, RefusesSharedContents) {

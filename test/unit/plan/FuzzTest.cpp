@@ -60,7 +60,7 @@ TEST(Fuzz, MutatedNumbers) {
     plan::InstructionT &instruction = *instructions[random() % instructions.size()];
     plan::BufferT &buffer = *hand.plan.buffers[random() % hand.plan.buffers.size()];
     plan::ParameterT &parameter = *hand.plan.parameters[random() % 2];
-    switch (random() % 12) {
+    switch (random() % 15) {
     case 0:
       instruction.stream = std::uint32_t(strange(random));
       break;
@@ -96,6 +96,21 @@ TEST(Fuzz, MutatedNumbers) {
       instructions.erase(instructions.begin() + std::ptrdiff_t(random() % instructions.size()));
       break;
     case 10:
+      hand.plan.data_axes = {std::uint32_t(strange(random)), std::uint32_t(strange(random))};
+      break;
+    case 11:
+      hand.plan.learning_rate->shape = plan::RateShape(strange(random));
+      hand.plan.learning_rate->warmup = strange(random);
+      break;
+    case 12: {
+      plan::ProgramT &program = *hand.plan.program;
+      for (auto *numbers : {&program.values, &program.op_kinds, &program.op_blocks, &program.op_symbols, &program.operands, &program.operand_ends,
+                            &program.results, &program.result_ends})
+        if (random() % 3 == 0)
+          (*numbers)[random() % numbers->size()] = std::uint32_t(strange(random));
+      break;
+    }
+    case 13:
       std::swap(instructions[random() % instructions.size()], instructions[random() % instructions.size()]);
       break;
     default:

@@ -24,6 +24,7 @@ template <typename... Views> std::vector<std::unique_ptr<plan::ViewT>> list(View
 
 HandPlan::HandPlan(bool carries) : carries(carries) {
   addTables();
+  addProgram();
   plan.entries.push_back(std::make_unique<plan::EntryT>());
   entry().name = "train_step";
   for (auto [name, repeat] : {std::pair("micro", 2u), std::pair("update", 1u)}) {
@@ -99,6 +100,30 @@ void HandPlan::addBuffer(const std::string &name, plan::BufferClass bufferClass,
   plan.buffers.push_back(std::move(buffer));
 }
 
+void HandPlan::addProgram() {
+  plan.program = std::make_unique<plan::ProgramT>();
+  plan::ProgramT &program = *plan.program;
+  program.types.push_back(std::make_unique<plan::ProgramTypeT>());
+  program.types[0]->shape = {2, 4};
+  program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
+  program.kinds[0]->op = "model.multiply";
+  program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
+  program.kinds[0]->attributes[0]->name = "axis";
+  program.names = {"", "x", "block"};
+  // Two products: 2 = 1 * 1, 3 = 2 * 1.
+  program.values = {0, 0, 0};
+  program.op_kinds = {0, 0};
+  program.op_blocks = {0, 2};
+  program.op_symbols = {0, 0};
+  program.operands = {1, 1, 2, 1};
+  program.operand_ends = {2, 4};
+  program.results = {2, 3};
+  program.result_ends = {1, 2};
+  program.inputs = {1};
+  program.input_names = {1};
+  program.outputs = {3};
+}
+
 void HandPlan::addParameter(const std::string &name, std::int64_t rows, std::uint32_t unit) {
   auto parameter = std::make_unique<plan::ParameterT>();
   parameter->name = name;
@@ -135,6 +160,9 @@ void HandPlan::addTables() {
     axis->size = size;
     plan.mesh.push_back(std::move(axis));
   }
+  plan.data_axes = {0, shardAxis};
+  plan.learning_rate = std::make_unique<plan::LearningRateT>();
+  plan.learning_rate->peak = 1e-3;
   for (auto [name, workspace] : {std::pair("compute", 128u), std::pair("gather", 0u), std::pair("reduce", 0u)}) {
     auto stream = std::make_unique<plan::StreamT>();
     stream->name = name;

@@ -63,6 +63,7 @@ private:
   std::unique_ptr<plan::ViewT> shard(const std::string &name, std::int64_t rows) const;
   void lives(const std::string &name, const std::string &first, const std::string &last);
   void addTables();
+  void addProgram();
   void addForward();
   void addBackward();
   void addUpdate();

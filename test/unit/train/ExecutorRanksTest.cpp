@@ -31,6 +31,9 @@ protected:
     plan::PlanT &plan = test.plan;
     plan.target->threads = threads;
     plan.mesh[0]->name = "shard";
+    plan.data_axes = {0};
+    plan.learning_rate = std::make_unique<plan::LearningRateT>();
+    plan.learning_rate->peak = 1e-3;
     plan.config = "{}";
     std::uint32_t compute = test.stream("compute");
     std::uint32_t weight = test.buffer("w", {1, 4});

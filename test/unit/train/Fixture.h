@@ -65,6 +65,8 @@ public:
       auto axis = std::make_unique<plan::AxisT>();
       axis->name = name;
       axis->size = size;
+      if (name == "replicate" || name == "shard")
+        plan.data_axes.push_back(static_cast<std::uint32_t>(plan.mesh.size()));
       plan.mesh.push_back(std::move(axis));
     }
   }
@@ -126,6 +128,8 @@ public:
 
   /// The usual train step: rows x length tokens and targets, scalars, loss, norm and guard.
   plan::EntryT &trainStep(std::int64_t rows, std::int64_t length, std::uint32_t microbatches, std::uint64_t vocabulary) {
+    plan.learning_rate = std::make_unique<plan::LearningRateT>();
+    plan.learning_rate->peak = 1e-3;
     plan::EntryT &step = entry("train_step", microbatches);
     step.inputs.push_back(port("tokens", plan::DType::i32, {rows, length}, microbatches, vocabulary));
     step.inputs.push_back(port("targets", plan::DType::i32, {rows, length}, microbatches, vocabulary));

@@ -1,0 +1,76 @@
+//===- WellFormedProgram.cpp - P1 for the unsharded program -----------------------------===//
+//
+// Every index is in range, so that a reader may follow them. The meaning of the ops is not examined.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+
+namespace sluice::check {
+namespace {
+
+Verdict badProgram(const std::string &message) { return refuse(1, "unsharded program, " + message); }
+
+using Numbers = std::vector<std::uint32_t>;
+
+Verdict checkBelow(const char *what, const Numbers &numbers, std::size_t end) {
+  const auto wrong = std::ranges::find_if(numbers, [&](std::uint32_t number) { return number >= end; });
+  if (wrong == numbers.end())
+    return {};
+  return badProgram(std::string(what) + " " + std::to_string(*wrong) + " does not exist");
+}
+
+/// A name for each of `count` ops or inputs.
+Verdict checkNames(const char *what, const Numbers &indices, std::size_t count, std::size_t names) {
+  if (indices.size() != count)
+    return badProgram("expected a name for each of " + std::to_string(count) + " " + what + " but got " +
+                      std::to_string(indices.size()));
+  return checkBelow("name", indices, names);
+}
+
+/// `ends` divides `ids` into one part for each op.
+Verdict checkEnds(const char *what, const Numbers &ids, const Numbers &ends, std::size_t ops) {
+  if (ends.size() != ops || !std::ranges::is_sorted(ends) || (ops == 0 ? 0 : ends.back()) != ids.size())
+    return badProgram(std::string("the ends of ") + what + " do not divide " + std::to_string(ids.size()) + " ids among " +
+               std::to_string(ops) + " ops");
+  return {};
+}
+
+Verdict checkKind(const plan::ProgramKindT &kind) {
+  if (kind.phase > plan::Phase::MAX)
+    return badProgram("op '" + kind.op + "' is of unknown phase");
+  for (const auto &attribute : kind.attributes)
+    if (attribute->kind > 2)
+      return badProgram("attribute '" + attribute->name + "' is of unknown kind");
+  return {};
+}
+
+} // namespace
+
+Verdict wellFormedProgram(const plan::PlanT &plan) {
+  if (!plan.program)
+    return {};
+  const plan::ProgramT &program = *plan.program;
+  for (const auto &type : program.types)
+    if (type->dtype > plan::DType::MAX || type->shape.size() > maxDims || !elementCount(type->shape))
+      return badProgram("a type of values with shape " + formatShape(type->shape) +
+                 " has an unknown dtype, too many dims, is negative or overflows");
+  for (const auto &kind : program.kinds)
+    SLUICE_CHECK(checkKind(*kind));
+  SLUICE_CHECK(checkBelow("type", program.values, program.types.size()));
+  const std::size_t ids = program.values.size() + 1, ops = program.op_kinds.size();
+  SLUICE_CHECK(checkBelow("kind", program.op_kinds, program.kinds.size()));
+  SLUICE_CHECK(checkNames("ops", program.op_blocks, ops, program.names.size()));
+  SLUICE_CHECK(checkNames("ops", program.op_symbols, ops, program.names.size()));
+  SLUICE_CHECK(checkNames("inputs", program.input_names, program.inputs.size(), program.names.size()));
+  SLUICE_CHECK(checkEnds("operands", program.operands, program.operand_ends, ops));
+  SLUICE_CHECK(checkEnds("results", program.results, program.result_ends, ops));
+  for (const Numbers *values : {&program.operands, &program.results, &program.inputs, &program.outputs})
+    SLUICE_CHECK(checkBelow("value", *values, ids));
+  return {};
+}
+
+} // namespace sluice::check
