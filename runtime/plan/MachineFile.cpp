@@ -1,106 +1,13 @@
-//===- MachineFile.cpp - a description of hardware ----------------------------------------===//
+//===- MachineFile.cpp - what the process of a rank takes of a device -----------------------===//
 #include "runtime/plan/MachineFile.h"
 
 #include "runtime/base/Text.h"
 
-#include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 namespace sluice {
 namespace {
-
-constexpr std::uint64_t mostOfAFigure = std::uint64_t(1) << 60;
-
-/// 90 of "sm_90"; -1 where it is no architecture.
-int architecture(std::string_view text) {
-  int number = -1;
-  if (text.starts_with("sm_"))
-    std::from_chars(text.data() + 3, text.data() + text.size(), number);
-  return number;
-}
-
-class MachineReader {
-public:
-  explicit MachineReader(const std::string &path) : path(path) {}
-
-  Result<Machine> read(const std::string &text) const {
-    const Json json = parseJson<Json>(text);
-    if (!json.is_object())
-      return inputError(path + ": machine file, expected a JSON object but got something else");
-    std::vector<std::string> keys = {"name", "device", "arch", "figures"};
-    SLUICE_RETURN_IF_ERROR(expectKeys(json, "the file", keys));
-    Machine machine;
-    for (auto [key, to] : {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
-      *to = textOf(json, key);
-      if (to->empty())
-        return inputError(path + ": '" + key + "' of a machine file, expected a word but got " + dumpJson(*json.find(key)));
-    }
-    if (machine.device != "cuda")
-      return inputError(path + ": 'device' of a machine file, expected 'cuda' but got '" + machine.device + "'");
-    if (architecture(machine.arch) < 0)
-      return inputError(path + ": 'arch' of a machine file, expected one as 'sm_90' but got '" + machine.arch + "'");
-    const Json &figures = *json.find("figures");
-    if (!figures.is_object())
-      return inputError(path + ": 'figures' of a machine file, expected an object but got " + dumpJson(figures));
-    keys.clear();
-    for (const MachineFigure &figure : machineFigures)
-      keys.emplace_back(figure.name);
-    SLUICE_RETURN_IF_ERROR(expectKeys(figures, "its figures", keys));
-    for (std::size_t f = 0; f < machineFigures.size(); ++f)
-      SLUICE_RETURN_IF_ERROR(readFigure(*figures.find(machineFigures[f].name), machineFigures[f], machine.figures[f]));
-    return machine;
-  }
-
-private:
-  /// Empty where the member is missing or not a string.
-  static std::string textOf(const Json &json, const char *key) {
-    const auto member = json.find(key);
-    const std::string *text = member == json.end() ? nullptr : member->get_ptr<const std::string *>();
-    return text ? *text : std::string();
-  }
-
-  /// All of them and no others.
-  Status expectKeys(const Json &json, const std::string &where, const std::vector<std::string> &keys) const {
-    for (const std::string &key : keys)
-      if (!json.contains(key))
-        return inputError(path + ": keys of " + where + ", expected '" + key + "' among them");
-    for (const auto &[key, value] : json.items())
-      if (std::ranges::find(keys, key) == keys.end())
-        return inputError(path + ": key '" + key + "' in " + where + ", expected one of a machine file's");
-    return {};
-  }
-
-  Status readFigure(const Json &json, const MachineFigure &figure, std::optional<Machine::Value> &value) const {
-    const std::string what = path + ": figure '" + std::string(figure.name) + "'";
-    if (json.is_null())
-      return {};
-    if (!json.contains("value") || !json.contains("from") || !json.find("from")->is_string())
-      return inputError(what + ", expected null or an object with 'value' and 'from' but got " + dumpJson(json));
-    for (const auto &[key, member] : json.items())
-      if (key != "value" && key != "from" && key != "note")
-        return inputError(what + ", expected 'value', 'from' and 'note' but got '" + key + "'");
-    const Json &amount = *json.find("value");
-    Machine::Value made;
-    made.value = amount.is_number_unsigned() ? *amount.get_ptr<const std::uint64_t *>() : 0;
-    if (made.value == 0 || made.value > mostOfAFigure)
-      return inputError(what + ", expected a whole number from 1 to " + std::to_string(mostOfAFigure) + " but got " + dumpJson(amount));
-    made.from = textOf(json, "from");
-    if (made.from != "measured" && (made.from != "datasheet" || figure.measuredOnly))
-      return inputError(what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") + "' but got '" +
-                        made.from + "'");
-    made.note = textOf(json, "note");
-    if (made.from == "measured" && made.note.empty())
-      return inputError(what + ", expected a 'note' that says when and with what it was measured");
-    value = std::move(made);
-    return {};
-  }
-
-  const std::string &path;
-};
 
 /// Groups and streams that a rank has a communicator for, and the one that they are split off.
 std::uint64_t communicatorsOf(const plan::PlanT &plan) {
@@ -122,22 +29,11 @@ const std::optional<Machine::Value> &Machine::figure(std::string_view figureName
   return figures[f];
 }
 
-Result<Machine> parseMachine(const std::string &text, const std::string &path) { return MachineReader(path).read(text); }
-
-Result<Machine> readMachine(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file)
-    return inputError("cannot read the machine file '" + path + "'");
-  return parseMachine(text.str(), path);
-}
-
 Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine) {
   if (!plan.target || plan.target->device != machine.device)
     return inputError("machine '" + machine.name + "', expected one for the plan's target.device '" +
                       (plan.target ? plan.target->device : std::string()) + "' but got one for '" + machine.device + "'");
-  if (architecture(plan.target->arch) > architecture(machine.arch))
+  if (architectureNumber(plan.target->arch) > architectureNumber(machine.arch))
     return inputError("machine '" + machine.name + "', expected at least the plan's target.arch " + plan.target->arch + " but got " +
                       machine.arch);
   DeviceShare share;

@@ -1,7 +1,8 @@
 //===- MachineFile.h - a description of hardware ----------------------------------------===//
 //
-// tools/machines holds one file a device: what its data sheet says, and what a run on one has measured. Each figure says
-// which of the two it is; one that nobody has measured is null, and whatever would need it says so in place of a number.
+// tools/machines has one TOML file for each device: figures from its data sheet, and figures measured on one. Each figure
+// says which of the two it is; one that nobody has measured is "unknown", and a result that needs it says so instead of a
+// number.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H
@@ -53,9 +54,13 @@ struct Machine {
   const std::optional<Value> &figure(std::string_view figureName) const;
 };
 
+/// Reads a description. An error of input names the file and, where it has one, the line.
 Result<Machine> readMachine(const std::string &path);
-/// What a file's text says; `path` is for messages.
+/// The same from a file's text; `path` is for messages.
 Result<Machine> parseMachine(const std::string &text, const std::string &path);
+
+/// 90 of "sm_90"; nothing where the text is no architecture of a GPU.
+std::optional<int> architectureNumber(std::string_view text);
 
 /// What the process of one rank takes of the device's memory.
 struct DeviceShare {

@@ -4,17 +4,25 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 namespace sluice::test {
 namespace {
 
-/// A file with all figures; `change` replaces one piece of text by another.
+/// A file with all figures; `change` replaces one part of the text by another.
 std::string text(const std::string &from = "", const std::string &to = "") {
-  std::string made = R"({"name": "M", "device": "cuda", "arch": "sm_90", "figures": {
-    "memory_bytes": {"value": 1000000, "from": "datasheet"},
-    "memory_bytes_per_second": null, "link_bytes_per_second": null, "bf16_flops_per_second": null,
-    "context_bytes": {"value": 500, "from": "measured", "note": "driver 580"},
-    "library_bytes": {"value": 40, "from": "measured", "note": "driver 580"},
-    "communicator_bytes": {"value": 7, "from": "measured", "note": "nccl 2.28"}}})";
+  std::string made = R"(name = "M"
+device = "cuda"
+arch = "sm_90"
+[figures]
+memory_bytes = { value = 1000000, from = "datasheet" }
+memory_bytes_per_second = "unknown"
+link_bytes_per_second = "unknown"
+bf16_flops_per_second = "unknown"
+context_bytes = { value = 500, from = "measured", note = "driver 580" }
+library_bytes = { value = 40, from = "measured", note = "driver 580" }
+communicator_bytes = { value = 7, from = "measured", note = "nccl 2.28" }
+)";
   if (!from.empty()) {
     const std::size_t at = made.find(from);
     EXPECT_NE(at, std::string::npos) << from;
@@ -24,14 +32,14 @@ std::string text(const std::string &from = "", const std::string &to = "") {
 }
 
 std::string errorOf(const std::string &from, const std::string &to) {
-  Result<Machine> machine = parseMachine(text(from, to), "m.json");
+  Result<Machine> machine = parseMachine(text(from, to), "m.toml");
   EXPECT_FALSE(machine.isOk()) << to;
   EXPECT_EQ(machine.status().code(), StatusCode::input);
   return machine.status().message();
 }
 
 TEST(Machine, FiguresKnowWhereTheyComeFrom) {
-  Result<Machine> machine = parseMachine(text(), "m.json");
+  Result<Machine> machine = parseMachine(text(), "m.toml");
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
   EXPECT_EQ(machine->figure("memory_bytes")->value, 1000000u);
   EXPECT_EQ(machine->figure("memory_bytes")->from, "datasheet");
@@ -39,33 +47,46 @@ TEST(Machine, FiguresKnowWhereTheyComeFrom) {
   EXPECT_FALSE(machine->figure("link_bytes_per_second").has_value());
 }
 
+// Tests that each description of the repository is accepted.
+TEST(Machine, CommittedFiles) {
+  int files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(SLUICE_MACHINES_FOLDER)) {
+    Result<Machine> machine = readMachine(entry.path().string());
+    EXPECT_TRUE(machine.isOk()) << machine.status().message();
+    ++files;
+  }
+  EXPECT_GE(files, 4);
+}
+
 TEST(Machine, BadFilesAreRefusedByTheirPlace) {
-  EXPECT_EQ(parseMachine("{", "m.json").status().message(), "m.json: machine file, expected a JSON object but got something else");
-  EXPECT_EQ(parseMachine("[1]", "m.json").status().message(), "m.json: machine file, expected a JSON object but got something else");
-  EXPECT_EQ(errorOf("\"arch\": \"sm_90\", ", ""), "m.json: keys of the file, expected 'arch' among them");
-  EXPECT_EQ(errorOf("{\"name\"", "{\"extra\": 1, \"name\""), "m.json: key 'extra' in the file, expected one of a machine file's");
-  EXPECT_EQ(errorOf("\"M\"", "3"), "m.json: 'name' of a machine file, expected a word but got 3");
-  EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.json: 'device' of a machine file, expected 'cuda' but got 'rocm'");
-  EXPECT_EQ(errorOf("sm_90", "hopper"), "m.json: 'arch' of a machine file, expected one as 'sm_90' but got 'hopper'");
-  EXPECT_EQ(parseMachine(R"({"name": "M", "device": "cuda", "arch": "sm_90", "figures": 4})", "m.json").status().message(),
-            "m.json: 'figures' of a machine file, expected an object but got 4");
-  EXPECT_EQ(errorOf("\"link_bytes_per_second\": null, ", ""), "m.json: keys of its figures, expected 'link_bytes_per_second' among them");
-  EXPECT_EQ(errorOf("\"link_bytes_per_second\": null", "\"link_bytes_per_second\": 3"),
-            "m.json: figure 'link_bytes_per_second', expected null or an object with 'value' and 'from' but got 3");
-  EXPECT_EQ(errorOf("\"value\": 1000000", "\"value\": -1"),
-            "m.json: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got -1");
-  EXPECT_EQ(errorOf("\"value\": 1000000", "\"value\": 0"),
-            "m.json: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got 0");
-  EXPECT_EQ(errorOf("\"from\": \"datasheet\"", "\"from\": \"datasheet\", \"why\": 1"),
-            "m.json: figure 'memory_bytes', expected 'value', 'from' and 'note' but got 'why'");
-  EXPECT_EQ(errorOf("\"datasheet\"", "\"hearsay\""),
-            "m.json: figure 'memory_bytes', expected from 'datasheet' or 'measured' but got 'hearsay'");
+  EXPECT_EQ(parseMachine("name = {", "m.toml").status().message().substr(0, 10), "m.toml:1: ");
+  EXPECT_EQ(errorOf("arch = \"sm_90\"\n", ""), "m.toml: missing key 'arch' in the file");
+  EXPECT_EQ(errorOf("name = ", "extra = 1\nname = "), "m.toml:1: unknown key 'extra' in the file");
+  EXPECT_EQ(errorOf("\"M\"", "3"), "m.toml:1: value of 'name', expected a text but got 3");
+  EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.toml:2: value of 'device', expected 'cuda' but got 'rocm'");
+  EXPECT_EQ(errorOf("sm_90", "hopper"), "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'hopper'");
+  EXPECT_EQ(errorOf("sm_90", "sm_90x"), "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'sm_90x'");
+  EXPECT_EQ(parseMachine("name = \"M\"\ndevice = \"cuda\"\narch = \"sm_90\"\nfigures = 4\n", "m.toml").status().message(),
+            "m.toml:4: value of 'figures', expected a table but got 4");
+  EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"\n", ""), "m.toml: missing key 'link_bytes_per_second' in [figures]");
+  EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"", "link_bytes_per_second = 3"),
+            "m.toml:7: figure 'link_bytes_per_second', expected \"unknown\" or a table with 'value' and 'from' but got 3");
+  EXPECT_EQ(errorOf("value = 1000000", "value = -1"),
+            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got -1");
+  EXPECT_EQ(errorOf("value = 1000000", "value = 0"),
+            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got 0");
+  EXPECT_EQ(errorOf("value = 1000000", "value = 1.5"),
+            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got 1.5");
+  EXPECT_EQ(errorOf("value = 1000000, ", ""), "m.toml:5: missing key 'value' in figure 'memory_bytes'");
+  EXPECT_EQ(errorOf("from = \"datasheet\"", "from = \"datasheet\", why = 1"), "m.toml:5: unknown key 'why' in figure 'memory_bytes'");
+  EXPECT_EQ(errorOf("\"datasheet\"", "'hearsay'"),
+            "m.toml:5: figure 'memory_bytes', expected from 'datasheet' or 'measured' but got 'hearsay'");
   // What no data sheet has may not pretend to be from one.
-  EXPECT_EQ(errorOf("\"measured\", \"note\": \"driver 580\"", "\"datasheet\""),
-            "m.json: figure 'context_bytes', expected from 'measured' but got 'datasheet'");
-  EXPECT_EQ(errorOf(", \"note\": \"nccl 2.28\"", ""),
-            "m.json: figure 'communicator_bytes', expected a 'note' that says when and with what it was measured");
-  EXPECT_EQ(readMachine("/there/is/none.json").status().message(), "cannot read the machine file '/there/is/none.json'");
+  EXPECT_EQ(errorOf("\"measured\", note = \"driver 580\"", "\"datasheet\""),
+            "m.toml:9: figure 'context_bytes', expected from 'measured' but got 'datasheet'");
+  EXPECT_EQ(errorOf(", note = \"nccl 2.28\"", ""),
+            "m.toml:11: figure 'communicator_bytes', a measured figure requires a 'note' on when and with what it was measured");
+  EXPECT_EQ(readMachine("/there/is/none.toml").status().message(), "cannot read the machine file '/there/is/none.toml'");
 }
 
 plan::PlanT onCuda() {
@@ -88,18 +109,18 @@ TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
   for (const auto &arena : plan.arenas)
     if (arena->space == plan::Space::device)
       ours = arena->bytes + arena->workspace;
-  Result<DeviceShare> share = deviceShare(plan, *parseMachine(text(), "m.json"));
+  Result<DeviceShare> share = deviceShare(plan, *parseMachine(text(), "m.toml"));
   ASSERT_TRUE(share.isOk()) << share.status().message();
   const std::uint64_t communicators = termOf(*share, "communicators");
   // Two, by group and stream, and the one that they are split off.
   EXPECT_EQ(communicators, 7u * 3);
   ASSERT_TRUE(share->total.has_value());
   EXPECT_EQ(*share->total, ours + 500 + 40 + communicators);
-  const Machine all = *parseMachine(text(), "m.json");
+  const Machine all = *parseMachine(text(), "m.toml");
   EXPECT_NE(machineText(all, *share).find("enough\n"), std::string::npos);
   EXPECT_EQ(machineJson(all, *share)["process"]["total"], *share->total);
 
-  const Machine unknown = *parseMachine(text(R"({"value": 500, "from": "measured", "note": "driver 580"})", "null"), "m.json");
+  const Machine unknown = *parseMachine(text(R"({ value = 500, from = "measured", note = "driver 580" })", "\"unknown\""), "m.toml");
   share = deviceShare(plan, unknown);
   ASSERT_TRUE(share.isOk());
   EXPECT_FALSE(share->total.has_value());
@@ -110,18 +131,18 @@ TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
   EXPECT_NE(said.find("enough for what is known\n"), std::string::npos) << said;
   EXPECT_TRUE(machineJson(unknown, *share)["process"]["total"].is_null());
 
-  const Machine small = *parseMachine(text("1000000", "100"), "m.json");
+  const Machine small = *parseMachine(text("1000000", "100"), "m.toml");
   EXPECT_NE(machineText(small, *deviceShare(plan, small)).find("too little\n"), std::string::npos);
 }
 
 TEST(Machine, IsForThePlansDevice) {
   plan::PlanT plan = onCuda();
   plan.target->device = "cpu";
-  EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.json")).status().message(),
+  EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
             "machine 'M', expected one for the plan's target.device 'cpu' but got one for 'cuda'");
   plan.target->device = "cuda";
   plan.target->arch = "sm_100";
-  EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.json")).status().message(),
+  EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
             "machine 'M', expected at least the plan's target.arch sm_100 but got sm_90");
 }
 
