@@ -225,12 +225,6 @@ ArrayAttr ShardedDim::axesAttr() const {
   return ArrayAttr::get(axes.front().getContext(), list);
 }
 
-std::int64_t chunkOf(std::int64_t total, std::int64_t ranks) { return (total + ranks - 1) / ranks; }
-
-std::int64_t validExtent(std::int64_t total, std::int64_t chunk, std::int64_t coordinate) {
-  return std::clamp<std::int64_t>(total - coordinate * chunk, 0, chunk);
-}
-
 ShardingAttr shardingOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast_or_null<ShardingAttr>(tensor.getEncoding()) : ShardingAttr();

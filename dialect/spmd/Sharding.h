@@ -1,14 +1,14 @@
 //===- Sharding.h - global and local types of sharded tensors -----------------------===//
 //
-// The arithmetic of `#spmd.sharding`. A dim of `total` rows over `ranks` ranks is cut in chunks of ceil(total / ranks)
-// rows; the rank with coordinate c holds rows [c * chunk, (c + 1) * chunk), and rows after the end are padding. Over one
-// rank a shard is the full tensor and its type has no encoding.
+// The types that `#spmd.sharding` describes; its arithmetic is runtime/base/ShardMath.h. Over one rank a shard is the full
+// tensor and its type has no encoding.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_SHARDING_H
 #define SLUICE_DIALECT_SPMD_SHARDING_H
 
 #include "dialect/spmd/Spmd.h"
+#include "runtime/base/ShardMath.h"
 
 #include <optional>
 
@@ -22,11 +22,6 @@ struct ShardedDim {
   /// The axes as an attribute of collectives.
   mlir::ArrayAttr axesAttr() const;
 };
-
-/// Rows of each rank's chunk. `ranks` is positive.
-std::int64_t chunkOf(std::int64_t total, std::int64_t ranks);
-/// The rows that are not padding in the chunk at a coordinate.
-std::int64_t validExtent(std::int64_t total, std::int64_t chunk, std::int64_t coordinate);
 
 /// The sharding that a local type has as its encoding; null for a type without.
 ShardingAttr shardingOf(mlir::Type type);

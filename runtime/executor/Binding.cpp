@@ -1,6 +1,8 @@
 //===- Binding.cpp - views of a plan as addresses of one rank --------------------===//
 #include "runtime/executor/Binding.h"
 
+#include "runtime/base/ShardMath.h"
+
 namespace sluice {
 namespace {
 
@@ -24,9 +26,8 @@ Result<Operand> denseOperand(DType dtype, std::span<const std::int64_t> shape) {
 }
 
 void restrict(Operand &operand, std::uint32_t dim, std::int64_t chunk, std::int64_t total, std::uint32_t coordinate) {
-  const std::int64_t begin = chunk * coordinate;
-  operand.extent[dim] = begin >= total ? 0 : std::min(chunk, total - begin);
-  operand.origin[dim] = begin;
+  operand.extent[dim] = validExtent(total, chunk, coordinate);
+  operand.origin[dim] = chunk * coordinate;
   operand.global[dim] = total;
 }
 

@@ -113,7 +113,7 @@ Status PlanExecutor::bindTensors() {
     memory.dim = cutDim(parameter);
     memory.tensor.name = parameter.name;
     SLUICE_ASSIGN_OR_RETURN(memory.tensor.value, binder.bindParameter(parameter, parameter.buffer));
-    const std::vector<std::uint32_t> coordinates = coordinatesOf(plan(), static_cast<std::uint32_t>(rank()));
+    const std::vector<std::uint32_t> coordinates = coordinatesOf(meshSizes(plan()), static_cast<std::uint32_t>(rank()));
     for (std::uint32_t axis = 0; axis < coordinates.size(); ++axis)
       if (std::ranges::find(parameter.axes, axis) == parameter.axes.end() &&
           !(parameter.split && std::ranges::find(parameter.split->axes, axis) != parameter.split->axes.end()))

@@ -6,6 +6,7 @@
 #include "runtime/plan/Plan.h"
 
 #include "runtime/base/Sha256.h"
+#include "runtime/base/ShardMath.h"
 
 #include <algorithm>
 
@@ -25,39 +26,19 @@ std::uint64_t groupSize(const plan::PlanT &plan, std::span<const std::uint32_t> 
   return size;
 }
 
-std::vector<std::uint32_t> coordinatesOf(const plan::PlanT &plan, std::uint32_t rank) {
-  std::vector<std::uint32_t> coordinates(plan.mesh.size());
-  for (std::size_t a = plan.mesh.size(); a-- > 0;) {
-    coordinates[a] = rank % plan.mesh[a]->size;
-    rank /= plan.mesh[a]->size;
-  }
-  return coordinates;
+std::vector<std::uint32_t> meshSizes(const plan::PlanT &plan) {
+  std::vector<std::uint32_t> sizes;
+  for (const auto &axis : plan.mesh)
+    sizes.push_back(axis->size);
+  return sizes;
 }
 
 std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes) {
-  const std::vector<std::uint32_t> coordinates = coordinatesOf(plan, rank);
-  std::uint32_t position = 0;
-  for (std::uint32_t axis : axes)
-    position = position * plan.mesh[axis]->size + coordinates[axis];
-  return position;
+  return positionInGroup(meshSizes(plan), rank, axes);
 }
 
 std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes) {
-  const std::vector<std::uint32_t> own = coordinatesOf(plan, rank);
-  std::vector<int> members(groupSize(plan, axes));
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    std::vector<std::uint32_t> coordinates = own;
-    std::size_t rest = m;
-    for (std::size_t a = axes.size(); a-- > 0;) {
-      coordinates[axes[a]] = std::uint32_t(rest % plan.mesh[axes[a]]->size);
-      rest /= plan.mesh[axes[a]]->size;
-    }
-    std::uint64_t member = 0;
-    for (std::size_t a = 0; a < coordinates.size(); ++a)
-      member = member * plan.mesh[a]->size + coordinates[a];
-    members[m] = int(member);
-  }
-  return members;
+  return groupMembers(meshSizes(plan), rank, axes);
 }
 
 std::string_view axisBase(std::string_view name) {
@@ -90,12 +71,6 @@ std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axe
     name += (name.empty() ? "" : "*") + next;
   }
   return name;
-}
-
-std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate) {
-  // In 128 bits: the product may leave 64 before it is clamped.
-  const __int128 rest = __int128(valid.total) - __int128(coordinate) * valid.chunk;
-  return rest <= 0 ? 0 : rest >= valid.chunk ? valid.chunk : std::int64_t(rest);
 }
 
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape) {

@@ -32,8 +32,8 @@ std::uint64_t meshSize(const plan::PlanT &plan);
 /// Number of ranks in a group along `axes`.
 std::uint64_t groupSize(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
 
-/// Coordinate of `rank` along each axis of the mesh; ranks are row-major, the first axis outermost.
-std::vector<std::uint32_t> coordinatesOf(const plan::PlanT &plan, std::uint32_t rank);
+/// The size of each axis, as the functions of runtime/base/ShardMath.h take them.
+std::vector<std::uint32_t> meshSizes(const plan::PlanT &plan);
 
 /// Position of `rank` among those that differ from it only along `axes`, row-major over them in the order given.
 std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
@@ -47,9 +47,6 @@ std::string_view axisBase(std::string_view name);
 /// Names of axes joined by '*', as "replicate*shard"; all parts of an axis are named as the axis; '?' for one that does
 /// not exist.
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
-
-/// clamp(total - coordinate * chunk, 0, chunk).
-std::int64_t validExtent(const plan::ValidT &valid, std::uint32_t coordinate);
 
 /// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);

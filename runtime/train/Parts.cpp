@@ -1,6 +1,8 @@
 //===- Parts.cpp - where a parameter's elements lie that ranks compute parts with ------===//
 #include "runtime/train/Parts.h"
 
+#include "runtime/base/ShardMath.h"
+
 #include <algorithm>
 
 namespace sluice {
@@ -23,15 +25,15 @@ Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
   const Around whole(parameter.shape, split.dim);
   const std::uint64_t parts = groupSize(plan, split.axes);
   // Rows of a segment, and of the chunk of it that a part has room for: the last parts may be padded.
-  const std::uint64_t segment = whole.extent / split.segments, room = static_cast<std::uint64_t>(split.extent) / split.segments;
+  const std::int64_t segment = static_cast<std::int64_t>(whole.extent) / split.segments, room = split.extent / split.segments;
   const Around cut(cutShape(parameter), static_cast<std::size_t>(std::max(cutDim(parameter), 0)));
   const std::uint64_t chunk = parameter.dim < 0 ? cut.extent : static_cast<std::uint64_t>(parameter.chunk);
   std::uint64_t begin = 0;
   for (std::uint64_t row = 0; row < whole.outer * split.segments; ++row)
     for (std::uint64_t part = 0; part < parts; ++part) {
-      const std::uint64_t first = std::min(part * room, segment), rows = std::min(room, segment - first);
+      const auto rows = static_cast<std::uint64_t>(validExtent(segment, room, static_cast<std::int64_t>(part)));
       // In the part, rows of segments follow one another; its shards cut them where they may.
-      for (std::uint64_t at = row * room * whole.inner, end = at + rows * whole.inner; at < end;) {
+      for (std::uint64_t at = row * static_cast<std::uint64_t>(room) * whole.inner, end = at + rows * whole.inner; at < end;) {
         const std::uint64_t place = at / cut.inner % cut.extent, outside = at / cut.inner / cut.extent;
         const std::uint64_t shard = place / chunk;
         // As far as this shard goes in this row of the cut dim.

@@ -1,6 +1,7 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/ShardMath.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Parts.h"
 #include "runtime/train/Variables.h"
@@ -35,8 +36,15 @@ struct Layout {
     chunk = parameter.dim < 0 ? total : static_cast<std::uint64_t>(parameter.chunk);
   }
   /// First slice of a coordinate, and how many it truly has.
-  std::uint64_t begin(std::uint64_t coordinate) const { return std::min(coordinate * chunk, total); }
-  std::uint64_t count(std::uint64_t coordinate) const { return std::min(total - begin(coordinate), chunk); }
+  std::uint64_t begin(std::uint64_t coordinate) const {
+    return static_cast<std::uint64_t>(chunkBegin(signedOf(total), signedOf(chunk), signedOf(coordinate)));
+  }
+  std::uint64_t count(std::uint64_t coordinate) const {
+    return static_cast<std::uint64_t>(validExtent(signedOf(total), signedOf(chunk), signedOf(coordinate)));
+  }
+
+private:
+  static std::int64_t signedOf(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 };
 
 static std::string_view dtypeOf(const plan::ParameterT &parameter) {

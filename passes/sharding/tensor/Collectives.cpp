@@ -152,7 +152,7 @@ Value cutOut(OpBuilder &builder, Value value, const Layout &layout, const Axis &
   Apart apart(whole.getShape(), layout, axis.ranks);
   auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
   // In pieces of which every chunk is so many, where chunks are not those of rows.
-  std::int64_t piece = apart.chunk == spmd::chunkOf(apart.extent, axis.ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
+  std::int64_t piece = apart.chunk == chunkOf(apart.extent, axis.ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
   RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent / piece, piece * apart.inner});
   Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
   RankedTensorType part = spmd::shardType(segmented, 2, axes(builder, axis), axis.ranks);

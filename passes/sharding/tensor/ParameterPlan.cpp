@@ -139,7 +139,7 @@ Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayR
       grain = grainOf(read, layout, ranks);
   if (extent % grain != 0)
     grain = 1;
-  layout.chunk = spmd::chunkOf(extent / grain, ranks) * grain;
+  layout.chunk = chunkOf(extent / grain, ranks) * grain;
   return std::optional<Layout>(layout);
 }
 

@@ -94,7 +94,7 @@ Layout Relayout::partOfTokens(RankedTensorType whole, std::int64_t dim) const {
   Layout part;
   part.kind = Layout::Kind::split;
   part.dim = dim;
-  part.chunk = spmd::chunkOf(whole.getDimSize(dim), axis.ranks);
+  part.chunk = chunkOf(whole.getDimSize(dim), axis.ranks);
   part.ofTokens = true;
   return part;
 }

@@ -32,13 +32,6 @@ protected:
   MLIRContext context;
 };
 
-TEST_F(ShardingTest, LastChunksAreShorterOrEmpty) {
-  EXPECT_EQ(chunkOf(5, 4), 2);
-  EXPECT_EQ(validExtent(5, 2, 0), 2);
-  EXPECT_EQ(validExtent(5, 2, 2), 1);
-  EXPECT_EQ(validExtent(5, 2, 3), 0);
-}
-
 TEST_F(ShardingTest, LocalTypeHasChunksOfEverySegment) {
   RankedTensorType global = tensor({4, 24});
   ShardingAttr fused = sharding({DimShardingAttr::replicated(&context), dim({"tensor"}, 3, 3, 24)});
