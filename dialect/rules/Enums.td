@@ -45,7 +45,7 @@ def Rules_PortDirection : Rules_Enum<"PortDirection", "a port direction", ["inpu
 //===----------------------------------------------------------------------===//
 
 def Rules_CollectiveKind : Rules_Enum<"CollectiveKind", "a collective",
-  ["all_gather", "reduce_scatter", "all_reduce", "broadcast"]>;
+  ["all_gather", "reduce_scatter", "all_reduce", "broadcast", "all_to_all"]>;
 
 /// How a collective combines the ranks' values; `premul_sum`: the sum of scaled values.
 def Rules_ReductionKind : Rules_Enum<"ReductionKind", "a reduction", ["none", "sum", "mean", "premul_sum", "max"]>;

@@ -16,9 +16,7 @@ bool sluice::spmd::isInHost(Value value) {
     return function && function.getArgAttr(argument.getArgNumber(), spaceName) != Attribute();
   }
   Operation *maker = value.getDefiningOp();
-  if (auto wait = dyn_cast<WaitOp>(maker)) {
-    auto copy = wait.getToken().getDefiningOp<CopyStartOp>();
-    return copy && copy.getTo() == MemorySpace::host;
-  }
+  if (auto wait = dyn_cast<WaitOp>(maker))
+    return wait.getStart() && wait.getStart().getDestinationSpace() == MemorySpace::host;
   return streamOf(maker) == StreamKind::host;
 }

@@ -5,6 +5,7 @@
 #include "dialect/rules/Rules.h"
 #include "dialect/rules/ShardingRule.h"
 #include "dialect/rules/When.h"
+#include "dialect/spmd/Collectives.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -89,20 +89,12 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         inHost.insert(buffer.getSymName());
     for (auto entry : module.getOps<EntryOp>())
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
-        // What the lowering has placed stays: work of the host, and casts before gathers.
-        StreamKind stream = kindOf(op);
-        if (auto copy = dyn_cast<CopyOp>(op)) {
-          const bool fromHost = inHost.contains(copy.getSource().getBuffer().getValue());
-          const bool toHost = inHost.contains(copy.getDestination().getBuffer().getValue());
-          stream = copy.getToken()      ? (toHost ? StreamKind::offload : StreamKind::fetch)
-                   : fromHost && toHost ? StreamKind::host
-                                        : StreamKind::compute;
-        }
-        if (auto collective = dyn_cast<CollectiveOp>(op))
-          // Compute waits for what crosses ranks of one micro-batch: it does not queue behind gathers and reductions of units.
-          stream = isOfParts(collective)                                    ? StreamKind::tensor
-                   : collective.getKind() == CollectiveKind::all_gather ? StreamKind::gather
-                                                                        : StreamKind::reduce;
+        // The lowering has assigned streams to collectives, transfers, host work and casts before gathers.
+        StreamKind stream = symbolizeStreamKind(streamOf(op)).value_or(StreamKind::compute);
+        if (auto copy = dyn_cast<CopyOp>(op); copy && streamOf(op).empty() &&
+                                              inHost.contains(copy.getSource().getBuffer().getValue()) &&
+                                              inHost.contains(copy.getDestination().getBuffer().getValue()))
+          stream = StreamKind::host;
         used.insert(stream);
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stringifyStreamKind(stream)));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -113,20 +105,6 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         }
       });
     addStreams(module, used, workspace);
-  }
-
-  /// The stream that the lowering has chosen; compute where it has not.
-  static StreamKind kindOf(Operation *op) {
-    return symbolizeStreamKind(streamOf(op)).value_or(StreamKind::compute);
-  }
-
-  static bool isOfParts(CollectiveOp collective) {
-    // Units are sharded over experts' ranks as well.
-    bool isOfUnit = collective.getUnit() != std::nullopt;
-    return llvm::all_of(collective.getAxes(), [&](Attribute axis) {
-      StringRef name = cast<StringAttr>(axis).getValue();
-      return name == "tensor" || (name == "expert" && !isOfUnit);
-    });
   }
 
   static void addStreams(ModuleOp module, const std::set<StreamKind> &used,

@@ -13,10 +13,6 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-bool isCollectiveStart(Operation *op) {
-  return isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op);
-}
-
 } // namespace
 
 plan_ir::ValidAttr planValid(RankedTensorType type) {
@@ -54,7 +50,7 @@ LogicalResult BufferAssignment::run() {
       positions[&op] = position++;
   if (failed(placeArguments()))
     return failure();
-  findPaddedReductions();
+  findPaddedSources();
   findDonations();
   for (auto section : entry.getOps<spmd::SectionOp>())
     for (Operation &op : section.getBody().front().without_terminator())
@@ -107,9 +103,9 @@ void BufferAssignment::findDonations() {
     Value value = behindSections(operand.get());
     returned[places[old].buffer].push_back(value);
     // What is copied there can be copied right there: whatever reads the old value stands before.
-    if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getToken().getDefiningOp<spmd::CopyStartOp>())
+    if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getStart().isCopy())
       if (spmd::isInHost(value) == spmd::isInHost(old) &&
-          !isReadAfter(places[old].buffer, positions.lookup(wait.getToken().getDefiningOp())))
+          !isReadAfter(places[old].buffer, positions.lookup(wait.getStart())))
         targets.try_emplace(value, places[old].buffer);
     if (old.use_empty() && value.getDefiningOp<KernelOpInterface>() && !value.getDefiningOp<ViewOpInterface>() &&
         !value.getDefiningOp<DestinationOpInterface>())
@@ -118,13 +114,15 @@ void BufferAssignment::findDonations() {
 }
 
 LogicalResult BufferAssignment::place(Operation &op) {
-  if (isCollectiveStart(&op))
-    return placeStart(op);
+  if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op)) {
+    placeStart(start);
+    return success();
+  }
   if (auto wait = dyn_cast<spmd::WaitOp>(op)) {
     placeWait(wait);
     return success();
   }
-  if (isa<spmd::ReleaseOp, spmd::CopyStartOp>(op))
+  if (isa<spmd::ReleaseOp>(op))
     return success();
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
     const RankedTensorType type = typeOf(accumulate.getSum());
@@ -210,7 +208,7 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
   return success();
 }
 
-/// True where a persistent buffer is given back as this value, or as what an all_reduce makes of it.
+/// True where a persistent buffer is given back as this value, or as what a collective in place makes of it.
 bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
   auto found = returned.find(buffer);
   if (found == returned.end())
@@ -220,8 +218,8 @@ bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
       if (made == value)
         return true;
       auto wait = made.getDefiningOp<spmd::WaitOp>();
-      auto start = wait ? wait.getToken().getDefiningOp<spmd::AllReduceStartOp>() : nullptr;
-      made = start ? start.getOperands()[cast<OpResult>(made).getResultNumber()] : Value();
+      made = wait && wait.getStart().isInPlace() ? wait.getStart()->getOperand(cast<OpResult>(made).getResultNumber())
+                                                 : Value();
     }
   return false;
 }
@@ -290,7 +288,7 @@ void BufferAssignment::countAccesses() {
       for (OpResult result : op.getResults())
         if (auto place = places.find(result); place != places.end())
           buffers[place->second.buffer].writers.insert(phase);
-      if (auto copy = dyn_cast<spmd::CopyStartOp>(op))
+      if (auto copy = dyn_cast<spmd::CollectiveOpInterface>(op); copy && copy.isCopy())
         for (Value value : cast<spmd::WaitOp>(*copy->user_begin()).getValues())
           buffers[placeOf(value).buffer].writers.insert(phase);
     }

@@ -50,7 +50,7 @@ public:
   const Place &placeOf(mlir::OpOperand &operand) const;
   /// The copies to make before the op, in order of operands.
   std::vector<OperandCopy> copiesBefore(mlir::Operation *op) const;
-  /// Where the gather of a value puts the ranks' chunks, if that is not the value's own place.
+  /// Where a collective writes the chunks of a value, if not to the value's place.
   const Place *chunksOf(mlir::Value value) const {
     auto found = chunks.find(value);
     return found == chunks.end() ? nullptr : &found->second;
@@ -62,15 +62,19 @@ public:
 
 private:
   llvm::LogicalResult placeArguments();
-  void findPaddedReductions();
+  void findPaddedSources();
   void findDonations();
   llvm::LogicalResult place(mlir::Operation &op);
   llvm::LogicalResult placeKernel(KernelOpInterface op);
   bool placeViews(ViewOpInterface op);
   void placeWindows(DestinationOpInterface op);
-  llvm::LogicalResult placeStart(mlir::Operation &op);
-  void placeReduced(mlir::OpOperand &operand, mlir::RankedTensorType shard);
+  void placeStart(spmd::CollectiveOpInterface start);
+  void placeSource(mlir::OpOperand &operand);
+  void placeSourceChunks(mlir::OpOperand &operand, mlir::RankedTensorType chunk);
+  void placeInPlace(mlir::OpOperand &operand);
   void placeWait(spmd::WaitOp op);
+  void placeDestinationChunks(mlir::Value operand, mlir::Value value, mlir::RankedTensorType chunk,
+                              spmd::CollectiveOpInterface start);
   void placeCopied(mlir::Value from, mlir::Value to);
   /// A dense buffer for the chunks of all ranks.
   Place newChunks(mlir::RankedTensorType shard, int64_t ranks, mlir::Location location);
@@ -94,7 +98,7 @@ private:
   llvm::DenseSet<mlir::Operation *> views;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> valuesIn;
-  /// Rows that the buffer of a reduced gradient must have, padding included.
+  /// Rows that the buffer of a collective's source must have, padding included.
   llvm::DenseMap<mlir::Value, int64_t> paddedRows;
   /// By persistent buffer, the values that are given back as what it holds.
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> returned;

@@ -35,7 +35,7 @@ struct Entry {
   std::int64_t pass = 0;
   spmd::WaitOp wait;
   /// Copies to the device that the unit's ops read with no gather in between, but for the one of `wait`.
-  SmallVector<spmd::CopyStartOp> copies;
+  SmallVector<Operation *> copies;
   Operation *first = nullptr;
   std::int64_t position = 0;
   bool isRoot() const { return unit == spmd::rootUnit; }
@@ -43,12 +43,14 @@ struct Entry {
 
 bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
-spmd::AllGatherStartOp gatherOf(spmd::WaitOp wait) { return wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); }
+/// The gather that the op waits for; null if it waits for another collective.
+Operation *gatherOf(spmd::WaitOp wait) { return wait.getStart().isUnshard() ? wait.getStart().getOperation() : nullptr; }
 
-/// A unit's copy to the device that compute itself waits for.
-spmd::CopyStartOp copyOf(spmd::WaitOp wait) {
-  auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>();
-  return copy && copy.getUnit() && copy.getTo() == MemorySpace::device && !wait.getChained() ? copy : spmd::CopyStartOp();
+/// The copy of a unit to the device that compute itself waits for; null if the op waits for another one.
+Operation *copyOf(spmd::WaitOp wait) {
+  spmd::CollectiveOpInterface start = wait.getStart();
+  const bool isCopy = start.isCopy() && start.getDestinationSpace() == MemorySpace::device;
+  return isCopy && !spmd::unitOf(start).empty() && !wait.getChained() ? start.getOperation() : nullptr;
 }
 
 /// Entries in program order.
@@ -140,7 +142,8 @@ bool addMakers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
     if (!maker || maker->getBlock() != block)
       continue;
     auto wait = dyn_cast<spmd::WaitOp>(maker);
-    bool isCopy = isa<spmd::CopyStartOp>(maker) || (wait && wait.getToken().getDefiningOp<spmd::CopyStartOp>());
+    auto start = wait ? wait.getStart() : dyn_cast<spmd::CollectiveOpInterface>(maker);
+    bool isCopy = start && start.isCopy();
     if (!isCopy || !addMakers(maker, block, ops))
       return false;
   }
@@ -206,7 +209,7 @@ void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
 
 /// On the author's word: the gathers that come next of the units of the blocks are issued with the reduction.
 void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
-  for (auto reduction : block.getOps<spmd::AllReduceStartOp>()) {
+  for (auto reduction : block.getOps<spmd::CollectiveOpInterface>()) {
     auto blocks = reduction->getAttrOfType<ArrayAttr>(spmd::unshardName);
     if (!blocks)
       continue;
@@ -214,7 +217,8 @@ void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::s
     for (auto name : blocks.getAsRange<StringAttr>())
       for (unsigned unit : units.around(name.getValue()))
         for (Operation *op = reduction->getNextNode(); op; op = op->getNextNode())
-          if (auto start = dyn_cast<spmd::AllGatherStartOp>(op); start && spmd::unitOf(start) == names[unit]) {
+          if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
+              start && start.isUnshard() && spmd::unitOf(start) == names[unit]) {
             move(start, mover);
             break;
           }
@@ -238,8 +242,8 @@ void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> na
     Operation *place = entries[i].wait ? entries[i].wait.getOperation() : entries[i].first->getPrevNode();
     Mover mover(block, place);
     for (std::size_t j : issuedAt[i]) {
-      move(entries[j].wait.getToken().getDefiningOp(), mover);
-      for (spmd::CopyStartOp copy : entries[j].copies)
+      move(entries[j].wait.getStart(), mover);
+      for (Operation *copy : entries[j].copies)
         move(copy, mover);
     }
   }
@@ -295,8 +299,8 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
     spmd::UnitBlocks units(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
-        if (Block &body = section.getBody().front(); !body.getOps<spmd::AllGatherStartOp>().empty() ||
-                                                     !body.getOps<spmd::CopyStartOp>().empty())
+        if (llvm::any_of(section.getBody().getOps<spmd::CollectiveOpInterface>(),
+                         [](auto start) { return start.isUnshard() || start.isCopy(); }))
           hoist(section.getBody().front(), units, names, distance, atReleases);
   }
 };

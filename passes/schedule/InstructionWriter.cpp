@@ -87,20 +87,19 @@ plan_ir::ValidAttr InstructionWriter::validFor(const Place &place, RankedTensorT
 void InstructionWriter::write(Operation &op) {
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op))
     return writeAccumulate(accumulate);
-  if (isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op))
-    return writeStart(op);
-  if (auto copy = dyn_cast<spmd::CopyStartOp>(op))
-    return writeCopyStart(copy);
+  if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op))
+    return start.isCopy() ? writeCopies(start) : writeCollective(start);
   if (auto wait = dyn_cast<spmd::WaitOp>(op)) {
     auto await = make<plan_ir::AwaitOp>(op.getLoc(), {{"token", builder.getI64IntegerAttr(tokens.lookup(wait.getToken()))}});
     await.setChained(wait.getChained());
     finish(await, &op);
-    if (StringRef unit = spmd::unitOf(wait.getToken().getDefiningOp()); !unit.empty())
+    spmd::CollectiveOpInterface start = wait.getStart();
+    if (StringRef unit = spmd::unitOf(start); !unit.empty())
       await.setUnit(unit);
-    // What has arrived in chunks is put together.
-    for (auto [operand, value] : llvm::zip(wait.getToken().getDefiningOp()->getOperands(), wait.getValues()))
+    for (auto [index, value] : llvm::enumerate(wait.getValues()))
       if (const Place *chunks = assignment.chunksOf(value))
-        writeChunkCopies(assignment.placeOf(value), *chunks, typeOf(operand), idOf(value), &op, /*gathers=*/true);
+        writeChunkCopies(assignment.placeOf(value), *chunks, start.getDestinationChunk(index), idOf(value), &op,
+                         /*gathers=*/true);
     return;
   }
   if (auto release = dyn_cast<spmd::ReleaseOp>(op)) {
@@ -229,86 +228,69 @@ void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks
     finish(launch, op);
     // A wait is its start's unit's.
     if (auto wait = dyn_cast<spmd::WaitOp>(op))
-      if (StringRef unit = spmd::unitOf(wait.getToken().getDefiningOp()); !unit.empty())
+      if (StringRef unit = spmd::unitOf(wait.getStart()); !unit.empty())
         launch.setUnit(unit);
   }
 }
 
-void InstructionWriter::writeCopyStart(spmd::CopyStartOp op) {
+IntegerAttr InstructionWriter::addToken(spmd::CollectiveOpInterface start) {
   const int64_t token = tokens.size() + 1;
-  tokens[op.getToken()] = token;
-  for (auto [from, to] : llvm::zip(op.getOperands(), cast<spmd::WaitOp>(*op->user_begin()).getValues())) {
-    auto copy = make<plan_ir::CopyOp>(op.getLoc(), {{"source", view(from)},
-                                                    {"destination", view(to)},
-                                                    {"token", builder.getI64IntegerAttr(token)}});
-    finish(copy, op.getOperation());
+  tokens[start->getResult(0)] = token;
+  return builder.getI64IntegerAttr(token);
+}
+
+void InstructionWriter::writeCopies(spmd::CollectiveOpInterface start) {
+  const IntegerAttr token = addToken(start);
+  const auto stream = FlatSymbolRefAttr::get(builder.getContext(), stringifyStreamKind(start.getStream()));
+  for (auto [from, to] : llvm::zip(start->getOperands(), cast<spmd::WaitOp>(*start->user_begin()).getValues())) {
+    auto copy = make<plan_ir::CopyOp>(start.getLoc(), {{"source", view(from)}, {"destination", view(to)}, {"token", token}});
+    finish(copy, start);
+    copy.setStreamAttr(stream);
   }
 }
 
-void InstructionWriter::writeStart(Operation &op) {
-  const auto chunkedShard = [&](const OperandCopy &copy) {
-    auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op);
-    auto shard = scatter ? cast<RankedTensorType>(
-                               cast<TypeAttr>(scatter.getShards()[copy.operand->getOperandNumber()]).getValue())
-                         : RankedTensorType();
-    auto sharded = shard ? spmd::shardedDimOf(shard) : std::nullopt;
-    return sharded && sharded->dim != 0 ? shard : RankedTensorType();
-  };
-  for (const OperandCopy &copy : assignment.copiesBefore(&op))
-    if (RankedTensorType shard = chunkedShard(copy))
-      writeChunkCopies(copy.from, copy.to, shard, idOf(copy.operand->get()), &op, /*gathers=*/false);
+void InstructionWriter::writeCollective(spmd::CollectiveOpInterface start) {
+  for (const OperandCopy &copy : assignment.copiesBefore(start))
+    if (RankedTensorType chunk = start.getSourceChunk(copy.operand->getOperandNumber());
+        chunk && spmd::areChunksSeparate(chunk))
+      writeChunkCopies(copy.from, copy.to, chunk, idOf(copy.operand->get()), start, /*gathers=*/false);
     else
-      writeCopyLaunch(copy, &op);
-  const int64_t token = tokens.size() + 1;
-  tokens[op.getResult(0)] = token;
-  spmd::WaitOp wait = cast<spmd::WaitOp>(*op.getResult(0).user_begin());
-  // Collectives move whole chunks, padding included: their views are dense and have no valid extent.
-  const auto whole = [&](const Place &place, Type element, int64_t rows) {
+      writeCopyLaunch(copy, start);
+  const IntegerAttr token = addToken(start);
+  auto wait = cast<spmd::WaitOp>(*start->user_begin());
+  // Collectives transfer chunks with their padding: their views are dense and have no valid extent.
+  const auto segment = [&](const Place &place, Type element, int64_t rows) {
     SmallVector<int64_t> shape(place.layout.shape);
     if (!shape.empty() && rows >= 0)
       shape[0] = rows;
     return plan_ir::ViewAttr::get(builder.getContext(), symbol(place.buffer), element, shape,
                                   place.layout.offset * plan_ir::ViewAttr::elementBytes(element), {}, 0, {});
   };
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  ReductionKind reduction = ReductionKind::none;
-  ArrayAttr axes;
-  double scale = 1.0;
   SmallVector<Attribute> sources, destinations;
-  for (auto [operand, value] : llvm::zip(op.getOpOperands(), wait.getValues())) {
+  for (auto [operand, value] : llvm::zip(start->getOpOperands(), wait.getValues())) {
+    const unsigned index = operand.getOperandNumber();
     const Type element = typeOf(operand.get()).getElementType();
+    // Rows of chunks in place, the padding included; -1: those of the place.
     int64_t from = -1, to = -1;
-    if (auto gather = dyn_cast<spmd::AllGatherStartOp>(op)) {
-      kind = CollectiveKind::all_gather;
-      axes = gather.getAxes();
-      if (!assignment.chunksOf(value))
-        to = buffers[assignment.placeOf(value).buffer].type.getDimSize(0);
-    } else if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op)) {
-      kind = CollectiveKind::reduce_scatter;
-      axes = scatter.getAxes();
-      reduction = scatter.getOp();
-      scale = scatter.getScale().convertToDouble();
-      if (auto sharded = spmd::shardedDimOf(value.getType()); !sharded || sharded->dim == 0)
-        from = typeOf(value).getDimSize(0) * spmd::groupSize(spmd::meshOf(&op), axes);
-    } else {
-      auto reduce = cast<spmd::AllReduceStartOp>(op);
-      axes = reduce.getAxes();
-      reduction = reduce.getOp();
-      scale = reduce.getScale().convertToDouble();
-    }
-    sources.push_back(whole(assignment.placeOf(operand), element, from));
+    if (RankedTensorType chunk = start.getSourceChunk(index); chunk && !spmd::areChunksSeparate(chunk))
+      from = chunk.getDimSize(0) * start.getGroupSize();
     const Place *chunks = assignment.chunksOf(value);
-    destinations.push_back(whole(chunks ? *chunks : assignment.placeOf(value), element, to));
+    if (start.getDestinationChunk(index) && !chunks)
+      to = buffers[assignment.placeOf(value).buffer].type.getDimSize(0);
+    sources.push_back(segment(assignment.placeOf(operand), element, from));
+    destinations.push_back(segment(chunks ? *chunks : assignment.placeOf(value), element, to));
     if (from >= 0)
-      writePadding(op, operand.get(), cast<plan_ir::ViewAttr>(sources.back()));
+      writePadding(*start, operand.get(), cast<plan_ir::ViewAttr>(sources.back()));
   }
-  auto collective = make<plan_ir::CollectiveOp>(op.getLoc(), {{"kind", builder.getAttr<plan_ir::CollectiveKindAttr>(kind)},
-                                                              {"op", builder.getAttr<plan_ir::ReductionKindAttr>(reduction)},
-                                                              {"axes", axes},
-                                                              {"sources", builder.getArrayAttr(sources)},
-                                                              {"destinations", builder.getArrayAttr(destinations)},
-                                                              {"token", builder.getI64IntegerAttr(token)}});
-  if (scale != 1.0)
-    collective.setScale(APFloat(scale));
-  finish(collective, &op);
+  auto collective = make<plan_ir::CollectiveOp>(
+      start.getLoc(), {{"kind", builder.getAttr<plan_ir::CollectiveKindAttr>(*start.getKind())},
+                       {"op", builder.getAttr<plan_ir::ReductionKindAttr>(start.getReduction())},
+                       {"axes", start.getAxes()},
+                       {"sources", builder.getArrayAttr(sources)},
+                       {"destinations", builder.getArrayAttr(destinations)},
+                       {"token", token}});
+  if (!start.getScale().isExactlyValue(1.0))
+    collective.setScale(start.getScale());
+  finish(collective, start);
+  collective.setStream(stringifyStreamKind(start.getStream()));
 }

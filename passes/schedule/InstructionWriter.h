@@ -82,8 +82,11 @@ private:
   /// Copies between a tensor and the chunks of it that are one type's, either way.
   void writeChunkCopies(const Place &whole, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
                         mlir::Operation *op, bool gathers);
-  void writeStart(mlir::Operation &op);
-  void writeCopyStart(spmd::CopyStartOp op);
+  /// Copies between memory spaces.
+  void writeCopies(spmd::CollectiveOpInterface start);
+  void writeCollective(spmd::CollectiveOpInterface start);
+  /// A token for the instructions of a start and the await of its wait.
+  mlir::IntegerAttr addToken(spmd::CollectiveOpInterface start);
   void writePadding(mlir::Operation &op, mlir::Value value, plan_ir::ViewAttr whole);
 
   mutable mlir::func::FuncOp function;

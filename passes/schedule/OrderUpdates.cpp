@@ -22,8 +22,8 @@ namespace {
 /// Units in the order of their first gather, or copy where nothing is gathered.
 llvm::StringMap<unsigned> orderOfUse(func::FuncOp function) {
   llvm::StringMap<unsigned> order;
-  function.walk([&](Operation *op) {
-    if (isa<spmd::AllGatherStartOp, spmd::CopyStartOp>(op) && !spmd::unitOf(op).empty())
+  function.walk([&](spmd::CollectiveOpInterface op) {
+    if ((op.isUnshard() || op.isCopy()) && !spmd::unitOf(op).empty())
       order.try_emplace(spmd::unitOf(op), order.size());
   });
   return order;

@@ -78,7 +78,8 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     Every value gets a buffer of its own, unless it is a window of another one's memory (views), takes over its operand's
     memory (updates in place, donation, all_reduce) or is an operand of an op that joins (concat): then a copy into the
     window of the result stands for the op. Asks KernelOpInterface, ViewOpInterface, DestinationOpInterface and
-    CostOpInterface. Collectives keep a token until events are inserted. Inputs are copied from the host at the start of
+    CostOpInterface; of collectives and transfers, CollectiveOpInterface, which gives their streams too. They keep a token
+    until events are inserted. Inputs are copied from the host at the start of
     the section that reads them, outputs to the host at the end.
     ```
     %y = model.relu %x  ==>  plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@h.0.tmp.0 : 4xf32>] {}
@@ -105,10 +106,9 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
 def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
   let summary = "every instruction gets its stream, every launch its workspace";
   let description = [{
-    Launches, copies, fills and releases stand on `compute`, gathers on `gather`, reductions on `reduce`; copies with a
-    token on `fetch` (to the device) and `offload` (to the host), what the host runs on `host`. A launch's
-    workspace is the catalogue's cap for its shapes, `target.threads` and `target.isa`; a stream's is the largest of its
-    launches.
+    `plan-lower` has assigned the streams of collectives, transfers and host work. Copies within host memory are on `host`,
+    all other instructions on `compute`. A launch's workspace is the catalogue's cap for its shapes, `target.threads` and
+    `target.isa`; a stream's is the largest of its launches.
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
   let options = [RecipeOption<"deviceKind", "target.device">,

@@ -32,11 +32,10 @@ std::string parameterBehind(Value shard) {
     }
     Operation *maker = shard.getDefiningOp();
     // Through a copy to the value that was copied.
-    if (auto wait = dyn_cast<spmd::WaitOp>(maker))
-      if (auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>()) {
-        shard = copy.getOperands()[cast<OpResult>(shard).getResultNumber()];
-        continue;
-      }
+    if (auto wait = dyn_cast<spmd::WaitOp>(maker); wait && wait.getStart().isCopy()) {
+      shard = wait.getStart()->getOperand(cast<OpResult>(shard).getResultNumber());
+      continue;
+    }
     if (maker->getNumOperands() != 1)
       return "";
     shard = maker->getOperand(0);
@@ -46,13 +45,13 @@ std::string parameterBehind(Value shard) {
 
 } // namespace
 
-void BufferAssignment::findPaddedReductions() {
-  entry.walk([&](spmd::ReduceScatterStartOp start) {
-    const int64_t ranks = spmd::groupSize(spmd::meshOf(start), start.getAxes());
-    for (auto [operand, shard] : llvm::zip(start.getOperands(), start.getShards().getAsValueRange<TypeAttr>())) {
-      if (auto sharded = spmd::shardedDimOf(shard); sharded && sharded->dim != 0)
+void BufferAssignment::findPaddedSources() {
+  entry.walk([&](spmd::CollectiveOpInterface start) {
+    for (auto [index, operand] : llvm::enumerate(start->getOperands())) {
+      const RankedTensorType chunk = start.getSourceChunk(index);
+      if (!chunk || spmd::areChunksSeparate(chunk))
         continue;
-      int64_t rows = cast<RankedTensorType>(shard).getDimSize(0) * ranks;
+      int64_t rows = chunk.getDimSize(0) * start.getGroupSize();
       Value value = behindSections(operand);
       // All elements in one dim are a view: what it is a view of has the rows.
       auto view = value.getDefiningOp<ViewOpInterface>();
@@ -66,37 +65,47 @@ void BufferAssignment::findPaddedReductions() {
   });
 }
 
-LogicalResult BufferAssignment::placeStart(Operation &op) {
-  if (auto scatter = dyn_cast<spmd::ReduceScatterStartOp>(op)) {
-    for (auto [operand, shard] : llvm::zip(op.getOpOperands(), scatter.getShards().getAsValueRange<TypeAttr>()))
-      placeReduced(operand, cast<RankedTensorType>(shard));
-    return success();
+void BufferAssignment::placeStart(spmd::CollectiveOpInterface start) {
+  for (OpOperand &operand : start->getOpOperands()) {
+    if (RankedTensorType chunk = start.getSourceChunk(operand.getOperandNumber()))
+      placeSourceChunks(operand, chunk);
+    else if (start.isInPlace())
+      placeInPlace(operand);
+    else if (!start.isCopy())
+      placeSource(operand);
   }
-  for (OpOperand &operand : op.getOpOperands()) {
-    const Place source = placeOf(operand.get());
-    const RankedTensorType type = typeOf(operand.get());
-    PlanBuffer &buffer = buffers[source.buffer];
-    const StridedLayout dense = denseLayout(source.layout.shape);
-    const bool isDense = source.layout.strides == dense.strides;
-    if (isa<spmd::AllGatherStartOp>(op)) {
-      if (!isDense)
-        copyOperand(operand, {buffers.add(type, op.getLoc(), entryName, BufferClass::communication), dense});
-      else if (!buffer.entry.empty() && !buffer.bufferClass)
-        buffer.bufferClass = BufferClass::communication;
-      continue;
-    }
-    // In place: the memory must be this value's alone from here on.
-    const bool mayTake = !buffer.entry.empty() || isReturnedTo(source.buffer, operand.get());
-    const bool owned = isDense && mayTake && !isReadAfter(source.buffer, positions.lookup(&op)) &&
-                       llvm::count(op.getOperands(), operand.get()) == 1;
-    if (!owned)
-      copyOperand(operand, {buffers.add(type, op.getLoc(), entryName,
-                                        spmd::unitOf(&op).empty() && type.getRank() > 0 ? BufferClass::activation : BufferClass::gradient),
-                            dense});
-    else if (!buffer.bufferClass && type.getRank() > 0 && !spmd::unitOf(&op).empty())
-      buffer.bufferClass = BufferClass::gradient;
-  }
-  return success();
+}
+
+/// Collectives read dense tensors.
+void BufferAssignment::placeSource(OpOperand &operand) {
+  const Place source = placeOf(operand.get());
+  const StridedLayout dense = denseLayout(source.layout.shape);
+  PlanBuffer &buffer = buffers[source.buffer];
+  if (source.layout.strides != dense.strides)
+    copyOperand(operand, {buffers.add(typeOf(operand.get()), operand.getOwner()->getLoc(), entryName,
+                                      BufferClass::communication), dense});
+  else if (!buffer.entry.empty() && !buffer.bufferClass)
+    buffer.bufferClass = BufferClass::communication;
+}
+
+/// No other value may be read from the memory after the collective.
+void BufferAssignment::placeInPlace(OpOperand &operand) {
+  Operation *start = operand.getOwner();
+  const Place source = placeOf(operand.get());
+  const RankedTensorType type = typeOf(operand.get());
+  PlanBuffer &buffer = buffers[source.buffer];
+  const StridedLayout dense = denseLayout(source.layout.shape);
+  const bool mayTake = !buffer.entry.empty() || isReturnedTo(source.buffer, operand.get());
+  const bool isOwned = source.layout.strides == dense.strides && mayTake &&
+                       !isReadAfter(source.buffer, positions.lookup(start)) &&
+                       llvm::count(start->getOperands(), operand.get()) == 1;
+  const bool hasUnit = !spmd::unitOf(start).empty();
+  if (!isOwned)
+    copyOperand(operand, {buffers.add(type, start->getLoc(), entryName,
+                                      hasUnit || type.getRank() == 0 ? BufferClass::gradient : BufferClass::activation),
+                          dense});
+  else if (!buffer.bufferClass && type.getRank() > 0 && hasUnit)
+    buffer.bufferClass = BufferClass::gradient;
 }
 
 Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Location location) {
@@ -106,21 +115,22 @@ Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Locatio
           denseLayout(shape)};
 }
 
-/// Reduced where it was made, if that is memory of its own with room for the padding; else out of a copy.
-void BufferAssignment::placeReduced(OpOperand &operand, RankedTensorType shard) {
-  auto scatter = cast<spmd::ReduceScatterStartOp>(operand.getOwner());
-  const int64_t ranks = spmd::groupSize(spmd::meshOf(scatter), scatter.getAxes());
-  if (auto sharded = spmd::shardedDimOf(shard); sharded && sharded->dim != 0)
-    return copyOperand(operand, newChunks(shard, ranks, scatter.getLoc()));
+/// In the memory of the operand if that has room for the padding and holds no larger value; else in a copy.
+void BufferAssignment::placeSourceChunks(OpOperand &operand, RankedTensorType chunk) {
+  auto start = cast<spmd::CollectiveOpInterface>(operand.getOwner());
+  const int64_t ranks = start.getGroupSize();
+  if (spmd::areChunksSeparate(chunk))
+    return copyOperand(operand, newChunks(chunk, ranks, start.getLoc()));
+  const BufferClass bufferClass = start.isReduction() ? BufferClass::gradient : BufferClass::communication;
   const Place source = placeOf(operand.get());
   const RankedTensorType type = typeOf(operand.get());
   const StridedLayout dense = denseLayout(source.layout.shape);
   PlanBuffer &buffer = buffers[source.buffer];
   SmallVector<int64_t> shape(type.getShape());
-  shape[0] = shard.getDimSize(0) * ranks;
+  shape[0] = chunk.getDimSize(0) * ranks;
   const auto padded = RankedTensorType::get(shape, type.getElementType());
   const bool isPadded = padded != RankedTensorType::get(type.getShape(), type.getElementType());
-  // What is behind it is written: no value that is larger may lie there.
+  // The padding after the tensor is written, so no larger value may be in the buffer.
   const bool isAlone = !isPadded || llvm::all_of(valuesIn[source.buffer], [&](Value value) {
     return typeOf(value).getNumElements() <= type.getNumElements();
   });
@@ -128,48 +138,47 @@ void BufferAssignment::placeReduced(OpOperand &operand, RankedTensorType shard) 
       buffer.type.getElementType() == type.getElementType() &&
       buffer.type.getNumElements() >= padded.getNumElements()) {
     if (!buffer.bufferClass)
-      buffer.bufferClass = BufferClass::gradient;
+      buffer.bufferClass = bufferClass;
     return;
   }
-  copyOperand(operand, {buffers.add(padded, scatter.getLoc(), entryName, BufferClass::gradient), dense});
+  copyOperand(operand, {buffers.add(padded, start.getLoc(), entryName, bufferClass), dense});
 }
 
 void BufferAssignment::placeWait(spmd::WaitOp op) {
-  Operation *start = op.getToken().getDefiningOp();
+  spmd::CollectiveOpInterface start = op.getStart();
   for (auto [operand, value] : llvm::zip(start->getOpOperands(), op.getValues())) {
-    if (isa<spmd::AllReduceStartOp>(start)) {
+    if (start.isInPlace())
       bind(value, placeOf(operand));
-      continue;
-    }
-    if (isa<spmd::CopyStartOp>(start)) {
+    else if (start.isCopy())
       placeCopied(operand.get(), value);
-      continue;
-    }
-    if (isa<spmd::ReduceScatterStartOp>(start)) {
+    else if (RankedTensorType chunk = start.getDestinationChunk(operand.getOperandNumber()))
+      placeDestinationChunks(operand.get(), value, chunk, start);
+    else
       newPlace(value, spmd::unitOf(start).empty() ? std::nullopt : std::optional(BufferClass::gradient_shard));
-      continue;
-    }
-    // The storage has the ranks' chunks one after another; the value is what is not padding at its tail.
-    const RankedTensorType whole = typeOf(value);
-    SmallVector<int64_t> rows(whole.getShape());
-    const int64_t ranks = spmd::groupSize(spmd::meshOf(op), cast<spmd::AllGatherStartOp>(start).getAxes());
-    if (auto sharded = spmd::shardedDimOf(operand.get().getType())) {
-      if (sharded->dim == 0)
-        rows[0] = typeOf(operand.get()).getDimSize(0) * ranks;
-      else
-        chunks[value] = newChunks(typeOf(operand.get()), ranks, op.getLoc());
-    }
-    const int buffer =
-        buffers.add(RankedTensorType::get(rows, whole.getElementType()), op.getLoc(), entryName,
-                    spmd::unitOf(start).empty() ? BufferClass::activation : BufferClass::gathered);
-    buffers[buffer].unit = spmd::unitOf(start);
-    // Gathered in some repetitions, it stays for the others.
-    buffers[buffer].carried = start->hasAttr(spmd::whenName);
-    const std::string parameter = parameterBehind(operand.get());
-    if (!parameter.empty() || !buffers[buffer].unit.empty())
-      buffers[buffer].hint = (parameter.empty() ? buffers[buffer].unit : parameter) + ".gathered";
-    bind(value, {buffer, denseLayout(whole.getShape())});
   }
+}
+
+/// The buffer has the ranks' chunks one after another, the value without the padding at their tail; or copies join the
+/// chunks of another buffer.
+void BufferAssignment::placeDestinationChunks(Value operand, Value value, RankedTensorType chunk,
+                                              spmd::CollectiveOpInterface start) {
+  const RankedTensorType type = typeOf(value);
+  const StringRef unit = spmd::unitOf(start);
+  SmallVector<int64_t> shape(type.getShape());
+  if (spmd::areChunksSeparate(chunk))
+    chunks[value] = newChunks(chunk, start.getGroupSize(), value.getLoc());
+  else if (spmd::shardedDimOf(chunk))
+    shape[0] = chunk.getDimSize(0) * start.getGroupSize();
+  const int id = buffers.add(RankedTensorType::get(shape, type.getElementType()), value.getLoc(), entryName,
+                             unit.empty() ? BufferClass::activation : BufferClass::gathered);
+  PlanBuffer &buffer = buffers[id];
+  buffer.unit = unit;
+  // Gathered in some repetitions, it remains for the others.
+  buffer.carried = start->hasAttr(spmd::whenName);
+  const std::string parameter = parameterBehind(operand);
+  if (!parameter.empty() || !unit.empty())
+    buffer.hint = (parameter.empty() ? buffer.unit : parameter) + ".gathered";
+  bind(value, {id, denseLayout(type.getShape())});
 }
 
 /// Of a persistent tensor, a copy that lives as long as it is read; of another, what that is for.

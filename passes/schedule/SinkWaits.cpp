@@ -34,7 +34,8 @@ struct Reduction {
 std::vector<Reduction> findReductions(Block &block) {
   std::vector<Reduction> reductions;
   for (Operation &op : block) {
-    if (!isa<spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op) || spmd::unitOf(&op).empty())
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
+    if (!start || !start.isReduction() || spmd::unitOf(&op).empty())
       continue;
     if (reductions.empty() || reductions.back().unit != spmd::unitOf(&op))
       reductions.push_back({spmd::unitOf(&op), &op, {}});
@@ -50,7 +51,7 @@ Operation *firstOf(Operation *start) {
   while (auto before = start->getOperand(0).getDefiningOp<spmd::WaitOp>()) {
     if (!before.getChained())
       break;
-    start = before.getToken().getDefiningOp();
+    start = before.getStart();
   }
   return start;
 }
@@ -58,8 +59,8 @@ Operation *firstOf(Operation *start) {
 /// The copies of reduced gradients to host memory: a wait frees what is copied, and what was reduced for it.
 std::vector<Reduction> findCopies(Block &block) {
   std::vector<Reduction> copies;
-  for (auto start : block.getOps<spmd::CopyStartOp>())
-    if (start.getTo() == MemorySpace::host && model::phaseOf(start) == Phase::backward)
+  for (auto start : block.getOps<spmd::CollectiveOpInterface>())
+    if (start.getDestinationSpace() == MemorySpace::host && model::phaseOf(start) == Phase::backward)
       copies.push_back({spmd::unitOf(start), firstOf(start), {cast<spmd::WaitOp>(*start->user_begin())}});
   return copies;
 }

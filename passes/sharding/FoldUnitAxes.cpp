@@ -29,22 +29,19 @@ ArrayAttr livingAxes(spmd::MeshOp mesh, ArrayAttr axes) {
 
 /// Without a gather behind it, a copy is of what compute reads and of nothing else.
 void dropUnread(spmd::WaitOp wait) {
-  auto copy = wait.getToken().getDefiningOp<spmd::CopyStartOp>();
-  if (!copy || llvm::none_of(wait.getValues(), [](Value value) { return value.use_empty(); }))
+  spmd::CollectiveOpInterface copy = wait.getStart();
+  if (!copy.isCopy() || llvm::none_of(wait.getValues(), [](Value value) { return value.use_empty(); }))
     return;
   SmallVector<Value> operands, values;
-  for (auto [operand, value] : llvm::zip(copy.getOperands(), wait.getValues()))
+  for (auto [operand, value] : llvm::zip(copy->getOperands(), wait.getValues()))
     if (!value.use_empty()) {
       operands.push_back(operand);
       values.push_back(value);
     }
   if (!operands.empty()) {
-    OpBuilder builder(copy);
-    auto start = spmd::CopyStartOp::create(builder, copy.getLoc(), copy.getToken().getType(), operands, copy.getTo(),
-                                           copy.getUnitAttr());
-    start->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
-    builder.setInsertionPoint(wait);
-    auto rest = spmd::WaitOp::create(builder, wait.getLoc(), ValueRange(operands).getTypes(), start.getToken(), false);
+    copy->setOperands(operands);
+    OpBuilder builder(wait);
+    auto rest = spmd::WaitOp::create(builder, wait.getLoc(), ValueRange(operands).getTypes(), wait.getToken(), false);
     for (StringRef name : {model::phaseName, model::passName, spmd::whenName})
       if (Attribute attribute = wait->getAttr(name))
         rest->setAttr(name, attribute);
@@ -52,7 +49,8 @@ void dropUnread(spmd::WaitOp wait) {
       old.replaceAllUsesWith(value);
   }
   wait.erase();
-  copy.erase();
+  if (operands.empty())
+    copy->erase();
 }
 
 struct FoldUnitAxes : sluice::impl::FoldUnitAxesBase<FoldUnitAxes> {
@@ -70,11 +68,11 @@ void FoldUnitAxes::runOnOperation() {
     function.walk([&](spmd::WaitOp wait) { waits.push_back(wait); });
 
   for (spmd::WaitOp wait : waits) {
-    Operation *start = wait.getToken().getDefiningOp();
-    if (isa<spmd::CopyStartOp>(start))
+    spmd::CollectiveOpInterface start = wait.getStart();
+    if (start.isCopy())
       continue;
-    ArrayAttr axes = livingAxes(mesh, start->getAttrOfType<ArrayAttr>("axes"));
-    start->setAttr("axes", axes);
+    ArrayAttr axes = livingAxes(mesh, start.getAxes());
+    start.setAxesAttr(axes);
     if (!axes.empty())
       continue;
     // The first collective of a chain now gives what the chain gave.
@@ -101,7 +99,8 @@ void FoldUnitAxes::runOnOperation() {
   }
   // What no gather follows is compute's. A chain whose second collective is gone is not one any more.
   const auto isStart = [](Operation *user) {
-    return isa<spmd::AllReduceStartOp, spmd::ReduceScatterStartOp, spmd::AllGatherStartOp>(user);
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(user);
+    return start && !start.isCopy();
   };
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     function.walk([&](Operation *op) {

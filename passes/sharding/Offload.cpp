@@ -32,8 +32,7 @@ namespace {
 
 /// Collectives and their values are the device's wherever they stand; waits, releases and ends of sections do nothing.
 bool isFixed(Operation *op) {
-  return isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp, spmd::CopyStartOp, spmd::WaitOp,
-             spmd::ReleaseOp, spmd::YieldOp>(op);
+  return isa<spmd::CollectiveOpInterface, spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op);
 }
 
 class OffloadedEntry {
@@ -118,10 +117,7 @@ void OffloadedEntry::runMakersOnHost() {
 spmd::WaitOp OffloadedEntry::reductionOf(Value value) {
   while (Operation *maker = value.getDefiningOp()) {
     if (auto wait = dyn_cast<spmd::WaitOp>(maker)) {
-      Operation *start = wait.getToken().getDefiningOp();
-      return isa<spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(start) && !spmd::unitOf(start).empty()
-                 ? wait
-                 : spmd::WaitOp();
+      return wait.getStart().isReduction() && !spmd::unitOf(wait.getStart()).empty() ? wait : spmd::WaitOp();
     }
     if (maker->getNumOperands() != 1)
       return {};
@@ -204,7 +200,7 @@ void OffloadedEntry::copyResults(spmd::SectionOp section) {
     spmd::WaitOp reduction = reductionOf(value);
     Group &group = groups[{reduction ? reduction.getOperation() : maker, unsigned(*host)}];
     if (reduction)
-      group.unit = spmd::unitOf(reduction.getToken().getDefiningOp());
+      group.unit = spmd::unitOf(reduction.getStart());
     else if (model::phaseOf(maker) == Phase::backward && maker->hasAttr(model::blockName))
       group.unit = units.innermost(model::blockOf(maker));
     if (!group.last || group.last->isBeforeInBlock(maker))
@@ -230,7 +226,8 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
   // Copies by value and by when they are made; of a unit's gradients all that are read alike.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> known;
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (isa<spmd::CopyStartOp, spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op))
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
+    if (isa<spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op) || (start && start.isCopy()))
       continue;
     const bool onHost = spmd::streamOf(&op) == StreamKind::host;
     Attribute when = op.getAttr(spmd::whenName);
@@ -250,7 +247,7 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
     if (!missing.empty()) {
       StringRef unit;
       if (spmd::WaitOp reduction = reductionOf(missing.front()))
-        unit = spmd::unitOf(reduction.getToken().getDefiningOp());
+        unit = spmd::unitOf(reduction.getStart());
       builder.setInsertionPoint(&op);
       ValueRange copies = copy(missing.getArrayRef(), onHost, &op, unit, spmd::whenOf(&op));
       for (auto [value, copied] : llvm::zip(missing, copies))
@@ -266,11 +263,11 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
 /// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits for it,
 /// and compute for the copy alone. So no unit's stay while the next one's come.
 void OffloadedEntry::chainCopies(spmd::SectionOp section) {
-  for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CopyStartOp>())) {
-    auto wait = start.getOperands().front().getDefiningOp<spmd::WaitOp>();
-    if (start.getTo() != MemorySpace::host || !wait || start.getUnit().value_or("").empty() ||
-        reductionOf(start.getOperands().front()) != wait || wait->getAttr(spmd::whenName) != start->getAttr(spmd::whenName) ||
-        !llvm::all_of(start.getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; }) ||
+  for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CollectiveOpInterface>())) {
+    auto wait = start->getOperand(0).getDefiningOp<spmd::WaitOp>();
+    if (start.getDestinationSpace() != MemorySpace::host || !wait || spmd::unitOf(start).empty() ||
+        reductionOf(start->getOperand(0)) != wait || wait->getAttr(spmd::whenName) != start->getAttr(spmd::whenName) ||
+        !llvm::all_of(start->getOperands(), [&](Value operand) { return operand.getDefiningOp() == wait; }) ||
         !llvm::all_of(wait->getUsers(), [&](Operation *user) { return user == start; }))
       continue;
     wait.setChained(true);

@@ -108,9 +108,10 @@ void Verifier::verifySection(spmd::SectionOp section) {
     if (op.getNumResults() == 1 && isa<spmd::TokenType>(op.getResult(0).getType()) && !op.hasOneUse())
       error(&op) << "waits for a collective, expected one but got "
                  << std::distance(op.getUsers().begin(), op.getUsers().end());
-    if (!isa<spmd::AllGatherStartOp, spmd::ReduceScatterStartOp, spmd::AllReduceStartOp>(op))
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
+    if (!start || start.isCopy())
       continue;
-    for (Attribute axis : op.getAttrOfType<ArrayAttr>("axes"))
+    for (Attribute axis : start.getAxes())
       if (spmd::axisSize(placement.mesh(), cast<StringAttr>(axis).getValue()) == 1)
         error(&op) << "axis of a collective, expected one of several ranks but got " << axis << " of one rank";
   }
@@ -121,7 +122,8 @@ void Verifier::verifySection(spmd::SectionOp section) {
 /// What runs on the host reads host memory, all else the device's; copies alone cross.
 void Verifier::verifySpaces(spmd::SectionOp section) {
   for (Operation &op : section.getBody().front()) {
-    if (isa<spmd::CopyStartOp, spmd::WaitOp, spmd::YieldOp>(op))
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
+    if (isa<spmd::WaitOp, spmd::YieldOp>(op) || (start && start.isCopy()))
       continue;
     bool onHost = spmd::streamOf(&op) == StreamKind::host;
     for (Value operand : op.getOperands())
@@ -159,7 +161,7 @@ void Verifier::verifyReleases(spmd::SectionOp section) {
         viewed[result] = op.getOperand(0);
   }
   for (auto wait : section.getBody().front().getOps<spmd::WaitOp>())
-    if (auto gather = wait.getToken().getDefiningOp<spmd::AllGatherStartOp>(); gather && gather.getUnit())
+    if (wait.getStart().isUnshard() && !spmd::unitOf(wait.getStart()).empty())
       for (Value value : wait.getValues())
         if (!released.contains(value)) {
           error(wait) << "gathered value, expected a release before the section ends but got none";

@@ -1,6 +1,7 @@
 """Passes ask ops through their interfaces and do not look at their kinds: what a model computes needs no change in passes/.
 
-They name the ops that say where things are, build the few that a phase adds of its own, and look for no others.
+They name the ops that say where things are, build the few that a phase adds of its own, and look for no others. They build
+collectives and copies and look for them by CollectiveOpInterface: another one needs no change in passes/.
 """
 
 import re
@@ -17,6 +18,7 @@ BUILT = {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Exp", "Log", "Scal
 # And look for again: a conversion at a boundary, sums and maxima that a reduction may be moved behind.
 SOUGHT = {"Cast", "Add", "Maximum"}
 
+COLLECTIVE = re.compile(r"\bspmd::((?:AllGather|ReduceScatter|AllReduce|Copy)Start)Op\b")
 NAMED = re.compile(r"\bmodel::([A-Z]\w*)Op\b")
 SEARCH = re.compile(r"\b(?:isa|isa_and_nonnull|cast|dyn_cast|dyn_cast_or_null|getOps|walk|getParentOfType|getDefiningOp)<([^<>()]*)>")
 
@@ -30,14 +32,17 @@ def check(root):
                 if op not in STRUCTURE | BUILT:
                     yield f"{name}:{number}: expected an interface of the op but got model::{op}Op"
             for types in SEARCH.findall(line):
+                for op in COLLECTIVE.findall(types):
+                    yield f"{name}:{number}: expected CollectiveOpInterface but got a search for spmd::{op}Op"
                 for op in NAMED.findall(types):
                     if op in BUILT - SOUGHT:
                         yield f"{name}:{number}: expected an interface of the op but got a search for model::{op}Op"
 
 
-CLEAN = {"passes/model/A.cpp": "// A\nauto x = isa<model::ReadOp>(op) ? model::ExpOp::create(b, l, y) : z;\n",
+CLEAN = {"passes/model/A.cpp": "// A\nauto start = spmd::CopyStartOp::create(b, l, y);\nauto x = isa<model::ReadOp>(op) ? model::ExpOp::create(b, l, y) : z;\n",
          "passes/import/B.cpp": "// B\nmodel::RopeOp::create(b, l, y);\n"}
 PLANTED = [({"passes/sharding/C.cpp": "// C\nif (auto rope = dyn_cast<model::RopeOp>(op))\n"}, "expected an interface of the op but got model::RopeOp"),
+           ({"passes/schedule/E.cpp": "// E\nif (auto gather = wait.getDefiningOp<spmd::AllGatherStartOp>())\n"}, "a search for spmd::AllGatherStartOp"),
            ({"passes/sharding/D.cpp": "// D\nif (isa<model::AddOp, model::ExpOp>(op))\n"}, "a search for model::ExpOp")]
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -57,24 +56,17 @@ bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
   return llvm::equal(sharded->axes, axes);
 }
 
-/// Types of the values of a collective, by its start.
-SmallVector<Type> valueTypes(Operation *start) {
-  return TypeSwitch<Operation *, SmallVector<Type>>(start)
-      .Case([](AllGatherStartOp gather) {
-        return llvm::map_to_vector(gather.getOperands().getTypes(),
-                                   [](Type type) -> Type { return globalType(cast<RankedTensorType>(type)); });
-      })
-      .Case(
-          [](ReduceScatterStartOp scatter) { return llvm::to_vector(scatter.getShards().getAsValueRange<TypeAttr>()); })
-      .Default([](Operation *other) { return llvm::to_vector(TypeRange(other->getOperands().getTypes())); });
-}
-
-bool isCollective(Operation *op) {
-  return isa_and_nonnull<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp>(op);
-}
-bool isStart(Operation *op) { return isCollective(op) || isa_and_nonnull<CopyStartOp>(op); }
-
 } // namespace
+
+std::optional<CollectiveKind> AllGatherStartOp::getKind() { return CollectiveKind::all_gather; }
+std::optional<CollectiveKind> ReduceScatterStartOp::getKind() { return CollectiveKind::reduce_scatter; }
+std::optional<CollectiveKind> AllReduceStartOp::getKind() { return CollectiveKind::all_reduce; }
+std::optional<CollectiveKind> CopyStartOp::getKind() { return std::nullopt; }
+
+SmallVector<Type> AllGatherStartOp::getValueTypes() {
+  return llvm::map_to_vector(getOperands().getTypes(),
+                             [](Type type) -> Type { return globalType(cast<RankedTensorType>(type)); });
+}
 
 LogicalResult AllGatherStartOp::verify() {
   // all_gather_start_c1, all_gather_start_c2
@@ -134,8 +126,8 @@ LogicalResult CopyStartOp::verify() {
 
 LogicalResult WaitOp::verify() {
   // wait_c1
-  Operation *start = getToken().getDefiningOp();
-  if (!isStart(start) || start->getBlock() != (*this)->getBlock())
+  CollectiveOpInterface start = getStart();
+  if (!start || start->getBlock() != (*this)->getBlock())
     return emitOpError("token, expected one of a start in the same block but got another");
   // wait_c2
   for (Operation *user : getToken().getUsers())
@@ -148,14 +140,14 @@ LogicalResult WaitOp::verify() {
       return error;
     }
   // wait_c3
-  SmallVector<Type> types = valueTypes(start);
+  SmallVector<Type> types = start.getValueTypes();
   if (TypeRange(types) != getValues().getTypes())
     return emitOpError() << "values, expected types (" << TypeRange(types) << ") but got (" << getValues().getTypes()
                          << ")";
   // wait_c4
   if (getChained())
     for (Operation *user : (*this)->getUsers())
-      if (!isStart(user) && streamOf(user) != StreamKind::gather) {
+      if (!isa<CollectiveOpInterface>(user) && streamOf(user) != StreamKind::gather) {
         InFlightDiagnostic error =
             emitOpError("values of a chained wait, expected only collectives and copies to read them but got another op");
         error.attachNote(user->getLoc()) << "the reader is here";
@@ -202,10 +194,10 @@ LogicalResult ReleaseOp::verify() {
   for (Value value : getValues()) {
     // release_c2
     auto wait = value.getDefiningOp<WaitOp>();
-    auto gather = wait ? wait.getToken().getDefiningOp<AllGatherStartOp>() : AllGatherStartOp();
-    if (!gather)
+    CollectiveOpInterface gather = wait ? wait.getStart() : CollectiveOpInterface();
+    if (!gather || !gather.isUnshard())
       return emitOpError("value, expected one that is gathered but got another");
-    if (gather.getUnit() != getUnit())
+    if (unitOf(gather) != getUnit().value_or(""))
       return emitOpError() << "unit, expected that of the gather but got \"" << getUnit().value_or("") << '"';
     // release_c3
     for (Operation *user : value.getUsers())

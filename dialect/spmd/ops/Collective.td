@@ -2,12 +2,17 @@
 #ifndef SLUICE_DIALECT_SPMD_OPS_COLLECTIVE_TD
 #define SLUICE_DIALECT_SPMD_OPS_COLLECTIVE_TD
 
+include "dialect/spmd/CollectiveOpInterface.td"
 include "dialect/spmd/SpmdDialect.td"
 
 /// A collective over a list of tensors (segments), as one instruction. Its values come out of spmd.wait.
-class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, []> {
+class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, [DeclareOpInterfaceMethods<CollectiveOpInterface>,
+                      DeclareOpInterfaceMethods<CostOpInterface>]> {
   let summary = text;
   let results = (outs Spmd_TokenType:$token);
+  let extraClassDefinition = [{
+    ::sluice::OpCost $cppClass::getCost() { return ::sluice::spmd::ringCost(*this); }
+  }];
 }
 
 def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering shards along axes"> {
@@ -24,6 +29,12 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::Type> getValueTypes();
+    ::mlir::RankedTensorType getDestinationChunk(unsigned index) {
+      return ::llvm::cast<::mlir::RankedTensorType>(getOperands()[index].getType());
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -43,6 +54,15 @@ def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts red
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, TypeArrayAttr:$shards, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands) `to` $shards";
+  let extraClassDeclaration = [{
+    ::sluice::ReductionKind getReduction() { return getOp(); }
+    ::llvm::SmallVector<::mlir::Type> getValueTypes() {
+      return ::llvm::to_vector(getShards().getAsValueRange<::mlir::TypeAttr>());
+    }
+    ::mlir::RankedTensorType getSourceChunk(unsigned index) {
+      return ::llvm::cast<::mlir::RankedTensorType>(::llvm::cast<::mlir::TypeAttr>(getShards()[index]).getValue());
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -60,11 +80,14 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
+  let extraClassDeclaration = [{
+    ::sluice::ReductionKind getReduction() { return getOp(); }
+    bool isInPlace() { return true; }
+  }];
   let hasVerifier = 1;
 }
 
-def Spmd_CopyStartOp : Spmd_Op<"copy_start", []> {
-  let summary = "starts copies between host and device memory";
+def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host and device memory"> {
   let description = [{
     The waited values are the operands' in the other memory space: `to` is `host` or `device`. Asynchronous as a
     collective is, on a stream of its own for each direction.
@@ -77,8 +100,13 @@ def Spmd_CopyStartOp : Spmd_Op<"copy_start", []> {
     other space.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, Spmd_MemorySpaceAttr:$to, OptionalAttr<StrAttr>:$unit);
-  let results = (outs Spmd_TokenType:$token);
   let assemblyFormat = "$operands `to` $to (`unit` $unit^)? attr-dict `:` type($operands)";
+  let extraClassDeclaration = [{
+    ::sluice::MemorySpace getDestinationSpace() { return getTo(); }
+    ::sluice::StreamKind getStream() {
+      return getTo() == ::sluice::MemorySpace::host ? ::sluice::StreamKind::offload : ::sluice::StreamKind::fetch;
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -101,6 +129,12 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
   let results = (outs Variadic<Spmd_Tensor>:$values);
   let assemblyFormat = "$token attr-dict `:` type($values)";
+  let extraClassDeclaration = [{
+    /// The collective or copy that it waits for; null in invalid IR.
+    ::sluice::spmd::CollectiveOpInterface getStart() {
+      return getToken().getDefiningOp<::sluice::spmd::CollectiveOpInterface>();
+    }
+  }];
   let hasVerifier = 1;
 }
 

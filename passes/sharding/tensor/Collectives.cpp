@@ -160,21 +160,21 @@ Value cutOut(OpBuilder &builder, Value value, const Layout &layout, const Axis &
   return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout), mine).getResult();
 }
 
-/// The all_reduce that a value comes from, if nothing else reads either.
-static spmd::AllReduceStartOp soleReduction(Value value) {
+/// The reduction in place that a value comes from, if nothing else reads either.
+static spmd::CollectiveOpInterface soleReduction(Value value) {
   auto wait = value.getDefiningOp<spmd::WaitOp>();
-  auto start = wait && value.hasOneUse() ? wait.getToken().getDefiningOp<spmd::AllReduceStartOp>()
-                                         : spmd::AllReduceStartOp();
-  return start && start.getOperands().size() == 1 ? start : spmd::AllReduceStartOp();
+  spmd::CollectiveOpInterface start = wait && value.hasOneUse() ? wait.getStart() : spmd::CollectiveOpInterface();
+  const bool isSole = start && start.isReduction() && start.isInPlace() && start->getNumOperands() == 1;
+  return isSole ? start : spmd::CollectiveOpInterface();
 }
 
 /// `op` over values that ranks have reduced before becomes a reduction of `op` over what those were of.
-static void reduceBehind(Operation &op, spmd::AllReduceStartOp like, ArrayRef<Operation *> gone) {
+static void reduceBehind(Operation &op, spmd::CollectiveOpInterface like, ArrayRef<Operation *> gone) {
   OpBuilder builder(op.getContext());
   builder.setInsertionPointAfter(&op);
   Value terms = op.getResult(0);
   auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
-                                              like.getAxes(), like.getOp(), APFloat(1.0), StringAttr());
+                                              like.getAxes(), like.getReduction(), APFloat(1.0), StringAttr());
   auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
   copyTags(&op, start);
   copyTags(&op, wait);
@@ -189,20 +189,20 @@ void joinReductions(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<model::AddOp, model::MaximumOp>(op))
       continue;
-    spmd::AllReduceStartOp over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
-    if (!over || !other || over.getOp() != other.getOp() ||
+    spmd::CollectiveOpInterface over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
+    if (!over || !other || over.getReduction() != other.getReduction() ||
         !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isOfParts))
       continue;
     Operation *overWait = op.getOperand(0).getDefiningOp(), *otherWait = op.getOperand(1).getDefiningOp();
-    Value terms = over.getOperands()[0], others = other.getOperands()[0];
-    spmd::AllReduceStartOp first = soleReduction(terms);
-    if (first && first.getOp() != over.getOp())
+    Value terms = over->getOperand(0), others = other->getOperand(0);
+    spmd::CollectiveOpInterface first = soleReduction(terms);
+    if (first && first.getReduction() != over.getReduction())
       first = nullptr;
     SmallVector<Operation *> gone = {otherWait, other};
     if (first && first.getAxes() == other.getAxes()) {
       // Behind the axis of parts, over what both are reduced over.
       gone.append({terms.getDefiningOp(), first});
-      over->setOperand(0, first.getOperands()[0]);
+      over->setOperand(0, first->getOperand(0));
       op.setOperand(1, others);
       reduceBehind(op, first, gone);
       continue;
@@ -214,7 +214,7 @@ void joinReductions(Block &block) {
     axes.append(over.getAxes().begin(), over.getAxes().end());
     if (ArrayRef<Attribute>(axes) != other.getAxes().getValue())
       continue;
-    op.setOperand(0, first ? first.getOperands()[0] : terms);
+    op.setOperand(0, first ? first->getOperand(0) : terms);
     op.setOperand(1, others);
     gone = {overWait, over};
     if (first)

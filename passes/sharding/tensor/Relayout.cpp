@@ -113,14 +113,13 @@ Value Relayout::complete(Value partial) {
                                : completed(builder, partial, reduction, axis, made);
   settle(made, maker);
   const std::string named = " '" + axis.name.str() + "': ";
-  for (Operation *op : made) {
-    if (isa<spmd::AllReduceStartOp>(op))
-      reasons.add(maker->getLoc(), "all_reduce over" + named + "a split dim is reduced by " + ruleText(maker));
-    if (isa<spmd::ReduceScatterStartOp>(op))
-      reasons.add(maker->getLoc(), "reduce_scatter over" + named + "a split dim is reduced by " + ruleText(maker) +
-                                       ", and what follows takes parts of the " +
-                                       (rows.contains(partial) ? "rows" : "sequence"));
-  }
+  for (Operation *op : made)
+    if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op))
+      reasons.add(maker->getLoc(),
+                  stringifyCollectiveKind(*start.getKind()).str() + " over" + named + "a split dim is reduced by " + ruleText(maker) +
+                      (part.isSplit() ? ", and what follows takes parts of the " +
+                                            std::string(rows.contains(partial) ? "rows" : "sequence")
+                                      : ""));
   if (part.isSplit()) {
     // Of the whole's type like every value on the way, until the end.
     auto shaped = model::ReshapeOp::create(builder, maker->getLoc(), cast<RankedTensorType>(partial.getType()), value);

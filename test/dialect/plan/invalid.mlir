@@ -122,7 +122,7 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+2 {{expected one of [all_gather, reduce_scatter, all_reduce, broadcast] for a collective, got: scatter}}
+    // expected-error @+2 {{expected one of [all_gather, reduce_scatter, all_reduce, broadcast, all_to_all] for a collective, got: scatter}}
     // expected-error @+1 {{failed to parse Plan_CollectiveKindAttr parameter 'value' which is to be a `::sluice::CollectiveKind`}}
     plan.collective <scatter> <none> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] {phase = #plan.phase<forward>}
   }

@@ -3,7 +3,8 @@
 // RUN: sluice-opt %t.streams -plan-assign-streams | diff %t.streams -
 // RUN: sluice-opt %t.streams -plan-insert-events -plan-elide-events -plan-verify-streams | FileCheck %s --check-prefix=EVENTS
 // RUN: sluice-opt %t.streams -plan-insert-events -plan-elide-events -plan-compute-lifespans | FileCheck %s --check-prefix=LIVES
-// Tests the streams of copies between host and device memory, what they wait for, and how long what they touch is held.
+// Tests the streams of copies between host and device memory, the events between them, and the lifespans of their buffers.
+// The lowering assigns the streams of transfers (plan-lower.mlir, plan-lower-copies.mlir).
 
 // STREAMS: plan.stream @compute on <device>
 // STREAMS-NEXT: plan.stream @gather on <device>
@@ -45,6 +46,9 @@
 // LIVES-DAG: plan.buffer @y.host : {{.*}}end = [[LAST:[0-9]+]] : i64
 // LIVES-DAG: plan.buffer @lr : {{.*}}end = [[LAST]] : i64
 // LIVES: plan.wait {{.*}} on @compute
+plan.stream @gather on <device>
+plan.stream @fetch on <device>
+plan.stream @offload on <device>
 plan.stream @host on <host>
 plan.buffer @a.host : tensor<2xf32> {space = #plan.space<host>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
 plan.buffer @b.host : tensor<2xf32> {space = #plan.space<host>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
@@ -58,13 +62,13 @@ plan.buffer @lr : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan
 plan.buffer @z : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    plan.copy <@a.host : 2xf32> to <@a.device : 2xf32> {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
-    plan.copy <@b.host : 2xf32> to <@b.device : 2xf32> {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
+    plan.copy <@a.host : 2xf32> to <@a.device : 2xf32> on @fetch {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
+    plan.copy <@b.host : 2xf32> to <@b.device : 2xf32> on @fetch {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
     plan.await 1 {chained, phase = #plan.phase<forward>}
-    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@a.device : 2xf32>] to [#plan.view<@g : 4xf32>] {phase = #plan.phase<forward>, token = 2 : i64, unit = "root"}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@a.device : 2xf32>] to [#plan.view<@g : 4xf32>] on @gather {phase = #plan.phase<forward>, token = 2 : i64, unit = "root"}
     plan.await 2 {phase = #plan.phase<forward>, unit = "root"}
     plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@y : 4xf32>] {} {phase = #plan.phase<forward>}
-    plan.copy <@y : 4xf32> to <@y.host : 4xf32> {phase = #plan.phase<backward>, token = 3 : i64, unit = "root"}
+    plan.copy <@y : 4xf32> to <@y.host : 4xf32> on @offload {phase = #plan.phase<backward>, token = 3 : i64, unit = "root"}
     plan.await 3 {phase = #plan.phase<backward>}
     plan.copy <@lr.host : 4xf32> to <@lr : 4xf32> {phase = #plan.phase<update>}
     plan.launch "add" ins [#plan.view<@y.host : 4xf32>, #plan.view<@lr : 4xf32>] outs [#plan.view<@z : 4xf32>] {} on @host {phase = #plan.phase<update>}

@@ -17,7 +17,7 @@ func.func @train_step(%x: tensor<2x3xf32> {spmd.input = "x", spmd.per_repetition
     // CHECK-NEXT: plan.launch "accumulate" ins [#plan.view<@root.act.0 : 2x3xf32>] outs [#plan.view<@root.grad.0 : 2x3xf32>] {first = 1 : i64} {{.*}}when = #plan.when<first>
     // CHECK-NEXT: plan.launch "accumulate" {{.*}} {first = 0 : i64} {{.*}}when = #plan.when<not_first>
     %sum = spmd.accumulate %a {model.phase = #model.phase<backward>} : tensor<2x3xf32> -> tensor<2x3xf32>
-    // CHECK-NEXT: plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@root.grad.0 : 2x3xf32>] to [#plan.view<@root.grad.0 : 2x3xf32>] {{.*}}when = #plan.when<last>
+    // CHECK-NEXT: plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@root.grad.0 : 2x3xf32>] to [#plan.view<@root.grad.0 : 2x3xf32>] on @reduce {{.*}}when = #plan.when<last>
     // CHECK-NEXT: plan.await 1 {{.*}}when = #plan.when<last>
     %t = spmd.all_reduce_start %sum over ["shard"] <mean> unit "root" {model.phase = #model.phase<backward>, spmd.when = #spmd.when<last>} : tensor<2x3xf32>
     %r = spmd.wait %t {model.phase = #model.phase<backward>, spmd.when = #spmd.when<last>} : tensor<2x3xf32>

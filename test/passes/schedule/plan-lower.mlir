@@ -30,7 +30,7 @@ func.func @train_step(
   // CHECK: plan.section "microbatch" repeat 1
   // CHECK-NEXT: plan.copy <@input.x.host : 2x7xf32 step 56> to <@input.x : 2x7xf32> {phase = #plan.phase<forward>}
   %s, %y = spmd.section "microbatch" repeat 1 -> tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32> {
-    // CHECK-NEXT: plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@w.shard : 4x4xf32>] to [#plan.view<@w.gathered.0 : 8x4xf32>] {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
+    // CHECK-NEXT: plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@w.shard : 4x4xf32>] to [#plan.view<@w.gathered.0 : 8x4xf32>] on @gather {phase = #plan.phase<forward>, token = 1 : i64, unit = "root"}
     // CHECK-NEXT: plan.await 1
     %t = spmd.all_gather_start %w over ["shard"] unit "root" {model.phase = #model.phase<forward>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
     %W = spmd.wait %t {model.phase = #model.phase<forward>} : tensor<7x4xf32>
@@ -44,7 +44,7 @@ func.func @train_step(
     // CHECK: plan.launch "matmul" ins [#plan.view<@input.x : 7x2xf32 strides [1, 7]>, #plan.view<@[[Y]] : 2x4xf32>] outs [#plan.view<@h.0.grad.0 : 7x4xf32>]
     %g = model.matmul %xt, %y {model.phase = #model.phase<backward>, model.block = "h.0"} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
     // CHECK-NEXT: plan.fill <@h.0.grad.0 : 1x4xf32 offset 112> with 0.000000e+00
-    // CHECK-NEXT: plan.collective <reduce_scatter> <mean> over ["shard"] from [#plan.view<@h.0.grad.0 : 8x4xf32>] to [#plan.view<@root.gradient_shard.0 : 4x4xf32>] {phase = #plan.phase<backward>, token = 2 : i64, unit = "root"}
+    // CHECK-NEXT: plan.collective <reduce_scatter> <mean> over ["shard"] from [#plan.view<@h.0.grad.0 : 8x4xf32>] to [#plan.view<@root.gradient_shard.0 : 4x4xf32>] on @reduce {phase = #plan.phase<backward>, token = 2 : i64, unit = "root"}
     // CHECK-NEXT: plan.await 2
     %r = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "root" {model.phase = #model.phase<backward>} : tensor<7x4xf32> to [tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>]
     %gs = spmd.wait %r {model.phase = #model.phase<backward>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
