@@ -4,6 +4,7 @@
 
 #include "dialect/rules/KernelCall.h"
 #include "dialect/rules/OpCost.h"
+#include "dialect/rules/Optimizer.h"
 #include "dialect/rules/ShardingRule.h"
 
 #include "mlir/IR/Builders.h"

@@ -98,6 +98,26 @@ def MergeOpInterface : OpInterface<"MergeOpInterface"> {
   ];
 }
 
+def OptimizerOpInterface : OpInterface<"OptimizerOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    The update of an optimizer. Its mnemonic is the optimizer's name in a recipe. The answers are static, as they are
+    needed before there is an op; dialect/model/Optimizers.h lists those of all optimizers.
+  }];
+  let methods = [
+    StaticInterfaceMethod<"The hyper-parameters, with defaults and meaning.",
+      "std::vector<::sluice::HyperParameter>", "getHyperParameters">,
+    StaticInterfaceMethod<"Names of the states that each parameter has.", "::llvm::SmallVector<::llvm::StringRef>",
+      "getStateNames", (ins "const ::sluice::OptimizerSettings &":$settings)>,
+    StaticInterfaceMethod<"A setting that another one contradicts, if any.", "std::optional<::sluice::SettingsConflict>",
+      "findConflict", (ins "const ::sluice::OptimizerSettings &":$settings), "", "return std::nullopt;">,
+    StaticInterfaceMethod<"Builds the update of one parameter. Results are the new parameter and states.",
+      "::mlir::Operation *", "buildUpdate",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
+           "const ::sluice::UpdateOperands &":$operands, "const ::sluice::OptimizerSettings &":$settings)>,
+  ];
+}
+
 def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{Ops that are something else outside training (dropout is the identity).}];

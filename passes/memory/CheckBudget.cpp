@@ -117,8 +117,11 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   if (recipe.memory.offload.empty())
     remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
                         held(BufferClass::parameter) + held(BufferClass::optimizer)});
-  if (remedies.size() < 3)
-    remedies.push_back({"optimizer.name = \"sgd\" without momentum has no optimizer state", held(BufferClass::optimizer)});
+  auto isStateless = [](const OptimizerInfo &optimizer) { return optimizer.states(optimizer.defaults()).empty(); };
+  if (auto *other = llvm::find_if(model::optimizers(), isStateless);
+      remedies.size() < 3 && other != model::optimizers().end())
+    remedies.push_back({"optimizer.name = \"" + other->name + "\" has no optimizer state by default",
+                        held(BufferClass::optimizer)});
   std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
   remedies.resize(std::min<size_t>(remedies.size(), 3));
   return remedies;

@@ -139,40 +139,15 @@ private:
   }
 
   void update(model::ParameterOp parameter, Value gradient, bool decays) {
-    const Recipe::Optimizer &settings = recipe.optimizer;
-    llvm::StringRef name = settings.name;
-    auto number = [&](double value) { return builder.getF64FloatAttr(value); };
-    FloatAttr weightDecay = number(decays ? *settings.weightDecay : 0.0);
-    Type type = parameter.getType();
-    llvm::SmallVector<llvm::StringRef> states;
-    if (name == "sgd") {
-      if (settings.momentum != 0)
-        states.push_back("momentum_buffer");
-    } else {
-      states = {"exp_avg", "exp_avg_sq"};
-    }
-    Value value = readOf(parameter, "");
-    llvm::SmallVector<Value> old;
+    const OptimizerInfo &optimizer = *recipe.optimizer.info();
+    OptimizerSettings settings = recipe.optimizer.settings;
+    if (auto decay = settings.find(weightDecayName); !decays && decay != settings.end())
+      decay->second = 0.0;
+    llvm::SmallVector<llvm::StringRef> states = optimizer.states(settings);
+    UpdateOperands operands{{readOf(parameter, ""), gradient}, lr, step, coefficient, guard};
     for (llvm::StringRef state : states)
-      old.push_back(readOf(parameter, state));
-
-    Operation *op;
-    llvm::SmallVector<Value> values{value, gradient};
-    values.append(old);
-    llvm::SmallVector<Type> types(1 + states.size(), type);
-    if (name == "sgd") {
-      op = model::SgdOp::create(builder, location, types, values, lr, step, coefficient, guard,
-                                number(settings.momentum), weightDecay,
-                                builder.getBoolAttr(settings.nesterov));
-    } else {
-      FloatAttr beta1 = number(settings.betas[0]), beta2 = number(settings.betas[1]);
-      if (name == "adam")
-        op = model::AdamOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
-                                   number(settings.eps), weightDecay);
-      else
-        op = model::AdamwOp::create(builder, location, types, values, lr, step, coefficient, guard, beta1, beta2,
-                                    number(settings.eps), weightDecay);
-    }
+      operands.values.push_back(readOf(parameter, state));
+    Operation *op = optimizer.build(builder, location, operands, settings);
     write(parameter, "", op->getResult(0));
     for (auto [index, state] : llvm::enumerate(states))
       write(parameter, state, op->getResult(1 + index));
@@ -182,7 +157,7 @@ private:
 struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass> {
   using ApplyOptimizerBase::ApplyOptimizerBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), optimizerName, betas, eps, weightDecay, momentum, nesterov, noDecay, clipNorm, clipType, lossScale);
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, clipNorm, clipType, lossScale);
     if (failed(recipe))
       return signalPassFailure();
     auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");

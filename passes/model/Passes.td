@@ -186,11 +186,8 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"updates", "updates", "Number of parameters updated">];
   let options = [RecipeOption<"optimizerName", "optimizer.name">,
-                 RecipeOption<"betas", "optimizer.betas">,
-                 RecipeOption<"eps", "optimizer.eps">,
-                 RecipeOption<"weightDecay", "optimizer.weight_decay">,
-                 RecipeOption<"momentum", "optimizer.momentum">,
-                 RecipeOption<"nesterov", "optimizer.nesterov">,
+                 ListOption<"hyperParameters", "set", "std::string",
+                            "settings of the recipe for the optimizer, each optimizer.<name>=value">,
                  RecipeOption<"noDecay", "optimizer.no_decay">,
                  RecipeOption<"clipNorm", "gradient.clip_norm">,
                  RecipeOption<"clipType", "gradient.clip_type">,

@@ -1,6 +1,6 @@
 //===- Recipe.cpp - values of the recipe ---------------------------------------------===//
 
-#include "passes/recipe/RecipeKeys.h"
+#include "passes/recipe/OptimizerKeys.h"
 
 #include <algorithm>
 #include <charconv>
@@ -210,18 +210,18 @@ Status Recipe::resolve() {
     return conflict("sharding.reshard_after_forward",
                     "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"");
 
-  for (std::string_view key : {"optimizer.betas", "optimizer.eps"})
-    if (optimizer.name == "sgd" && isGiven(key))
-      return conflict(key, "expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
-  for (std::string_view key : {"optimizer.momentum", "optimizer.nesterov"})
-    if (optimizer.name != "sgd" && isGiven(key))
-      return conflict(key, "expected the optimizer \"sgd\" but got \"" + optimizer.name + "\"");
-  if (optimizer.nesterov && optimizer.momentum == 0)
-    return conflict("optimizer.nesterov", "expected 'optimizer.momentum' above 0 but got 0");
-  if (!optimizer.weightDecay) {
-    optimizer.weightDecay = optimizer.name == "adamw" ? 0.01 : 0.0;
-    setOrigin("optimizer.weight_decay", "default of " + optimizer.name);
+  const OptimizerInfo *chosen = optimizer.info();
+  for (const HyperParameter &parameter : hyperParameters())
+    if (std::string key = "optimizer." + parameter.name; !chosen->find(parameter.name) && isGiven(key))
+      return conflict(key, "expected the optimizer " + optimizersWith(parameter.name) + " but got \"" + optimizer.name + "\"");
+  for (const HyperParameter &parameter : chosen->parameters) {
+    std::string key = "optimizer." + parameter.name;
+    if (optimizer.settings.try_emplace(parameter.name, parameter.defaultValue).second &&
+        std::holds_alternative<std::monostate>(findRecipeKey(key)->defaultValue))
+      setOrigin(key, "default of " + optimizer.name);
   }
+  if (std::optional<SettingsConflict> found = chosen->findConflict(optimizer.settings))
+    return conflict("optimizer." + found->name, found->message);
 
   if (precision.parameter == Precision::f64)
     for (auto [key, field] : {std::pair("precision.reduce", &precision.reduce),

@@ -10,6 +10,7 @@
 #ifndef SLUICE_PASSES_RECIPE_RECIPE_H
 #define SLUICE_PASSES_RECIPE_RECIPE_H
 
+#include "dialect/model/Optimizers.h"
 #include "passes/recipe/RecipeTypes.h"
 #include "passes/recipe/RecipeValue.h"
 #include "runtime/base/Status.h"
@@ -68,14 +69,14 @@ struct Recipe {
   } loss;
 
   struct Optimizer {
-    std::string name = "adamw";
+    std::string name = model::defaultOptimizer.str();
     double lr = 1e-3;
-    std::vector<double> betas = {0.9, 0.999};
-    double eps = 1e-8;
-    std::optional<double> weightDecay = {};
-    double momentum = 0;
-    bool nesterov = false;
+    /// Hyper-parameters that are given; all that the optimizer has after `resolve`.
+    OptimizerSettings settings = {};
     Strings noDecay = {};
+
+    /// Null if there is no optimizer of the name.
+    const OptimizerInfo *info() const { return model::findOptimizer(name); }
   } optimizer;
 
   struct Statistics {

@@ -27,12 +27,26 @@ Result<Recipe> attachedRecipe(mlir::ModuleOp module);
 Result<Recipe> recipeOf(mlir::ModuleOp module,
                         llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options = {});
 
-/// The same with the options of a pass, each named after its key; an empty one is not given. Errors are emitted on the
-/// module.
+namespace detail {
+/// An option that is named after its key, or a list of key=value.
+template <typename Option>
+void collectGiven(const Option &option, llvm::SmallVectorImpl<std::pair<llvm::StringRef, llvm::StringRef>> &given) {
+  if constexpr (requires { option.getValue(); }) {
+    if (!option.getValue().empty())
+      given.emplace_back(option.ArgStr, option.getValue());
+  } else {
+    for (const std::string &setting : option)
+      given.push_back(llvm::StringRef(setting).split('='));
+  }
+}
+} // namespace detail
+
+/// The same with options of a pass: a RecipeOption, which is not given if it is empty, or a list of key=value. Errors are
+/// emitted on the module.
 template <typename... Options>
 llvm::FailureOr<Recipe> recipeFor(mlir::ModuleOp module, const Options &...options) {
   llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>> given;
-  ((options.getValue().empty() ? void() : void(given.emplace_back(options.ArgStr, options.getValue()))), ...);
+  (detail::collectGiven(options, given), ...);
   Result<Recipe> recipe = recipeOf(module, given);
   if (!recipe.isOk())
     return module.emitError() << recipe.status().message();

@@ -2,6 +2,7 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
+#include "passes/recipe/OptimizerKeys.h"
 #include "passes/recipe/RecipeField.h"
 
 #include <limits>
@@ -165,18 +166,14 @@ std::vector<RecipeKey> makeKeys() {
   add(number("gradient.clip_type", 1, infinity, "the p of the norm; `inf` for the largest magnitude"),
       FIELD(gradient.clipType));
 
-  add({.name = "optimizer.name", .kinds = recipeChoice, .doc = "as torch.optim defines them",
-       .choices = {"adamw", "adam", "sgd"}},
+  Texts optimizers;
+  for (const OptimizerInfo &optimizer : model::optimizers())
+    optimizers.push_back(optimizer.name);
+  add({.name = "optimizer.name", .kinds = recipeChoice, .doc = "as torch.optim defines them", .choices = optimizers},
       FIELD(optimizer.name));
   add(number("optimizer.lr", 0, 1e30, "peak learning rate"), FIELD(optimizer.lr));
-  add({.name = "optimizer.betas", .kinds = recipeNumbers, .doc = "decay of the two moments (`adamw`, `adam`)", .least = 0,
-       .most = 1, .length = 2},
-      FIELD(optimizer.betas));
-  add(number("optimizer.eps", 0, 1e30, "added to the denominator (`adamw`, `adam`)"), FIELD(optimizer.eps));
-  add(number("optimizer.weight_decay", 0, 1e30, "default 0.01 for `adamw`, 0 for `adam` and `sgd`"),
-      FIELD(optimizer.weightDecay));
-  add(number("optimizer.momentum", 0, 1e30, "momentum (`sgd`)"), FIELD(optimizer.momentum));
-  add(flag("optimizer.nesterov", "Nesterov momentum (`sgd`)"), FIELD(optimizer.nesterov));
+  for (const HyperParameter &parameter : hyperParameters())
+    keys.push_back(keyOf(parameter));
   add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
 
   add(choice<StatisticsSync>("statistics.sync", "running statistics (of batch norm) are each rank's own, or averaged over the "

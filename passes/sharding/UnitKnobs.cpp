@@ -179,8 +179,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   }
   if (memory.offload.empty() && !memory.pinned)
     remark("memory.pinned", "without 'memory.offload'");
-  if (memory.offload == std::vector{Offloaded::optimizer} && recipe.optimizer.name == "sgd" &&
-      recipe.optimizer.momentum == 0)
+  if (memory.offload == std::vector{Offloaded::optimizer} &&
+      recipe.optimizer.info()->states(recipe.optimizer.settings).empty())
     remark("memory.offload", "on an optimizer without state");
   bool fetches = memory.offloads(Offloaded::parameters);
   bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;

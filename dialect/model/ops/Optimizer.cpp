@@ -26,6 +26,69 @@ template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op
 }
 
 //===----------------------------------------------------------------------===//
+// Settings of the recipe
+//===----------------------------------------------------------------------===//
+
+static HyperParameter weightDecay(double defaultValue) {
+  return {weightDecayName.str(), defaultValue, "weight decay"};
+}
+
+/// The operation, of which each result has the type of the parameter.
+template <typename OpT, typename... Settings>
+static Operation *makeUpdateOp(OpBuilder &builder, Location location, const UpdateOperands &operands, unsigned states,
+                               Settings... settings) {
+  SmallVector<Type> types(1 + states, operands.values[0].getType());
+  return OpT::create(builder, location, types, operands.values, operands.lr, operands.step, operands.coefficient,
+                     operands.guard, settings...);
+}
+
+std::vector<HyperParameter> SgdOp::getHyperParameters() {
+  return {weightDecay(0), {"momentum", 0.0, "momentum"}, {"nesterov", false, "Nesterov momentum"}};
+}
+SmallVector<StringRef> SgdOp::getStateNames(const OptimizerSettings &settings) {
+  return settings.number("momentum") == 0 ? SmallVector<StringRef>() : SmallVector<StringRef>{"momentum_buffer"};
+}
+std::optional<SettingsConflict> SgdOp::findConflict(const OptimizerSettings &settings) {
+  if (settings.flag("nesterov") && settings.number("momentum") == 0)
+    return SettingsConflict{"nesterov", "expected 'optimizer.momentum' above 0 but got 0"};
+  return std::nullopt;
+}
+Operation *SgdOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+                              const OptimizerSettings &settings) {
+  return makeUpdateOp<SgdOp>(builder, location, operands, getStateNames(settings).size(),
+                             builder.getF64FloatAttr(settings.number("momentum")),
+                             builder.getF64FloatAttr(settings.number(weightDecayName)),
+                             builder.getBoolAttr(settings.flag("nesterov")));
+}
+
+static std::vector<HyperParameter> adamParameters(double decay) {
+  return {{"betas", std::vector<double>{0.9, 0.999}, "decay of the two moments"},
+          {"eps", 1e-8, "added to the denominator"},
+          weightDecay(decay)};
+}
+template <typename OpT>
+static Operation *buildAdamLike(OpBuilder &builder, Location location, const UpdateOperands &operands,
+                                const OptimizerSettings &settings) {
+  auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+  const std::vector<double> &betas = settings.numbers("betas");
+  return makeUpdateOp<OpT>(builder, location, operands, 2, number(betas[0]), number(betas[1]),
+                           number(settings.number("eps")), number(settings.number(weightDecayName)));
+}
+
+std::vector<HyperParameter> AdamOp::getHyperParameters() { return adamParameters(0); }
+std::vector<HyperParameter> AdamwOp::getHyperParameters() { return adamParameters(0.01); }
+SmallVector<StringRef> AdamOp::getStateNames(const OptimizerSettings &) { return {"exp_avg", "exp_avg_sq"}; }
+SmallVector<StringRef> AdamwOp::getStateNames(const OptimizerSettings &) { return {"exp_avg", "exp_avg_sq"}; }
+Operation *AdamOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+                               const OptimizerSettings &settings) {
+  return buildAdamLike<AdamOp>(builder, location, operands, settings);
+}
+Operation *AdamwOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+                                const OptimizerSettings &settings) {
+  return buildAdamLike<AdamwOp>(builder, location, operands, settings);
+}
+
+//===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
 

@@ -48,7 +48,7 @@ plan.entry @f {
 // On the host already.
 // expected-error @+5 {{over the memory budget of one rank, expected at most 16 bytes but got 256 bytes}}
 // expected-note @+4 {{the peak is at instruction 0 of '': optimizer 32 B}}
-// expected-note @+3 {{optimizer.name = "sgd" without momentum has no optimizer state: about 32 B less}}
+// expected-note @+3 {{optimizer.name = "sgd" has no optimizer state by default: about 32 B less}}
 // expected-note @+2 {{mesh.shard = 2 halves what each rank keeps of parameters, gradients and optimizer state: about 16 B less}}
 // expected-note @+1 {{a shorter sequence holds fewer activations; half of it: about 0 B less}}
 module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["parameters"]}} {

@@ -3,6 +3,8 @@
 // RUN: not sluice-opt %s -model-attach-recipe="set=mesh.shard=0" 2>&1 | FileCheck %s --check-prefix=BOUND
 // RUN: not sluice-opt %s -model-attach-recipe="set=mesh.shrad=2" 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not sluice-opt %s -model-attach-recipe="set=optimizer.momentum=0.9" 2>&1 | FileCheck %s --check-prefix=CONFLICT
+// RUN: not sluice-opt %s -model-apply-optimizer="set=optimizer.momentum=0.9" 2>&1 | FileCheck %s --check-prefix=CONFLICT
+// RUN: not sluice-opt %s -model-apply-optimizer="optimizer.name=sgd set=optimizer.nesterov=true" 2>&1 | FileCheck %s --check-prefix=NESTEROV
 // RUN: sluice-opt %s -sluice-input="set=gradient.microbatches=2" | FileCheck %s --check-prefix=PHASE
 // RUN: not sluice-opt %s -spmd-sink-waits="schedule.reduce_buffers=none" 2>&1 | FileCheck %s --check-prefix=OPTION
 
@@ -16,6 +18,7 @@
 // BOUND: error: option mesh.shard=0: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got 0
 // KEY: error: option mesh.shrad=2: unknown recipe key, expected 'mesh.shard' or another of the recipe's keys but got 'mesh.shrad'
 // CONFLICT: error: option optimizer.momentum=0.9: 'optimizer.momentum' = 0.9, expected the optimizer "sgd" but got "adamw"
+// NESTEROV: error: option optimizer.nesterov=true: 'optimizer.nesterov' = true, expected 'optimizer.momentum' above 0 but got 0
 // PHASE: module attributes {model.recipe = {gradient.microbatches = 2 : i64, mesh.shard = 4 : i64,
 // OPTION: error: option schedule.reduce_buffers=none: value of 'schedule.reduce_buffers', expected an integer of at least 1 and at most 1024 but got "none"
 module attributes {model.recipe = {mesh.shard = 4 : i64, target.isa = "avx2"}} {
