@@ -50,9 +50,10 @@ def Rules_CollectiveKind : Rules_Enum<"CollectiveKind", "a collective",
 /// How a collective combines the ranks' values; `premul_sum`: the sum of scaled values.
 def Rules_ReductionKind : Rules_Enum<"ReductionKind", "a reduction", ["none", "sum", "mean", "premul_sum", "max"]>;
 
-/// How partial results of a split reduced factor are combined; `logsumexp` is log(sum(exp(partial))).
+/// How partial results of a split reduced factor are combined; `logsumexp` is log(sum(exp(partial))). `mean` is in no
+/// sharding rule: gradients of different rows of data are combined by it.
 def Rules_PartialReduction : Rules_Enum<"PartialReduction", "a reduction of partial results",
-  ["none", "sum", "max", "logsumexp"]>;
+  ["none", "sum", "max", "logsumexp", "mean"]>;
 
 /// The micro-batches in which a unit's gradients are reduced: every one; or every one within the shards, and the last one
 /// over replicas.

@@ -19,7 +19,8 @@ namespace {
 constexpr std::pair<StringRef, sluice::PartialReduction> reductions[] = {
     {"sum", sluice::PartialReduction::sum},
     {"max", sluice::PartialReduction::max},
-    {"logsumexp", sluice::PartialReduction::logsumexp}};
+    {"logsumexp", sluice::PartialReduction::logsumexp},
+    {"mean", sluice::PartialReduction::mean}};
 
 ParseResult parseAxis(AsmParser &parser, SmallVectorImpl<StringAttr> &axes) {
   std::string axis;
@@ -102,7 +103,7 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
       return {};
     const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.first == word; });
     if (found == std::end(reductions)) {
-      parser.emitError(at, "expected a reduction: sum, max or logsumexp");
+      parser.emitError(at, "expected a reduction: sum, max, logsumexp or mean");
       return {};
     }
     reduction = found->second;
@@ -252,6 +253,8 @@ ShardingAttr shardingAlong(std::int64_t rank, const ShardedDim &sharded) {
 RankedTensorType localType(RankedTensorType global, ShardingAttr sharding) {
   if (!sharding || !sharding.isSharded())
     return global;
+  if (sharding.getDims().size() == 1)
+    global = flattened(global);
   SmallVector<std::int64_t> shape(global.getShape());
   for (auto [index, dim] : llvm::enumerate(sharding.getDims()))
     if (!dim.isReplicated())
@@ -276,6 +279,10 @@ RankedTensorType globalType(RankedTensorType local) {
     if (!dim.isReplicated())
       shape[index] = dim.getTotal();
   return RankedTensorType::get(shape, local.getElementType());
+}
+
+RankedTensorType flattened(RankedTensorType type) {
+  return RankedTensorType::get({type.getNumElements()}, type.getElementType());
 }
 
 RankedTensorType withElementType(RankedTensorType type, Type element) {

@@ -33,13 +33,16 @@ std::optional<ShardedDim> shardedDimOf(mlir::Type type);
 /// The sharding of a tensor of that rank with one sharded dim.
 ShardingAttr shardingAlong(std::int64_t rank, const ShardedDim &sharded);
 
-/// The type of one rank's shard, with the sharding as its encoding; the global type itself where nothing is sharded.
+/// The type of one rank's shard, with the sharding as its encoding; the global type itself where nothing is sharded. Of the
+/// flattened tensor where the sharding divides that.
 mlir::RankedTensorType localType(mlir::RankedTensorType global, ShardingAttr sharding);
 /// The type of one rank's shard of a dim along `axes` of `ranks` ranks in all; the type itself over one rank.
 mlir::RankedTensorType shardType(mlir::RankedTensorType global, std::int64_t dim, mlir::ArrayAttr axes,
                                  std::int64_t ranks);
 /// The type of the tensor that a local type is a shard of; a type without encoding is global.
 mlir::RankedTensorType globalType(mlir::RankedTensorType local);
+/// All elements in one dim.
+mlir::RankedTensorType flattened(mlir::RankedTensorType type);
 /// Another element type, with the same shape and encoding.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type element);
 

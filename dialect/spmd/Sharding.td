@@ -41,8 +41,9 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
   let summary = "how a tensor is divided among the ranks of the mesh";
   let description = [{
     One `#spmd.dim_sharding` for each dim, after Shardy's sharding attribute. Along `partial` axes each rank holds a partial
-    result, and `reduction` (`sum`, `max` or `logsumexp`) of them is the value; along axes that are not named, all ranks
-    hold equal parts.
+    result, and `reduction` (`sum`, `max`, `logsumexp` or `mean`) of them is the value; along axes that are not named, all
+    ranks hold equal parts. A sharding of one dim for a tensor of more divides the flattened tensor: a shard by elements,
+    whose local type has one dim.
     ```mlir
     #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>
     #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>

@@ -96,6 +96,9 @@ DictionaryAttr Persistent::argumentAttributes() const {
   list.set(spmd::parameterName, FlatSymbolRefAttr::get(declared.getSymNameAttr()));
   if (!state.empty())
     list.set(spmd::stateName, builder.getStringAttr(state));
+  // Arguments have global types until spmd-localize-update.
+  if (local != type)
+    list.set(shardingName, spmd::shardingOf(local));
   if (inHost)
     list.set(spmd::spaceName, builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
   return list.getDictionary(builder.getContext());
@@ -104,10 +107,11 @@ DictionaryAttr Persistent::argumentAttributes() const {
 void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<Persistent> persistent) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto seedType = RankedTensorType::get({}, builder.getI64Type());
-  SmallVector<Type> types;
-  for (const Persistent &piece : persistent)
-    types.push_back(piece.type);
-  SmallVector<Type> inputs(types);
+  SmallVector<Type> types, inputs;
+  for (const Persistent &piece : persistent) {
+    types.push_back(piece.local);
+    inputs.push_back(piece.type);
+  }
   inputs.push_back(seedType);
 
   auto function = func::FuncOp::create(builder, module.getLoc(), "init", builder.getFunctionType(inputs, types));
@@ -142,8 +146,8 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     }
     // States start at zero.
     values.push_back(piece.state.empty()
-                         ? initialValue(builder, parameter, piece.type, seed, keys[parameter.getSymName()])
-                         : Value(model::ConstantOp::create(builder, parameter.getLoc(), piece.type, APFloat(0.0))));
+                         ? initialValue(builder, parameter, piece.local, seed, keys[parameter.getSymName()])
+                         : Value(model::ConstantOp::create(builder, parameter.getLoc(), piece.local, APFloat(0.0))));
     model::setPhase(values.back().getDefiningOp(), Phase::update);
   }
   builder.setInsertionPointToEnd(body);

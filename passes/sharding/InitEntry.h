@@ -8,12 +8,16 @@
 
 namespace sluice {
 
+/// On an argument of a global type: the sharding that it is stored in.
+inline constexpr llvm::StringLiteral shardingName = "spmd.sharding";
+
 /// A parameter, or a state beside it, as one rank holds it.
 struct Persistent {
   model::ParameterOp parameter;
   /// Empty for the parameter itself.
   std::string state;
-  mlir::RankedTensorType type;
+  /// The global type, and the type of the rank's shard.
+  mlir::RankedTensorType type, local;
   /// True for what is kept in host memory.
   bool inHost = false;
 

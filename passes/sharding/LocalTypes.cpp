@@ -162,17 +162,18 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
     whole->setOperands(wholeValues);
     op->setOperands(shardValues);
   }
-  auto start = spmd::AllReduceStartOp::create(builder, op->getLoc(), spmd::TokenType::get(op->getContext()), partial,
-                                              axes, sum ? ReductionKind::sum : ReductionKind::max, APFloat(1.0), StringAttr());
-  auto wait = spmd::WaitOp::create(builder, op->getLoc(), partial.getType(), start.getToken());
-  tagged(start);
-  tagged(wait);
-  Value value = wait.getValues()[0];
+  auto names = llvm::to_vector(axes.getAsRange<StringAttr>());
+  auto replicated = spmd::ShardingAttr::replicated(op->getContext(), cast<RankedTensorType>(partial.getType()).getRank());
+  auto reshard = spmd::ReshardOp::create(
+      builder, op->getLoc(), partial, spmd::ShardingAttr::get(op->getContext(), replicated.getDims(), names, reduction),
+      replicated);
+  tagged(reshard);
+  Value value = reshard.getResults()[0];
   if (whole)
     value = tagged(model::AddOp::create(builder, op->getLoc(), partial.getType(), value, whole->getResult(0)))
                 ->getResult(0);
   if (Attribute ids = op->getAttr(model::idsName))
     value.getDefiningOp()->setAttr(model::idsName, ids);
-  partial.replaceUsesWithIf(value, [&](OpOperand &use) { return use.getOwner() != start; });
+  partial.replaceUsesWithIf(value, [&](OpOperand &use) { return use.getOwner() != reshard; });
   return success();
 }

@@ -1,9 +1,8 @@
-//===- Partition.cpp - entries over shards, cut in sections ----------------------------------===//
+//===- Partition.cpp - arguments and sections of entry points ---------------------------------===//
 //
-// The frame of the spmd program: arguments and donated results in the place of reads and writes, sections in the place
-// of phases, local types in the update. Between a gradient's whole mean and the shard that the update reads stands a
-// conversion cast; spmd-insert-reductions puts the reduction there. Whole parameters are still read: those reads become
-// gathers in spmd-insert-gathers.
+// The frame of the spmd program: arguments and donated results in place of reads and writes, sections in place of phases.
+// Types stay global, and the sharding of an argument is `spmd.sharding`: spmd-localize-update makes types local. In the forward
+// and backward parameters are still read by name, and gradients still name theirs: spmd-insert-reshards replaces both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +14,6 @@
 #include "passes/sharding/InitEntry.h"
 #include "passes/sharding/AuthorReductions.h"
 #include "passes/sharding/Inline.h"
-#include "passes/sharding/LocalTypes.h"
-#include "passes/sharding/tensor/Collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -47,10 +44,10 @@ SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placeme
   SmallVector<Persistent> persistent;
   for (model::ParameterOp parameter : placement.parameters()) {
     StringRef name = parameter.getSymName();
-    persistent.push_back(
-        {parameter, "", placement.local(name, parameter.getType()), parametersInHost && !parameter.isState()});
+    RankedTensorType type = parameter.getType();
+    persistent.push_back({parameter, "", type, placement.local(name, type), parametersInHost && !parameter.isState()});
     for (auto &[state, type] : states[name.str()])
-      persistent.push_back({parameter, state, placement.local(name, type), statesInHost});
+      persistent.push_back({parameter, state, type, placement.local(name, type), statesInHost});
   }
   return persistent;
 }
@@ -69,28 +66,25 @@ public:
       }
   }
 
-  LogicalResult run() {
+  void run() {
     // The mean over a step is known when its last micro-batch is through.
     for (auto mean : block.getOps<model::StepMeanOp>())
       model::setPhase(mean, Phase::update);
     inlineRecompute(block);
     lowerAllReduces(block, placement);
-    tightenGradients();
+    hoistGradients();
     addArguments();
     readStates();
-    if (failed(shardUpdate()))
-      return failure();
-    tensor::joinReductions(block);
+    readInUpdate();
     takeWrites();
     cutSections();
-    return success();
   }
 
 private:
-  void tightenGradients();
+  void hoistGradients();
   void addArguments();
   void readStates();
-  LogicalResult shardUpdate();
+  void readInUpdate();
   void takeWrites();
   void cutSections();
   spmd::SectionOp makeSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops, Operation *before);
@@ -124,9 +118,9 @@ void sluice::inlineRecompute(Block &block) {
   }
 }
 
-/// A gradient stands right behind what makes it, its cast to the type of reduction included, so that it can be reduced
+/// A gradient is directly after the op that computes it and its cast to the type of reduction, so that it can be reduced
 /// when its unit's backward ends.
-void Entry::tightenGradients() {
+void Entry::hoistGradients() {
   for (auto gradient : llvm::make_early_inc_range(block.getOps<model::GradientOp>())) {
     Operation *maker = gradient.getLocal().getDefiningOp();
     if (!maker || maker->getBlock() != &block)
@@ -182,48 +176,21 @@ void Entry::readStates() {
   }
 }
 
-/// The update on shards: its reads are arguments, its gradients are cut, its ops are typed as their rules say.
-LogicalResult Entry::shardUpdate() {
-  LocalTypes types(placement.mesh());
-  SmallVector<Operation *> update;
-  for (Operation &op : block)
-    if (isUpdate(&op)) {
-      types.remember(&op);
-      update.push_back(&op);
-    }
-
-  for (auto gradient : block.getOps<model::GradientOp>()) {
-    auto whole = cast<RankedTensorType>(gradient.getType());
-    RankedTensorType local = placement.local(gradient.getParameter(), whole);
-    if (local == whole)
+/// Reads of the update become arguments.
+void Entry::readInUpdate() {
+  for (auto read : llvm::make_early_inc_range(block.getOps<model::ReadOp>())) {
+    if (!isUpdate(read))
       continue;
-    OpBuilder builder(gradient);
-    builder.setInsertionPointAfter(gradient);
-    auto cut = UnrealizedConversionCastOp::create(builder, gradient.getLoc(), local, gradient.getMean());
-    model::setPhase(cut, Phase::backward);
-    gradient.getMean().replaceAllUsesExcept(cut.getResult(0), cut);
-  }
-
-  for (Operation *op : update) {
-    auto read = dyn_cast<model::ReadOp>(op);
-    if (!read) {
-      if (!isa<model::WriteOp>(op) && failed(types.retype(op)))
-        return failure();
-      continue;
-    }
     Value value = function.getArgument(*argumentOf(read.getParameter(), read.getState().value_or("")));
-    auto local = cast<RankedTensorType>(value.getType());
-    Type element = cast<RankedTensorType>(read.getType()).getElementType();
-    if (local.getElementType() != element) {
+    if (value.getType() != read.getType()) {
       OpBuilder builder(read);
-      auto cast = model::CastOp::create(builder, read.getLoc(), spmd::withElementType(local, element), value);
+      auto cast = model::CastOp::create(builder, read.getLoc(), read.getType(), value);
       model::setPhase(cast, Phase::update);
       value = cast.getResult();
     }
     read.replaceAllUsesWith(value);
     read.erase();
   }
-  return success();
 }
 
 /// Writes become results, before the outputs, that take over their arguments' memory.
@@ -331,8 +298,7 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
       return signalPassFailure();
     SmallVector<Persistent> persistent = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp function : entries)
-      if (failed(Entry(function, placement, persistent, recipe->gradient.microbatches).run()))
-        return signalPassFailure();
+      Entry(function, placement, persistent, recipe->gradient.microbatches).run();
     // A program without parameters has nothing to make.
     if (!persistent.empty())
       addInitEntry(module, placement, persistent);

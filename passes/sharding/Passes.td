@@ -77,34 +77,146 @@ def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
 def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
   let summary = "parameters and states become arguments and results; sections; the entry point init";
   let description = [{
-    Each entry takes its shards as arguments and gives them back as donated results. The body of a train entry is cut in
-    the sections `microbatch` (repeated `gradient.microbatches` times) and `update`. Reads of shards in the update
-    become the arguments; update ops are retyped to shards as their sharding rules say, and partial results (`power_sum`)
-    completed by an all_reduce. `model.recompute` regions are inlined. What moves between ranks in the forward and backward is
-    left as `model.read` (whole values), `model.gradient` with a conversion cast from the whole mean to its shard, and
-    `model.step_mean`, which the next two passes replace. Adds the entry point `init`.
+    Each entry takes its parameters and states as arguments and gives them back as donated results. Types stay global: the
+    sharding of an argument is `spmd.sharding`. The body of a train entry is cut in the sections `microbatch` (repeated
+    `gradient.microbatches` times) and `update`, whose reads become the arguments. `model.recompute` regions are inlined. The
+    forward and backward still have `model.read` and `model.gradient`, and `model.step_mean` is in the update:
+    spmd-insert-reshards replaces them. Adds the entry point `init`.
+    ```mlir
+    func.func @f() attributes {model.entry = "forward"} {
+      %0 = model.read @w : tensor<6x4xf32>
+    ==>
+    func.func @f(%arg0: tensor<6x4xf32> {spmd.parameter = @w, spmd.sharding = #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>}) {
+      spmd.section "forward" repeat 1 {
+        %0 = model.read @w : tensor<6x4xf32>
+    ```
   }];
   let options = [RecipeOption<"microbatches", "gradient.microbatches">,
                  RecipeOption<"offload", "memory.offload">];
 }
 
-def InsertGathers : Pass<"spmd-insert-gathers", "::mlir::ModuleOp"> {
-  let summary = "gathers units before their use and releases them after it";
+def InsertReshards : Pass<"spmd-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "inserts a reshard for each read of a parameter, each gradient and each mean over ranks";
   let description = [{
-    Replaces each `model.read` of a whole parameter by the waited value of its unit's gather. A gather stands before the
-    first op of the unit's scope in a phase, its start directly before its wait; a release stands behind the last op of
-    the scope: in the forward where the unit reshards, and always in the backward.
+    Before: sections read parameters by `model.read` and name gradients by `model.gradient`. After: ops of the forward and
+    backward take parameters replicated, so a read is a reshard of the parameter's argument, after a cast to the element
+    type of the readers. A gradient is partial over the data axes and becomes a reshard to its parameter's sharding;
+    `model.step_mean` becomes a reshard to replicated. Each read and gradient names its parameter and unit.
+    ```mlir
+    %0 = model.read @w : tensor<6x4xf32>
+    ==>
+    %0 = spmd.reshard %arg0 from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>] to [#spmd.sharding<[{}, {} ]>] unit "h.0" {spmd.parameter = @w} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+    ```
   }];
 }
 
-def InsertReductions : Pass<"spmd-insert-reductions", "::mlir::ModuleOp"> {
-  let summary = "reduces each unit's gradients behind its backward, and the scalars of a step";
+def GroupReshards : Pass<"spmd-group-reshards", "::mlir::ModuleOp"> {
+  let summary = "merges the reshards of a unit in each of its scopes";
   let description = [{
-    Replaces `model.gradient` by one reduction for each unit, behind the release at the end of the unit's backward, and
-    `model.step_mean` by accumulation and an all_reduce. With micro-batches, gradients are accumulated and reductions are
-    issued in the last repetition only.
+    Before: a reshard for each read and gradient. After: one reshard of all sharded parameters of a unit before the first op
+    of each of its scopes, and a `spmd.release` of them after the last, as if every unit resharded after each use.
+    Replicated parameters of the unit are in a second reshard, which moves them between memories at most. Gradients of a
+    unit that move alike are in one reshard after the release at the end of its backward.
+    ```mlir
+    %0 = spmd.reshard %a from ... unit "h.0" {spmd.parameter = @w}
+    %1 = spmd.reshard %b from ... unit "h.0" {spmd.parameter = @b}
+    %2 = model.matmul %x, %0
+    %3 = model.add %2, %1
+    ==>
+    %0:2 = spmd.reshard %a, %b from ... unit "h.0" {model.phase = "forward"}
+    %2 = model.matmul %x, %0#0
+    %3 = model.add %2, %0#1
+    spmd.release %0#0, %0#1 unit "h.0" {model.phase = "forward"}
+    ```
+  }];
+}
+
+def ElideReshards : Pass<"spmd-elide-reshards", "::mlir::ModuleOp"> {
+  let summary = "elides releases and gathers as the policy of each unit states";
+  let description = [{
+    Before: each scope of a unit gathers and releases. After: a unit without `reshard_after_forward` stays gathered until
+    its backward, or until any backward begins (`reshard_before_backward`); one with `piece` keeps the rank's part over
+    these axes, from which the next reshard starts; one with `keep_after_backward` is gathered in the first repetition and
+    released in the last; one with `skip_backward` is not gathered in the backward. Views that the forward has made of a
+    released value are made again in the backward.
+    ```mlir
+    %0 = spmd.reshard %a from ... unit "root" {model.phase = "forward"}
+    spmd.release %0 unit "root" {model.phase = "forward"}
+    %1 = spmd.reshard %a from ... unit "root" {model.phase = "backward"}
+    spmd.release %1 unit "root" {model.phase = "backward"}
+    ==>
+    %0 = spmd.reshard %a from ... unit "root" {model.phase = "forward"}
+    spmd.release %0 unit "root" {model.phase = "backward"}
+    ```
+  }];
+}
+
+def AccumulateGradients : Pass<"spmd-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "accumulates gradients over micro-batches and schedules their reductions";
+  let description = [{
+    Before: gradients are reduced in every repetition of the section `microbatch`. After: they are accumulated and reduced in
+    the repetitions that `sync` of the unit names, by default in the last. With `reduce_scatter_only` the reduction over
+    shards is separate from that over replicas, and the shards are accumulated in between. The mean of a scalar over
+    repetitions is its sum, scaled.
+    ```mlir
+    %1 = spmd.reshard %0 from [#spmd.sharding<[{} ] partial mean over ["shard"]>] to ... unit "h.0"
+    ==>
+    %s = spmd.accumulate %0
+    %1 = spmd.reshard %s from [#spmd.sharding<[{} ] partial mean over ["shard"]>] to ... unit "h.0" {spmd.when = "last"}
+    ```
+  }];
+}
+
+def LocalizeUpdate : Pass<"spmd-localize-update", "::mlir::ModuleOp"> {
+  let summary = "makes types local along the data axes";
+  let description = [{
+    Before: types are global, `spmd.sharding` on an argument is its sharding, and a reshard has that of its results. After:
+    arguments and results of reshards have the type of one rank's shard with the sharding as its encoding. Ops that read
+    them have local types as their sharding rules say. A result for which a sharded dim is reduced is partial: a reshard to
+    replicated completes it, and operands that are replicated count once.
+    ```mlir
+    func.func @f(%w: tensor<6x4xf32> {spmd.sharding = #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>}) {
+      %0 = model.power_sum %w {p = 2.0} : (tensor<6x4xf32>) -> tensor<f32>
+    ==>
+    func.func @f(%w: tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>) {
+      %0 = model.power_sum %w {p = 2.0} : (tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>) -> tensor<f32>
+      %1 = spmd.reshard %0 from [#spmd.sharding<[] partial sum over ["shard"]>] to [#spmd.sharding<[]>] : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
+}
+
+def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
+  let summary = "lowers reshards to collectives, slices and copies";
+  let description = [{
+    Before: placement changes by `spmd.reshard`. After: by `all_gather` where values become replicated, `all_slice` where they
+    become sharded, `reduce_scatter` and then `all_reduce` over replicas where partial results do, `all_reduce` where those
+    become replicated; each start is directly before its wait. Gradients are scaled as the unit's `divide` and their element
+    type require. Parameters in host memory are copied first.
+    ```mlir
+    %0 = spmd.reshard %a from [#spmd.sharding<[{"shard", chunk = 2, total = 6} ]>] to [#spmd.sharding<[{} ]>] unit "h.0"
+    ==>
+    %t = spmd.all_gather_start %a over ["shard"] unit "h.0"
+    %0 = spmd.wait %t
+    ```
   }];
   let options = [RecipeOption<"forceSum", "gradient.force_sum">];
+}
+
+def JoinReductions : Pass<"spmd-join-reductions", "::mlir::ModuleOp"> {
+  let summary = "combines terms before they are reduced over the same axes";
+  let description = [{
+    Two values that an add or a maximum combines, one reduced over an axis of parts and the shard axes, the other over the
+    shard axes, are combined before the reduction that both have: a norm takes one all_reduce for each axis.
+    ```mlir
+    %0 = all_reduce(all_reduce(%a over ["shard"]) over ["tensor"])
+    %1 = all_reduce(%b over ["shard"])
+    %2 = model.add %0, %1
+    ==>
+    %0 = all_reduce(%a over ["tensor"])
+    %1 = model.add %0, %b
+    %2 = all_reduce(%1 over ["shard"])
+    ```
+  }];
 }
 
 def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
@@ -139,7 +251,7 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
     Arguments with `spmd.space` lie in host memory. Where all states of the optimizer do, ops of the section `update` get
     `spmd.stream = #spmd.stream<host>`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
     initial values there. A value that is read in the other space is copied: gradients behind their reduction, all of a
-    unit together. Parameters are copied to the device by spmd-insert-gathers. Does nothing without `memory.offload`.
+    unit together. Parameters are copied to the device by spmd-lower-reshards. Does nothing without `memory.offload`.
     ```mlir
     %g = spmd.wait %r : tensor<4xf32>
     ==>

@@ -8,11 +8,18 @@ void sluice::buildPartition(mlir::OpPassManager &manager) {
   manager.addPass(createPartitionTensor());
   // Placement next: all that follows reads units and dims off the IR.
   manager.addPass(createAssignUnits());
-  // Local types, arguments and sections. Whole values are still read and gradients still named.
+  // Arguments and sections, of global types. Parameters are still read and gradients still named.
   manager.addPass(createPartition());
-  // Gathers before reductions: a unit's gradients are reduced behind its release.
-  manager.addPass(createInsertGathers());
-  manager.addPass(createInsertReductions());
+  // Reshards of the data axes: one for each read and gradient, then one for each unit and scope.
+  manager.addPass(createInsertReshards());
+  manager.addPass(createGroupReshards());
+  // Required work is done; the policies of the units follow.
+  manager.addPass(createElideReshards());
+  manager.addPass(createAccumulateGradients());
+  // Collectives have local operands.
+  manager.addPass(createLocalizeUpdate());
+  manager.addPass(createLowerReshards());
+  manager.addPass(createJoinReductions());
   // Running statistics are no gradients: they are in no unit and in no reduction of one.
   manager.addPass(createSyncStatistics());
   // Until here an axis of one rank is an axis like others.

@@ -48,6 +48,28 @@ RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) c
   return ranks == 1 ? whole : spmd::shardType(cutType(parameter, whole), cutDim(parameter), axes, ranks);
 }
 
+spmd::ShardingAttr Placement::sharding(StringRef parameter) const {
+  RankedTensorType type = find(parameter).getType();
+  std::optional<std::int64_t> split = dim(parameter);
+  if (!split)
+    return spmd::ShardingAttr::replicated(meshOp->getContext(), type.getRank());
+  if (*split > 0 && *split == type.getRank()) {
+    type = spmd::flattened(type);
+    split = 0;
+  }
+  SmallVector<StringAttr> axes(shardAxes(parameter).getAsRange<StringAttr>());
+  std::int64_t total = type.getDimSize(*split), ranks = spmd::groupSize(meshOp, shardAxes(parameter));
+  return spmd::shardingAlong(type.getRank(), {*split, spmd::chunkOf(total, ranks), total, axes});
+}
+
+spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes) const {
+  spmd::ShardedDim sharded = *spmd::shardedDim(sharding);
+  SmallVector<StringAttr> names(axes.getAsRange<StringAttr>());
+  sharded.axes = names;
+  sharded.chunk = spmd::chunkOf(sharded.total, spmd::groupSize(meshOp, axes));
+  return spmd::shardingAlong(static_cast<std::int64_t>(sharding.getDims().size()), sharded);
+}
+
 ArrayAttr Placement::shardAxes(StringRef parameter) const {
   auto split = find(parameter)->getAttrOfType<DictionaryAttr>(tensor::splitName);
   return axes(false, true, !split || tensor::axisOf(split) != tensor::expertAxis);

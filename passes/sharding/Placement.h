@@ -32,6 +32,11 @@ public:
   std::int64_t cutDim(llvm::StringRef parameter) const { return isFlat(parameter) ? 0 : dim(parameter).value_or(0); }
   /// The type that one rank holds of a tensor laid out as the parameter.
   mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
+  /// The sharding along the data axes of a tensor laid out as the parameter, which has the parameter's shape: axes of one
+  /// rank are named as others are. One dim for a parameter that is sharded by elements.
+  spmd::ShardingAttr sharding(llvm::StringRef parameter) const;
+  /// The sharding of the same dim along other axes.
+  spmd::ShardingAttr along(spmd::ShardingAttr sharding, mlir::ArrayAttr axes) const;
   spmd::MeshOp mesh() const { return meshOp; }
   /// What a parameter is sharded over: `["shard"]` (or its parts), and `expert` as well, but for experts, whose parts are
   /// different ones along that.

@@ -5,6 +5,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Units.h"
+#include "passes/sharding/Reshards.h"
 
 #include <map>
 
@@ -52,38 +53,28 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
   scopes.push_back(scope);
 }
 
-/// What the recipe says of a unit; whether it gathers and reduces is seen in the section.
-UnitBehaviour behaviourOf(spmd::UnitOp unit) {
-  UnitBehaviour behaviour;
-  behaviour.root = unit.getSymName() == spmd::rootUnit;
-  behaviour.gathers = behaviour.reduces = false;
-  behaviour.reshardAfterForward = unit.getReshardAfterForward();
-  behaviour.keepsPiece = unit.getPiece().has_value();
-  behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
-  behaviour.skipsBackward = unit.getSkipBackward();
-  behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
-  return behaviour;
-}
-
 /// Follows a section's ops in order and keeps where each unit is used.
 class ScopeFinder {
 public:
   ScopeFinder(spmd::SectionOp section, const Placement &placement)
-      : placement(placement), blocks(section->getParentOfType<ModuleOp>()) {
-    for (Operation &op : section.getBody().front().without_terminator())
-      found.ops.push_back(&op);
-    for (spmd::UnitOp unit : placement.units())
-      found.units.push_back(behaviourOf(unit));
-    found.readInBackward.assign(found.units.size(), nullptr);
+      : blocks(section->getParentOfType<ModuleOp>()) {
+    for (auto [number, unit] : llvm::enumerate(placement.units())) {
+      numbers[spmd::UnitOp(unit).getSymName()] = number;
+      found.units.emplace_back();
+      found.units.back().root = spmd::UnitOp(unit).getSymName() == spmd::rootUnit;
+      found.units.back().gathers = found.units.back().reduces = false;
+    }
     spans.resize(found.units.size());
+    for (Operation &op : section.getBody().front().without_terminator())
+      if (auto reshard = dyn_cast<spmd::ReshardOp>(op); reshard && isParameterRead(reshard))
+        addRead(reshard);
+      else if (!preparesRead(&op))
+        found.ops.push_back(&op);
   }
 
   SectionScopes run() {
     for (auto [position, op] : llvm::enumerate(found.ops))
-      if (auto read = dyn_cast<model::ReadOp>(op))
-        takeRead(read);
-      else
-        takeOp(op, static_cast<std::int64_t>(position));
+      takeOp(op, static_cast<std::int64_t>(position));
     for (auto [unit, behaviour] : llvm::enumerate(found.units))
       if (behaviour.root)
         addRootScopes(unit);
@@ -95,20 +86,12 @@ public:
   }
 
 private:
-  /// A value that is a parameter's memory: a read, or a view of one.
-  struct Memory {
-    std::size_t unit;
-    bool sharded;
-  };
-
-  /// Where a read stands says nothing: it is its readers that need the value.
-  void takeRead(model::ReadOp read) {
-    if (read->use_empty())
-      return;
-    std::size_t unit = placement.unitOf(read.getParameter());
-    bool sharded = placement.dim(read.getParameter()).has_value();
-    memories[read.getValue()] = {unit, sharded};
-    found.units[unit].gathers |= sharded;
+  /// A read is where its readers are: its own position does not count. Its values are in the unit's memory.
+  void addRead(spmd::ReshardOp read) {
+    std::size_t unit = numbers.lookup(*read.getUnit());
+    for (Value value : read.getResults())
+      unitOfMemory[value] = unit;
+    found.units[unit].gathers = true;
   }
 
   void takeOp(Operation *op, std::int64_t position) {
@@ -123,23 +106,20 @@ private:
       firstBackward = position;
     for (unsigned unit : blocks.around(model::blockOf(op)))
       spans[unit][{backward, pass}].cover(position);
-    if (auto gradient = dyn_cast<model::GradientOp>(op)) {
-      std::size_t unit = placement.unitOf(gradient.getParameter());
+    if (auto gradient = dyn_cast<spmd::ReshardOp>(op); gradient && gradient.getUnit()) {
+      std::size_t unit = numbers.lookup(*gradient.getUnit());
       spans[unit][{true, pass}].cover(position);
       found.units[unit].reduces = true;
     }
     for (OpOperand &operand : op->getOpOperands()) {
-      auto known = memories.find(operand.get());
-      if (known == memories.end())
+      auto known = unitOfMemory.find(operand.get());
+      if (known == unitOfMemory.end())
         continue;
-      Memory memory = known->second;
-      spans[memory.unit][{backward, pass}].cover(position);
-      bool isView = operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op);
-      if (backward && !isView && memory.sharded && !found.readInBackward[memory.unit])
-        found.readInBackward[memory.unit] = op;
-      if (isView)
+      std::size_t unit = known->second;
+      spans[unit][{backward, pass}].cover(position);
+      if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op))
         for (Value view : op->getResults())
-          memories[view] = memory;
+          unitOfMemory[view] = unit;
     }
   }
 
@@ -160,11 +140,12 @@ private:
       found.scopes.push_back({unit, true, firstBackward, end});
   }
 
-  const Placement &placement;
   spmd::UnitBlocks blocks;
+  llvm::StringMap<std::size_t> numbers;
   SectionScopes found;
   std::vector<Spans> spans;
-  llvm::DenseMap<Value, Memory> memories;
+  /// Of a parameter's values and views of them.
+  llvm::DenseMap<Value, std::size_t> unitOfMemory;
   std::int64_t firstBackward = -1, passes = 1;
   /// By pass: what is not backward, and where the phase `forward` ends.
   std::map<std::int64_t, Span> forwards;

@@ -18,12 +18,12 @@ namespace sluice {
 bool isBackward(mlir::Operation *op);
 
 struct SectionScopes {
-  /// The section's ops; scopes and events count positions in it.
+  /// The section's ops but for reads of parameters; scopes and events count positions in it.
   llvm::SmallVector<mlir::Operation *> ops;
   std::vector<UnitScope> scopes;
+  /// For each unit, whether it is the root, whether its parameters are read (`gathers`) and whether it has gradients.
+  /// Every scope reshards.
   std::vector<UnitBehaviour> units;
-  /// For each unit, an op of the backward that reads its sharded parameters; null for none.
-  std::vector<mlir::Operation *> readInBackward;
   /// The op that stands at a position; the terminator behind the last.
   mlir::Operation *at(std::int64_t position, mlir::Block &block) const;
 };

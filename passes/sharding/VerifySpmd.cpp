@@ -102,7 +102,7 @@ void Verifier::verifyArguments(func::FuncOp function) {
 void Verifier::verifySection(spmd::SectionOp section) {
   for (Operation &op : section.getBody().front()) {
     if (isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp, model::BlockOp, model::CheckpointOp,
-            model::RecomputeOp, UnrealizedConversionCastOp>(op))
+            model::RecomputeOp, UnrealizedConversionCastOp, spmd::ReshardOp>(op))
       error(&op) << "op behind the sharding phase, expected none of whole parameters and gradients but got "
                  << op.getName();
     if (op.getNumResults() == 1 && isa<spmd::TokenType>(op.getResult(0).getType()) && !op.hasOneUse())

@@ -16,6 +16,7 @@ from plans import Plan, import_model, run
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
 NO_DECAY = BASE + ('optimizer.no_decay=["*.bias"]',)
 TENSOR = ("mesh.tensor=2", "sharding.tensor=megatron")
+TENSOR_NORM = TENSOR + ("mesh.shard=2", "gradient.clip_norm=1.0")
 IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
@@ -172,8 +173,14 @@ TABLE = {
         "spmd-partition-tensor": (TENSOR, shows(lambda whole, plan: whole.text.count(" part dim ") > plan.text.count(" part dim "))),
         "spmd-assign-units": (BASE, refused),
         "spmd-partition": (BASE, refused),
-        "spmd-insert-gathers": (BASE, refused),
-        "spmd-insert-reductions": (BASE, refused),
+        "spmd-insert-reshards": (BASE, refused),
+        "spmd-group-reshards": (BASE, refused),
+        # The root is gathered once, and not for the backward again.
+        "spmd-elide-reshards": (BASE, shows(lambda whole, plan: whole.count("all_gather") < plan.count("all_gather"))),
+        "spmd-accumulate-gradients": (BASE, refused),
+        "spmd-localize-update": (BASE, refused),
+        "spmd-lower-reshards": (BASE, refused),
+        "spmd-join-reductions": (TENSOR_NORM, shows(lambda whole, plan: whole.count("all_reduce") < plan.count("all_reduce"))),
         "spmd-sync-statistics": (STATISTICS, shows(lambda whole, plan: whole.count("all_reduce") == plan.count("all_reduce") + 1)),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),

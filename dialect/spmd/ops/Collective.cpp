@@ -193,6 +193,8 @@ LogicalResult ReleaseOp::verify() {
     return emitOpError("values, expected at least one but got none");
   for (Value value : getValues()) {
     // release_c2
+    if (auto reshard = value.getDefiningOp<ReshardOp>(); reshard && reshard.getUnit() == getUnit())
+      continue;
     auto wait = value.getDefiningOp<WaitOp>();
     CollectiveOpInterface gather = wait ? wait.getStart() : CollectiveOpInterface();
     if (!gather || !gather.isUnshard())

@@ -158,7 +158,8 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpIn
 def Spmd_ReleaseOp : Spmd_Op<"release", []> {
   let summary = "gathered values are not read from here on";
   let description = [{
-    The reshard of a unit. Operands are values of the unit's wait; no op after it may read them.
+    The reshard of a unit. Operands are values of the unit's wait, before spmd-lower-reshards of the unit's
+    reshards; no op after it may read them.
     ```mlir
     spmd.release %w unit "h.0" : tensor<6x4xf32>
     ```

@@ -15,11 +15,15 @@ void ReshardOp::build(OpBuilder &builder, OperationState &state, Value operand, 
 static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr sharding) {
   // reshard_c3
   RankedTensorType global = globalType(cast<RankedTensorType>(type));
+  if (sharding.getDims().size() == 1)
+    global = flattened(global);
   bool fits = static_cast<int64_t>(sharding.getDims().size()) == global.getRank();
   for (int64_t dim = 0; fits && dim < global.getRank(); ++dim)
     fits = sharding.getDims()[dim].isReplicated() || sharding.getDims()[dim].getTotal() == global.getDimSize(dim);
   ShardingAttr encoding = shardingOf(type);
-  if (!fits || (encoding && !encoding.isSamePlacement(sharding)))
+  // A local type does not say what is partial.
+  auto inTypes = ShardingAttr::get(op.getContext(), sharding.getDims(), {}, sluice::PartialReduction::none);
+  if (!fits || (encoding && !encoding.isSamePlacement(inTypes)))
     return op.emitOpError() << "sharding " << sharding << " does not fit type " << type;
   // reshard_c4
   MeshOp mesh = meshOf(op);
@@ -50,7 +54,9 @@ LogicalResult ReshardOp::verify() {
                  getDestinations().getAsRange<ShardingAttr>())) {
     // reshard_c2
     auto global = globalType(cast<RankedTensorType>(operand.getType()));
-    if (auto other = globalType(cast<RankedTensorType>(result.getType())); other != global)
+    bool isFlat = source.getDims().size() == 1 || destination.getDims().size() == 1;
+    if (auto other = globalType(cast<RankedTensorType>(result.getType()));
+        other != global && !(isFlat && flattened(other) == flattened(global)))
       return emitOpError() << "global type of a result, expected " << global << " but got " << other;
     if (failed(verifySharding(*this, operand.getType(), source)) ||
         failed(verifySharding(*this, result.getType(), destination)))

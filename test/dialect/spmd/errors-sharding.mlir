@@ -48,8 +48,8 @@ func.func @f(%x: tensor<2xf32, #spmd.sharding<[{}] partial sum over []>>)
 
 // -----
 
-// expected-error @below {{expected a reduction: sum, max or logsumexp}}
-func.func @f(%x: tensor<2xf32, #spmd.sharding<[{}] partial mean over ["shard"]>>)
+// expected-error @below {{expected a reduction: sum, max, logsumexp or mean}}
+func.func @f(%x: tensor<2xf32, #spmd.sharding<[{}] partial product over ["shard"]>>)
 
 // -----
 

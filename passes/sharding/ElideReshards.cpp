@@ -1,0 +1,339 @@
+//===- ElideReshards.cpp - what stays gathered between two scopes of a unit -----------------===//
+//
+// spmd-group-reshards has gathered and released each unit in each of its scopes. The policy that spmd.unit states then
+// takes away releases, and with each of them the gather of the next scope. Where a unit keeps a part, the part is sliced
+// out before the release and the next gather starts from it. Views that the forward has made of a released value are
+// made again in the backward.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/model/Attributes.h"
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Names.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/Reshards.h"
+#include "passes/sharding/Scopes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_ELIDERESHARDS
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+/// A unit's parameters from their reshards to their release.
+struct Interval {
+  /// The reshard of sharded parameters, and that of replicated ones; null for none.
+  spmd::ReshardOp gather, local;
+  spmd::ReleaseOp release;
+  std::size_t unit = 0;
+  bool gathers = false, isHeld = false, isReleased = false;
+
+  Operation *first() const { return gather ? gather : local; }
+};
+
+/// The policy that a unit states.
+UnitBehaviour behaviourOf(spmd::UnitOp unit) {
+  UnitBehaviour behaviour;
+  behaviour.root = unit.getSymName() == spmd::rootUnit;
+  behaviour.gathers = behaviour.reduces = false;
+  behaviour.reshardAfterForward = unit.getReshardAfterForward();
+  behaviour.keepsPiece = unit.getPiece().has_value();
+  behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
+  behaviour.skipsBackward = unit.getSkipBackward();
+  behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
+  return behaviour;
+}
+
+/// Erases a reshard and the casts that only it reads.
+void eraseWithCasts(spmd::ReshardOp reshard) {
+  SmallVector<Value> operands(reshard.getOperands());
+  reshard.erase();
+  for (Value operand : operands)
+    if (auto cast = operand.getDefiningOp<model::CastOp>(); cast && cast->use_empty())
+      cast.erase();
+}
+
+/// The reshards of one section.
+class SectionElider {
+public:
+  SectionElider(spmd::SectionOp section, const Placement &placement)
+      : section(section), placement(placement), body(section.getBody().front()) {
+    for (spmd::UnitOp unit : placement.units())
+      behaviours.push_back(behaviourOf(unit));
+    collect();
+  }
+
+  LogicalResult run(const Recipe &recipe) {
+    if (failed(checkSkippedUnits(recipe)))
+      return failure();
+    for (const UnitEvent &event : placeUnitEvents(scopes, behaviours))
+      apply(event);
+    for (Interval &interval : intervals)
+      eraseUnused(interval);
+    return success();
+  }
+
+private:
+  void collect();
+  LogicalResult checkSkippedUnits(const Recipe &recipe);
+  void apply(const UnitEvent &event);
+  void enter(const UnitEvent &event);
+  void keep(Interval &interval);
+  void release(const UnitEvent &event);
+  void remakeViews(Interval &interval);
+  void eraseUnused(Interval &interval);
+
+  void setOnce(Operation *op, WhenKind when) {
+    if (section.getRepeat() > 1)
+      spmd::setWhen(op, when);
+  }
+  spmd::UnitOp unitOf(const Interval &interval) const { return placement.units()[interval.unit]; }
+
+  spmd::SectionOp section;
+  const Placement &placement;
+  Block &body;
+  std::vector<Interval> intervals;
+  /// Of each interval, positions of its reshard and release; the behaviour of each unit.
+  std::vector<UnitScope> scopes;
+  std::vector<UnitBehaviour> behaviours;
+  /// By unit, the interval whose values are in force.
+  llvm::DenseMap<std::size_t, Interval> current;
+};
+
+} // namespace
+
+void SectionElider::collect() {
+  llvm::StringMap<std::size_t> numbers;
+  for (auto [number, unit] : llvm::enumerate(placement.units()))
+    numbers[spmd::UnitOp(unit).getSymName()] = number;
+  llvm::DenseMap<Operation *, std::int64_t> positions;
+  for (auto [position, op] : llvm::enumerate(body))
+    positions[&op] = static_cast<std::int64_t>(position);
+  for (auto release : body.getOps<spmd::ReleaseOp>()) {
+    Interval interval;
+    for (Value value : release.getValues())
+      if (auto reshard = value.getDefiningOp<spmd::ReshardOp>())
+        (changesSharding(reshard) ? interval.gather : interval.local) = reshard;
+    if (!interval.first())
+      continue;
+    interval.release = release;
+    interval.unit = numbers.lookup(spmd::unitOf(release));
+    behaviours[interval.unit].gathers |= interval.gather != nullptr;
+    scopes.push_back({interval.unit, isBackward(interval.first()), positions[interval.first()], positions[release],
+                      model::passOf(release)});
+    intervals.push_back(interval);
+  }
+}
+
+/// A unit that the backward does not gather is read by no op of it, through a view either.
+LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
+  llvm::DenseMap<Value, std::size_t> memory;
+  for (const Interval &interval : intervals)
+    if (interval.gather && behaviours[interval.unit].skipsBackward)
+      for (Value value : spmd::ReshardOp(interval.gather).getResults())
+        memory[value] = interval.unit;
+  for (Operation &op : body)
+    for (OpOperand &operand : op.getOpOperands()) {
+      auto found = memory.find(operand.get());
+      if (found == memory.end() || isa<spmd::ReleaseOp>(op))
+        continue;
+      if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op)) {
+        std::size_t unit = found->second;
+        for (Value view : op.getResults())
+          memory[view] = unit;
+      } else if (isBackward(&op)) {
+        InFlightDiagnostic error = emitError(op.getLoc());
+        error << recipe.origin("sharding.unshard_in_backward") << ": value of 'sharding.unshard_in_backward' for unit '"
+              << spmd::UnitOp(placement.units()[found->second]).getSymName()
+              << "', expected true for a unit whose parameters the backward reads but got false";
+        error.attachNote(op.getLoc()) << "read by '" << op.getName() << "' of the backward";
+        return failure();
+      }
+    }
+  return success();
+}
+
+void SectionElider::apply(const UnitEvent &event) {
+  Interval &interval = intervals[event.scope];
+  switch (event.kind) {
+  case UnitEvent::Kind::gather:
+    interval.gathers = true;
+    if (event.held && !interval.gather.getOperands()[0].getDefiningOp<spmd::ReshardOp>()) {
+      // From the part that has been kept.
+      SmallVector<Value> parts;
+      for (Value value : current[event.unit].gather.getResults())
+        for (Operation *user : value.getUsers())
+          if (auto part = dyn_cast<spmd::ReshardOp>(user))
+            parts.push_back(part.getResults()[0]);
+      SmallVector<Value> operands(interval.gather.getOperands());
+      interval.gather.getOperandsMutable().assign(parts);
+      SmallVector<Attribute> sources;
+      for (Value part : parts)
+        sources.push_back(destinationOf(part.getDefiningOp<spmd::ReshardOp>()));
+      interval.gather.setSourcesAttr(ArrayAttr::get(section.getContext(), sources));
+      for (Value operand : operands)
+        if (auto cast = operand.getDefiningOp<model::CastOp>(); cast && cast->use_empty())
+          cast.erase();
+    }
+    if (event.once) {
+      setOnce(interval.gather, WhenKind::first);
+      for (Value operand : interval.gather.getOperands())
+        if (auto cast = operand.getDefiningOp<model::CastOp>())
+          setOnce(cast, WhenKind::first);
+    }
+    break;
+  case UnitEvent::Kind::enter:
+    enter(event);
+    break;
+  case UnitEvent::Kind::keep:
+    keep(interval);
+    break;
+  case UnitEvent::Kind::release:
+    release(event);
+    break;
+  case UnitEvent::Kind::reduce:
+    break;
+  }
+}
+
+/// The scope reads what an earlier one has gathered if that is still there.
+void SectionElider::enter(const UnitEvent &event) {
+  Interval &interval = intervals[event.scope];
+  interval.isHeld = event.held;
+  if (interval.isHeld) {
+    for (spmd::ReshardOp Interval::*list : {&Interval::gather, &Interval::local})
+      if (interval.*list) {
+        (interval.*list).replaceAllUsesWith((current[event.unit].*list).getResults());
+        eraseWithCasts(interval.*list);
+        interval.*list = current[event.unit].*list;
+      }
+    return;
+  }
+  bool skips = event.backward && behaviours[event.unit].skipsBackward;
+  bool inForward = llvm::any_of(scopes, [&](const UnitScope &scope) { return scope.unit == event.unit && !scope.backward; });
+  if (event.backward && inForward && !skips)
+    remakeViews(interval);
+  current[event.unit] = interval;
+}
+
+/// The rank's part of what is released.
+void SectionElider::keep(Interval &interval) {
+  spmd::UnitOp unit = unitOf(interval);
+  OpBuilder builder(interval.release);
+  auto locations = locationsOfValues(interval.gather, interval.gather->getNumResults());
+  auto ids = interval.gather->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
+  for (auto [index, value] : llvm::enumerate(interval.gather.getResults())) {
+    // Kept before.
+    if (llvm::any_of(value.getUsers(), [](Operation *user) { return isa<spmd::ReshardOp>(user); }))
+      return;
+    spmd::ShardingAttr part = placement.along(sourceOf(interval.gather, index), *unit.getPiece());
+    auto reshard = spmd::ReshardOp::create(builder, locations[index], value.getType(), value,
+                                           builder.getArrayAttr({destinationOf(interval.gather, index)}),
+                                           builder.getArrayAttr({part}), unit.getSymNameAttr());
+    for (StringRef name : {StringRef(model::phaseName), StringRef(model::passName)})
+      if (Attribute attribute = interval.release->getAttr(name))
+        reshard->setAttr(name, attribute);
+    if (ids)
+      reshard->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids[index]));
+  }
+}
+
+void SectionElider::release(const UnitEvent &event) {
+  Interval &interval = intervals[event.scope];
+  interval.isReleased = true;
+  if (event.once)
+    setOnce(interval.release, WhenKind::last);
+  // Kept to where the backward begins.
+  if (event.position > scopes[event.scope].end)
+    for (Operation &op : body)
+      if (isBackward(&op)) {
+        interval.release->moveBefore(&op);
+        break;
+      }
+}
+
+/// Views of a gathered value are in its memory, which is another one in the backward.
+void SectionElider::remakeViews(Interval &interval) {
+  auto isIn = [&](Operation *op) {
+    return isBackward(op) && interval.first()->isBeforeInBlock(op) && op->isBeforeInBlock(interval.release);
+  };
+  IRMapping mapping;
+  SmallVector<Operation *> views;
+  SmallVector<Value> memory;
+  for (const auto &[scope, other] : llvm::zip(scopes, intervals)) {
+    if (scope.unit != interval.unit || scope.backward)
+      continue;
+    for (spmd::ReshardOp Interval::*list : {&Interval::gather, &Interval::local})
+      if (spmd::ReshardOp before = other.*list; before && interval.*list)
+        for (auto [from, to] : llvm::zip(before.getResults(), spmd::ReshardOp(interval.*list).getResults())) {
+          mapping.map(from, to);
+          memory.push_back(from);
+        }
+  }
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!memory.empty())
+    for (OpOperand &use : memory.pop_back_val().getUses()) {
+      Operation *view = use.getOwner();
+      if (use.getOperandNumber() != 0 || view->getBlock() != &body || isBackward(view) || !isa<ViewOpInterface>(view) ||
+          !seen.insert(view).second)
+        continue;
+      // Mapped to itself until it is known that the backward needs it.
+      for (Value result : view->getResults()) {
+        mapping.map(result, result);
+        memory.push_back(result);
+      }
+      views.push_back(view);
+    }
+  llvm::sort(views, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::SmallPtrSet<Operation *, 8> needed;
+  for (Operation *view : llvm::reverse(views))
+    if (llvm::any_of(view->getUsers(), [&](Operation *user) { return isIn(user) || needed.contains(user); }))
+      needed.insert(view);
+  OpBuilder builder(section.getContext());
+  builder.setInsertionPointAfter(interval.local ? interval.local : interval.gather);
+  for (Operation *view : views) {
+    if (!needed.contains(view))
+      continue;
+    Operation *copy = builder.clone(*view, mapping);
+    model::setPhase(copy, Phase::backward);
+    if (Attribute pass = interval.release->getAttr(model::passName))
+      copy->setAttr(model::passName, pass);
+    for (auto [from, to] : llvm::zip(view->getResults(), copy->getResults()))
+      from.replaceUsesWithIf(to, [&](OpOperand &use) { return isIn(use.getOwner()); });
+  }
+}
+
+/// Erases what the policy has taken the use of.
+void SectionElider::eraseUnused(Interval &interval) {
+  if (behaviours[interval.unit].gathers && !interval.isReleased)
+    interval.release.erase();
+  // The backward gathers nothing of a unit that it skips.
+  if (interval.gather && !interval.gathers && !interval.isHeld)
+    eraseWithCasts(interval.gather);
+}
+
+namespace {
+
+struct ElideReshards : sluice::impl::ElideReshardsBase<ElideReshards> {
+  void runOnOperation() override {
+    Placement placement(getOperation());
+    FailureOr<Recipe> recipe = recipeFor(getOperation());
+    if (failed(recipe))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (auto section : function.getOps<spmd::SectionOp>())
+        if (failed(SectionElider(section, placement).run(*recipe)))
+          return signalPassFailure();
+  }
+};
+
+} // namespace

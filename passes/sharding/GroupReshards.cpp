@@ -1,0 +1,260 @@
+//===- GroupReshards.cpp - one reshard for each unit and scope ------------------------------===//
+//
+// Each scope of a unit (Scopes.h) begins with one reshard of all its sharded parameters and ends with their release, as
+// if every unit resharded after every use: spmd-elide-reshards then keeps what the unit's policy keeps. Replicated
+// parameters are in a second reshard, which at most copies them to another memory. A unit's gradients are reduced after
+// the release at the end of its backward: one reshard for those that move over the same axes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/model/Attributes.h"
+#include "dialect/model/Model.h"
+#include "dialect/spmd/Names.h"
+#include "passes/sharding/Reshards.h"
+#include "passes/sharding/Scopes.h"
+#include "passes/sharding/tensor/Layout.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_GROUPRESHARDS
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+using Reshards = SmallVector<spmd::ReshardOp>;
+
+/// Groups the reshards of one section.
+class SectionGrouper {
+public:
+  SectionGrouper(spmd::SectionOp section, const Placement &placement)
+      : body(section.getBody().front()), placement(placement), found(findScopes(section, placement)),
+        reads(found.units.size()), gradients(found.units.size()), valuesIn(found.scopes.size()) {}
+
+  void run();
+
+private:
+  void collect();
+  void groupReads(const UnitEvent &event, bool sharded, OpBuilder &builder);
+  void addRelease(const UnitEvent &event, OpBuilder &builder);
+  void groupGradients(const UnitEvent &event, OpBuilder &builder);
+  void mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &builder);
+  void replaceReads();
+  spmd::ReshardOp merge(ArrayRef<spmd::ReshardOp> group, ValueRange operands, OpBuilder &builder);
+
+  void tag(Operation *op, const UnitEvent &event) {
+    model::setPhase(op, event.backward ? Phase::backward : Phase::forward);
+    if (std::int64_t pass = found.scopes[event.scope].pass)
+      op->setAttr(model::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
+  }
+  bool isIn(Operation *op, const UnitScope &scope) const {
+    auto position = positions.find(op);
+    return position != positions.end() && isBackward(op) == scope.backward && scope.begin <= position->second &&
+           position->second < scope.end;
+  }
+  /// The value that an op gets for a read of a unit's parameter.
+  Value valueFor(Operation *user, std::size_t unit, spmd::ReshardOp read) const;
+
+  Block &body;
+  const Placement &placement;
+  SectionScopes found;
+  llvm::DenseMap<Operation *, std::int64_t> positions;
+  /// By unit, in the order of the module's parameters; of reads, one for each parameter and element type.
+  std::vector<Reshards> reads, gradients;
+  /// All reads.
+  Reshards pending;
+  /// By scope, what its ops get for the unit's `reads`.
+  std::vector<SmallVector<Value>> valuesIn;
+};
+
+/// True for reads of one parameter in one element type.
+bool isSameRead(spmd::ReshardOp a, spmd::ReshardOp b) {
+  return parameterOf(a) == parameterOf(b) && a->getResultTypes() == b->getResultTypes();
+}
+
+/// True for a gradient that is partial along an axis of its destination too.
+bool isTermAlongShards(spmd::ReshardOp gradient) {
+  auto terms = gradient->getAttrOfType<ArrayAttr>(tensor::termName);
+  spmd::ShardingAttr destination = destinationOf(gradient);
+  return terms && llvm::any_of(terms.getAsValueRange<StringAttr>(),
+                               [&](StringRef axis) { return destination.dimAlong(axis).has_value(); });
+}
+
+} // namespace
+
+void SectionGrouper::run() {
+  collect();
+  for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
+    OpBuilder builder(found.at(event.position, body));
+    if (event.kind == UnitEvent::Kind::gather) {
+      groupReads(event, /*sharded=*/true, builder);
+      groupReads(event, /*sharded=*/false, builder);
+    } else if (event.kind == UnitEvent::Kind::release) {
+      addRelease(event, builder);
+    } else if (event.kind == UnitEvent::Kind::reduce) {
+      groupGradients(event, builder);
+    }
+  }
+  replaceReads();
+}
+
+void SectionGrouper::collect() {
+  llvm::StringMap<unsigned> order;
+  for (model::ParameterOp parameter : placement.parameters())
+    order.insert({parameter.getSymName(), order.size()});
+  for (auto [position, op] : llvm::enumerate(found.ops))
+    positions[op] = static_cast<std::int64_t>(position);
+  for (auto reshard : body.getOps<spmd::ReshardOp>()) {
+    if (isGrouped(reshard))
+      continue;
+    std::size_t unit = placement.unitOf(parameterOf(reshard));
+    if (isReduction(reshard)) {
+      gradients[unit].push_back(reshard);
+      continue;
+    }
+    pending.push_back(reshard);
+    if (llvm::none_of(reads[unit], [&](spmd::ReshardOp other) { return isSameRead(other, reshard); }))
+      reads[unit].push_back(reshard);
+  }
+  for (auto *lists : {&reads, &gradients})
+    for (Reshards &list : *lists)
+      llvm::stable_sort(list, [&](spmd::ReshardOp a, spmd::ReshardOp b) {
+        return order[parameterOf(a)] < order[parameterOf(b)];
+      });
+  for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
+    values.resize(reads[scope.unit].size());
+}
+
+spmd::ReshardOp SectionGrouper::merge(ArrayRef<spmd::ReshardOp> group, ValueRange operands, OpBuilder &builder) {
+  SmallVector<Type> types;
+  SmallVector<Attribute> sources, destinations;
+  SmallVector<Location> locations;
+  SmallVector<std::int64_t> ids;
+  for (spmd::ReshardOp member : group) {
+    types.push_back(member->getResultTypes().front());
+    sources.push_back(sourceOf(member));
+    destinations.push_back(destinationOf(member));
+    locations.push_back(member.getLoc());
+    if (auto id = member->getAttrOfType<DenseI64ArrayAttr>(model::idsName))
+      ids.append(id.asArrayRef().begin(), id.asArrayRef().end());
+  }
+  auto merged = spmd::ReshardOp::create(builder, fuseLocations(builder.getContext(), locations), types, operands,
+                                        builder.getArrayAttr(sources), builder.getArrayAttr(destinations),
+                                        spmd::ReshardOp(group.front()).getUnitAttr());
+  if (ids.size() == types.size())
+    merged->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids));
+  return merged;
+}
+
+/// The values of a scope. Casts come before their reshard.
+void SectionGrouper::groupReads(const UnitEvent &event, bool sharded, OpBuilder &builder) {
+  Reshards group;
+  SmallVector<Value> operands;
+  SmallVector<std::size_t> indices;
+  for (auto [index, read] : llvm::enumerate(reads[event.unit])) {
+    if (changesSharding(read) != sharded)
+      continue;
+    Value operand = spmd::ReshardOp(read).getOperands()[0];
+    if (Operation *cast = operand.getDefiningOp()) {
+      Operation *copy = builder.clone(*cast);
+      tag(copy, event);
+      operand = copy->getResult(0);
+    }
+    group.push_back(read);
+    operands.push_back(operand);
+    indices.push_back(index);
+  }
+  if (group.empty())
+    return;
+  spmd::ReshardOp merged = merge(group, operands, builder);
+  tag(merged, event);
+  for (auto [index, value] : llvm::zip(indices, merged.getResults()))
+    valuesIn[event.scope][index] = value;
+}
+
+void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
+  // Gathered values first.
+  SmallVector<Value> values;
+  for (bool sharded : {true, false})
+    for (auto [read, value] : llvm::zip(reads[event.unit], valuesIn[event.scope]))
+      if (changesSharding(read) == sharded)
+        values.push_back(value);
+  tag(spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
+                              spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr()),
+      event);
+}
+
+void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) {
+  Reshards terms, sharded, replicated;
+  for (spmd::ReshardOp gradient : gradients[event.unit])
+    (!destinationOf(gradient).isSharded() ? replicated : isTermAlongShards(gradient) ? terms : sharded)
+        .push_back(gradient);
+  for (const Reshards &group : {terms, sharded, replicated})
+    if (!group.empty())
+      mergeGradients(group, builder);
+}
+
+void SectionGrouper::mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &builder) {
+  SmallVector<Value> operands;
+  SmallVector<Attribute> terms;
+  for (spmd::ReshardOp gradient : group) {
+    operands.push_back(gradient.getOperands()[0]);
+    Attribute axes = gradient->getAttr(tensor::termName);
+    terms.push_back(axes ? axes : builder.getArrayAttr({}));
+  }
+  spmd::ReshardOp merged = merge(group, operands, builder);
+  model::setPhase(merged, Phase::backward);
+  if (llvm::any_of(terms, [](Attribute axes) { return !cast<ArrayAttr>(axes).empty(); }))
+    merged->setAttr(tensor::termName, builder.getArrayAttr(terms));
+  for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
+    spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
+}
+
+Value SectionGrouper::valueFor(Operation *user, std::size_t unit, spmd::ReshardOp read) const {
+  std::size_t index = 0;
+  while (!isSameRead(reads[unit][index], read))
+    ++index;
+  Value value;
+  for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
+    if (scope.unit == unit && isIn(user, scope) && (!value || scope.pass == model::passOf(user)))
+      value = values[index];
+  return value;
+}
+
+void SectionGrouper::replaceReads() {
+  for (spmd::ReshardOp read : pending) {
+    std::size_t unit = placement.unitOf(parameterOf(read));
+    for (OpOperand &use : llvm::make_early_inc_range(read.getResults()[0].getUses()))
+      use.set(valueFor(use.getOwner(), unit, read));
+  }
+  for (spmd::ReshardOp read : pending) {
+    Operation *cast = read.getOperands()[0].getDefiningOp();
+    read.erase();
+    if (cast && cast->use_empty())
+      cast->erase();
+  }
+  for (const Reshards &list : gradients)
+    for (spmd::ReshardOp gradient : list)
+      gradient->erase();
+}
+
+namespace {
+
+struct GroupReshards : sluice::impl::GroupReshardsBase<GroupReshards> {
+  void runOnOperation() override {
+    Placement placement(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (auto section : function.getOps<spmd::SectionOp>())
+        if (llvm::any_of(section.getBody().front().getOps<spmd::ReshardOp>(),
+                         [](spmd::ReshardOp reshard) { return !isGrouped(reshard); }))
+          SectionGrouper(section, placement).run();
+  }
+};
+
+} // namespace

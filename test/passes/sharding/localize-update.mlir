@@ -1,0 +1,53 @@
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update --verify-roundtrip -o %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: sluice-opt %t.once -spmd-localize-update | diff %t.once -
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update | FileCheck %s --check-prefix=ALONE
+// Tests the types of one rank: arguments, donated results, reshards, the update and the entry point init.
+
+// A parameter of five rows makes chunks of two on four ranks; states stand behind their parameter.
+// CHECK: func.func @train_step(
+// CHECK-SAME: %[[E:[^:]*]]: tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.parameter = @embed},
+// CHECK-SAME: %[[EM:[^:]*]]: tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.parameter = @embed, spmd.state = "momentum_buffer"},
+// CHECK-SAME: %{{[^:]*}}: tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>> {spmd.parameter = @layer.0.w},
+// CHECK-SAME: {spmd.parameter = @layer.0.w, spmd.state = "momentum_buffer"},
+// CHECK-SAME: {spmd.parameter = @layer.1.w},
+// CHECK-SAME: {spmd.parameter = @layer.1.w, spmd.state = "momentum_buffer"},
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x5xf32> {spmd.input = "x", spmd.per_repetition},
+// CHECK-SAME: %[[LR:[^:]*]]: tensor<f32> {spmd.input = "lr"},
+// CHECK-SAME: %[[STEP:[^:]*]]: tensor<i64> {spmd.input = "step"})
+// CHECK-SAME: -> (tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.donates = 0 : i64},
+// CHECK-SAME: {spmd.donates = 5 : i64},
+// CHECK-SAME: tensor<f32> {spmd.output = "loss"}, tensor<f32> {spmd.output = "grad_norm"}, tensor<ui8> {spmd.output = "guard"})
+// CHECK-SAME: attributes {model.entry = #model.entry<train>}
+
+// CHECK: %[[M:.*]]:4 = spmd.section "microbatch" repeat 3
+// Parameters are gathered from shards, and gradients reduced to shards.
+// CHECK: spmd.reshard %[[E]] {{.*}} unit "root" {{.*}} : (tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>) -> tensor<5x6xf32>
+// CHECK: spmd.reshard {{.*}} unit "layer.1" {{.*}} : (tensor<6x6xf32>) -> tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+// CHECK: spmd.yield
+
+// CHECK: spmd.section "update" repeat 1
+// The norm of shards is a partial result.
+// CHECK: %[[P:.*]] = model.power_sum
+// CHECK-NEXT: %[[W:.*]] = spmd.reshard %[[P]] from [#spmd.sharding<[] partial sum over ["shard"]>] to [#spmd.sharding<[]>] {model.phase = #model.phase<update>} : (tensor<f32>) -> tensor<f32>
+// CHECK-NEXT: model.norm_root %[[W]]
+// CHECK: model.sgd %[[E]], %[[M]]#3, %[[EM]], %[[LR]], %[[STEP]]
+// CHECK-SAME: -> (tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>, tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>)
+
+// The weights are keyed by the parameter's place and, by the encoding, each element's global index. States are zero.
+// CHECK: func.func @init(
+// CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {spmd.input = "seed"})
+// CHECK-SAME: {spmd.donates = 5 : i64})
+// CHECK-SAME: attributes {model.entry = #model.entry<init>}
+// CHECK: spmd.section "init" repeat 1
+// CHECK-NEXT: model.random_normal %[[SEED]] {key = 0 : i64, {{.*}}stddev = 2.000000e-02{{.*}} -> tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>>
+// CHECK-NEXT: model.constant 0.000000e+00
+// CHECK-NEXT: model.random_uniform %[[SEED]] {high = 5.000000e-01 : f64, key = 1 : i64, low = -5.000000e-01 : f64
+// CHECK-NEXT: model.constant 0.000000e+00
+// CHECK-NEXT: model.random_uniform %[[SEED]] {high = 5.000000e-01 : f64, key = 2 : i64
+
+// On one rank all types are global.
+// ALONE-NOT: tensor<{{[^>]*}}#spmd.sharding
+// ALONE: spmd.section "microbatch" repeat 1
+// ALONE: spmd.section "update" repeat 1
+// ALONE-NOT: tensor<{{[^>]*}}#spmd.sharding
