@@ -65,7 +65,7 @@ def gradients_by_differences():
 def gathered_while_reduced():
     """Each unit's gather is issued behind the start of its reduction, ahead of the next; no reduced value has been read yet."""
     plan = Plan(zoo("reduce-model"), sharded(2))
-    forward = [c for c in plan.collectives(phase=#plan.phase<forward>)]
+    forward = [c for c in plan.collectives(phase="forward")]
     expect_equal([(c["kind"], c["unit"]) for c in forward],
                  [pair for unit in MLPS for pair in (("all_reduce", None), ("all_gather", unit))], "collectives")
 

@@ -28,7 +28,7 @@ def one_reduction_for_each_axis():
     for p in (1, 2, 3, "inf"):
         for mesh, axes in MESHES:
             plan = Plan(zoo(*MODEL), mesh + clipping(p))
-            found = [(c["axis"], c["op"]) for c in plan.collectives("all_reduce", phase=#plan.phase<update>) if c["unit"] is None and c["op"] != "mean"]
+            found = [(c["axis"], c["op"]) for c in plan.collectives("all_reduce", phase="update") if c["unit"] is None and c["op"] != "mean"]
             expect_equal(found, [(axis, "max" if p == "inf" else "sum") for axis in axes], f"p = {p}, {mesh}: reductions of the norm")
 
 

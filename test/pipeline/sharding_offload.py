@@ -138,7 +138,7 @@ def copies_stand_with_gathers_and_reductions():
     expect_equal((streams["fetch"], streams["offload"], streams["unshard"]), ("fetch", "offload", "gather"), "streams")
 
 
-def prefetched(plan, phase=#plan.phase<forward>):
+def prefetched(plan, phase="forward"):
     """Where fetches stand among the waits of compute."""
     return [m for m in moves(plan, phase) if m[0] == "F"]
 

@@ -49,7 +49,7 @@ def states_behind_forward_and_backward():
             expect_equal(state_behind(plan, "backward", True), set(), f"{after}, {how}: whole behind the backward")
     # What is kept sharded over two ranks is gathered again over two.
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=2"])
-    expect_equal({c["group"] for c in plan.collectives("all_gather", phase=#plan.phase<backward>)}, {2}, "ranks of the backward's gathers")
+    expect_equal({c["group"] for c in plan.collectives("all_gather", phase="backward")}, {2}, "ranks of the backward's gathers")
 
 
 @test
@@ -291,7 +291,7 @@ def hybrid_meshes():
                 for extra in ([], ["recompute.policy=block"], ["sharding.reshard_after_forward=false"]):
                     parity(model, mesh, ranks, [f"gradient.sync={sync}"] + extra, steps=5, weights=2e-2, microbatches=3)
     plan = Plan(zoo("norm-mlps"), ["mesh.replicate=2", "mesh.shard=2"])
-    kinds = [(c["kind"], c["axis"], c["group"]) for c in plan.collectives(phase=#plan.phase<backward>) if c["unit"] == "1"]
+    kinds = [(c["kind"], c["axis"], c["group"]) for c in plan.collectives(phase="backward") if c["unit"] == "1"]
     expect_equal(kinds[-2:], [("reduce_scatter", "shard", 2), ("all_reduce", "replicate", 2)], "reduction of a unit")
     alone = Plan(zoo("norm-mlps"), ["mesh.replicate=2", "mesh.shard=1"])
     expect_equal({c["kind"] for c in alone.shown["collectives"]}, {"all_reduce"}, "kinds with a shard axis of one rank")

@@ -50,7 +50,7 @@ def collectives():
     expect_equal(found["forward", "all_reduce"], 0, "all_reduces forward")
     # The positions' gradient is small, and gathered as well.
     between = 2 * 16 * 64 * 4
-    gathers = [c for c in plan.collectives("all_gather", phase=#plan.phase<backward>) if c["axis"] == "tensor" and c["bytes_out"] == between]
+    gathers = [c for c in plan.collectives("all_gather", phase="backward") if c["axis"] == "tensor" and c["bytes_out"] == between]
     expect_equal(len(gathers), 4 * layers + 2, "all_gathers backward")
     whole = Plan(tiny(), ["mesh.tensor=2", MEGATRON])
     reduced = [c["phase"] for c in whole.collectives("all_reduce") if c["axis"] == "tensor" and c["bytes_out"] == between]
