@@ -3,6 +3,7 @@
 #include "passes/sharding/Placement.h"
 
 #include "passes/sharding/tensor/Layout.h"
+#include "runtime/base/ShardMath.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -59,14 +60,14 @@ spmd::ShardingAttr Placement::sharding(StringRef parameter) const {
   }
   SmallVector<StringAttr> axes(shardAxes(parameter).getAsRange<StringAttr>());
   std::int64_t total = type.getDimSize(*split), ranks = spmd::groupSize(meshOp, shardAxes(parameter));
-  return spmd::shardingAlong(type.getRank(), {*split, spmd::chunkOf(total, ranks), total, axes});
+  return spmd::shardingAlong(type.getRank(), {*split, chunkOf(total, ranks), total, axes});
 }
 
 spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes) const {
   spmd::ShardedDim sharded = *spmd::shardedDim(sharding);
   SmallVector<StringAttr> names(axes.getAsRange<StringAttr>());
   sharded.axes = names;
-  sharded.chunk = spmd::chunkOf(sharded.total, spmd::groupSize(meshOp, axes));
+  sharded.chunk = chunkOf(sharded.total, spmd::groupSize(meshOp, axes));
   return spmd::shardingAlong(static_cast<std::int64_t>(sharding.getDims().size()), sharded);
 }
 

@@ -40,6 +40,8 @@ function(sluice_precompiled_headers name)
   add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cpp)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  # Not from the compiler cache, which may return the precompiled header of another clone, with that clone's generated headers.
+  set_target_properties(${name} PROPERTIES C_COMPILER_LAUNCHER "" CXX_COMPILER_LAUNCHER "")
 endfunction()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
