@@ -174,6 +174,9 @@ void SectionElider::apply(const UnitEvent &event) {
         for (Operation *user : value.getUsers())
           if (auto part = dyn_cast<spmd::ReshardOp>(user))
             parts.push_back(part.getResults()[0]);
+      // Its last gather was from that part too.
+      if (parts.empty())
+        parts.assign(current[event.unit].gather.getOperands().begin(), current[event.unit].gather.getOperands().end());
       SmallVector<Value> operands(interval.gather.getOperands());
       interval.gather.getOperandsMutable().assign(parts);
       SmallVector<Attribute> sources;

@@ -25,7 +25,7 @@ KNOBS = (
 
 def spread(text):
     """Every buffer of an entry point in a place of its own, the last declared first."""
-    arena = re.search(r'plan\.arena "device" \{alignment = (\d+).*?persistent = (\d+)', text)
+    arena = re.search(r'plan\.arena <device> \{alignment = (\d+).*?persistent = (\d+)', text)
     step, end = int(arena[1]), int(arena[2])
     moved = 0
     lines = text.split("\n")
@@ -36,7 +36,7 @@ def spread(text):
             end += int(re.search(r"\bbytes = (\d+)", lines[i])[1])
             moved += count
     assert moved > 100, moved
-    return re.sub(r'(plan\.arena "device" \{alignment = \d+ : i64, bytes = )\d+', rf"\g<1>{end}", "\n".join(lines), count=1)
+    return re.sub(r'(plan\.arena <device> \{alignment = \d+ : i64, bytes = )\d+', rf"\g<1>{end}", "\n".join(lines), count=1)
 
 
 def train(model, folder, settings, moves):
