@@ -144,9 +144,10 @@ TEST_F(ToyCollective, IsOrderedByEventsAndPlaced) {
 TEST_F(ToyCollective, IsRefusedOnlyByTheChecker) {
   auto module = compiled(2, "memory");
   ASSERT_TRUE(module);
-  std::vector<std::uint8_t> bytes;
-  EXPECT_TRUE(failed(emitModule(*module, bytes)));
-  EXPECT_NE(diagnostics.find("collective kind all_to_all"), std::string::npos) << diagnostics;
+  auto bytes = emitModule(*module);
+  ASSERT_TRUE(succeeded(bytes));
+  Status status = checkEmitted(*bytes);
+  EXPECT_NE(status.message().find("collective kind all_to_all"), std::string::npos) << status.message();
 }
 
 } // namespace
