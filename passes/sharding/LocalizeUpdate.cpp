@@ -50,14 +50,18 @@ private:
   /// False where no argument is sharded.
   bool localizeArguments() {
     bool any = false;
+    // All attributes are set at once: the list of them is a new uniqued attribute each time.
+    SmallVector<DictionaryAttr> attributes;
     for (BlockArgument argument : function.getArguments()) {
-      auto name = StringAttr::get(function.getContext(), shardingName);
-      auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(function.removeArgAttr(argument.getArgNumber(), name));
-      if (!sharding)
-        continue;
-      setType(argument, spmd::localType(cast<RankedTensorType>(argument.getType()), sharding));
-      any = true;
+      NamedAttrList list(function.getArgAttrDict(argument.getArgNumber()));
+      if (auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(list.erase(shardingName))) {
+        setType(argument, spmd::localType(cast<RankedTensorType>(argument.getType()), sharding));
+        any = true;
+      }
+      attributes.push_back(list.getDictionary(function.getContext()));
     }
+    if (any)
+      function.setAllArgAttrs(attributes);
     return any;
   }
 
