@@ -38,7 +38,7 @@ public:
   /// Issues an instruction. Emits a diagnostic and fails where one of its accesses is not ordered after an earlier one.
   LogicalResult issue(Operation *op) {
     if (auto wait = dyn_cast<WaitOp>(op); wait && !order.hasRecord(wait) && !(wait.getCarried() && runs == 1))
-      return wait.emitOpError("event ") << wait.getEvent() << ", expected a record before the wait but got none";
+      return wait.emitOpError("event ") << wait.getEvent() << " has no record before the wait";
     const StreamOrder::Position at = order.issue(op);
     for (const Access &access : accessesOf(op))
       if (failed(touch(op, access, at)))

@@ -34,7 +34,7 @@ plan.entry @f attributes {events = 1 : i64} {
 plan.stream @compute on <device>
 plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{event 0, expected a record before the wait but got none}}
+    // expected-error @+1 {{event 0 has no record before the wait}}
     plan.wait 0 on @compute {phase = #plan.phase<backward>}
   }
 }
