@@ -16,7 +16,7 @@
 #include "dialect/plan/PlanDialect.h.inc"
 
 namespace sluice::plan_ir {
-/// Every view of an instruction names a buffer and lies within it.
+/// Verifies that every view of an instruction names a buffer and is inside it.
 llvm::LogicalResult verifyInstruction(mlir::Operation *op, mlir::SymbolTableCollection &tables);
 } // namespace sluice::plan_ir
 

@@ -14,7 +14,7 @@
 
 namespace sluice::plan_ir {
 
-/// The order of instructions issued so far. Each stream starts after an unknown past of its own, which other streams know
+/// The order of instructions issued so far. Each stream starts after an unknown past, which other streams know
 /// only through events.
 class StreamOrder {
 public:

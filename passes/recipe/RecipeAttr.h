@@ -22,7 +22,7 @@ void attachRecipe(mlir::ModuleOp module, const Recipe &recipe);
 /// The recipe that the module carries, each value checked; the defaults if it carries none. Not resolved.
 Result<Recipe> attachedRecipe(mlir::ModuleOp module);
 
-/// The resolved recipe of the module with `options`, pairs of key and value, in place of what it carries. Origins are
+/// The resolved recipe of the module with `options`, pairs of key and value, instead of its own values. Origins are
 /// those that attachRecipe recorded, else `recipe`.
 Result<Recipe> recipeOf(mlir::ModuleOp module,
                         llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options = {});

@@ -228,7 +228,7 @@ void SectionElider::enter(const UnitEvent &event) {
   current[event.unit] = interval;
 }
 
-/// The rank's part of what is released.
+/// Keeps the rank's part of the gathered values before their release.
 void SectionElider::keep(Interval &interval) {
   spmd::UnitOp unit = unitOf(interval);
   OpBuilder builder(interval.release);

@@ -72,7 +72,7 @@ private:
     localized.insert(value);
   }
 
-  /// Axes of one rank divide nothing, and a local type does not say what is partial.
+  /// Axes of one rank divide nothing, and a local type has no partial axes.
   void localizeResult(Value value, spmd::ShardingAttr sharding) {
     auto sharded = spmd::shardedDim(sharding);
     if (!sharded || spmd::groupSize(mesh, sharded->axesAttr()) == 1)

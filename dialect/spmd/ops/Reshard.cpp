@@ -21,7 +21,7 @@ static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr shardi
   for (int64_t dim = 0; fits && dim < global.getRank(); ++dim)
     fits = sharding.getDims()[dim].isReplicated() || sharding.getDims()[dim].getTotal() == global.getDimSize(dim);
   ShardingAttr encoding = shardingOf(type);
-  // A local type does not say what is partial.
+  // A local type has no partial axes.
   auto inTypes = ShardingAttr::get(op.getContext(), sharding.getDims(), {}, sluice::PartialReduction::none);
   if (!fits || (encoding && !encoding.isSamePlacement(inTypes)))
     return op.emitOpError() << "sharding " << sharding << " does not fit type " << type;
