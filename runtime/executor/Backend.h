@@ -23,13 +23,19 @@ public:
   /// True where the device's memory and the host's are one, so that moves need no stream.
   virtual bool isHost() const { return true; }
 
-  /// Can a step be recorded and replayed?
+  /// Can a step be recorded and replayed? After a failure of beginRecording() or endRecording() nothing is recorded, and the
+  /// step can be issued.
   virtual bool records() const { return false; }
-  virtual Status beginRecording() { return internalError("a device that records nothing was asked to"); }
-  virtual Result<std::uint32_t> endRecording() { return internalError("a device that records nothing was asked to"); }
+  virtual Status beginRecording() { return internalError("this device records no steps"); }
+  /// `issued` is the result of what was recorded.
+  virtual Result<std::uint32_t> endRecording(const Status &issued) { return internalError("this device records no steps"); }
   /// Ranks of this process share the device: they record and replay together, and meet by `meeting` on the host.
   virtual void shareRecordings(std::unique_ptr<Communicator> meeting) {}
-  virtual Status replay(std::uint32_t recording) { return internalError("a device that records nothing was asked to"); }
+  /// Then a rank that fails while it records goes on to the end, because the others wait for it in collectives.
+  virtual bool sharesRecordings() const { return false; }
+  virtual Status replay(std::uint32_t recording) { return internalError("this device records no steps"); }
+  /// Before the communicators whose collectives they hold are destroyed.
+  virtual void destroyRecordings() {}
 };
 
 /// The backend of the plan's device. `threads` is what a rank has of the CPU.

@@ -146,7 +146,7 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
   for (const std::string &note : status.notes())
     named.addNote(note);
   // Within a host function of a GPU's driver the world is not ended, which may call CUDA: the rank's thread does that.
-  if (!context.mover || nativeStream)
+  if ((!context.mover || nativeStream) && !context.isRecording)
     context.fail(named);
   return named;
 }

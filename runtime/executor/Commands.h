@@ -23,6 +23,8 @@ struct RankContext {
   int rank = 0;
   std::function<void(const Status &)> onFailure;
   std::atomic<bool> failed = false;
+  /// A step is being recorded: it runs nothing, so what fails does not end the world.
+  bool isRecording = false;
   /// What moves memory; null where that is plain memory of the host.
   Device *mover = nullptr;
   /// Tells when streams did their work; null where a stream's own thread sees that.

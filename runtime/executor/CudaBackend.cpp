@@ -26,11 +26,29 @@ public:
   void shareRecordings(std::unique_ptr<Communicator> meeting) override {
     shared = std::make_unique<SharedRecording>(*owned, std::move(meeting));
   }
-  Status beginRecording() override { return shared ? shared->begin() : owned->beginCapture(); }
-  Result<std::uint32_t> endRecording() override { return shared ? shared->end() : owned->endCapture(); }
+  bool sharesRecordings() const override { return shared != nullptr; }
+  Status beginRecording() override {
+    if (shared)
+      return shared->begin();
+    Status begun = owned->beginCapture();
+    return begun.isOk() ? begun : abandon(std::move(begun));
+  }
+  Result<std::uint32_t> endRecording(const Status &issued) override {
+    if (shared)
+      return shared->end(issued);
+    Result<GraphId> made = issued.isOk() ? owned->endCapture() : Result<GraphId>(Status(issued));
+    return made.isOk() ? std::move(made) : Result<GraphId>(abandon(made.takeStatus()));
+  }
   Status replay(std::uint32_t graph) override { return shared ? shared->replay(graph) : owned->launch(graph); }
+  void destroyRecordings() override { owned->destroyGraphs(); }
 
 private:
+  Status abandon(Status reason) {
+    owned->discardCapture();
+    Status resumed = owned->resumeIssue();
+    return resumed.isOk() ? std::move(reason) : std::move(resumed);
+  }
+
   std::unique_ptr<CudaDevice> owned;
   /// Null where no other rank of the process uses the device.
   std::unique_ptr<SharedRecording> shared;

@@ -11,6 +11,8 @@ PlanExecutor::~PlanExecutor() {
     return;
   // Kernels and communicators of a GPU hold what belongs to its context, which is current after this.
   (void)backend->device().synchronize();
+  // NCCL keeps a communicator until no graph holds its collectives.
+  backend->destroyRecordings();
   entries.clear();
   commands.clear();
   channels.clear();

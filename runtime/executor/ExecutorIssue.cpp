@@ -77,22 +77,16 @@ Result<PortMemory> PlanExecutor::findPort(std::string_view entryName, std::strin
   return unknown("entry point", entryName);
 }
 
-/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed.
+/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed. A step that
+/// cannot be recorded has run nothing: with GraphMode::automatic it is issued, and so are all later ones.
 Status PlanExecutor::replay(IssueEntry &entry) {
   if (!entry.recording) {
     if (entry.runs++ == 0)
       return issue(entry, /*isRecorded=*/false);
-    SLUICE_RETURN_IF_ERROR(backend->beginRecording());
-    Status issued = issue(entry, /*isRecorded=*/true);
-    // Ranks that record together may wait for this one in a collective.
-    if (!issued.isOk())
-      context.fail(issued);
-    Result<std::uint32_t> made = backend->endRecording();
-    // Events that a recording has recorded are none for what is issued.
-    follows = nullptr;
-    if (!issued.isOk() || !made.isOk()) {
-      if (options.graphs == GraphMode::on || !issued.isOk())
-        return issued.isOk() ? made.takeStatus() : issued;
+    Result<std::uint32_t> made = record(entry);
+    if (!made.isOk()) {
+      if (options.graphs == GraphMode::on)
+        return failure = made.takeStatus(), context.fail(failure), failure;
       recording = false;
       return issue(entry, /*isRecorded=*/false);
     }
@@ -103,8 +97,28 @@ Status PlanExecutor::replay(IssueEntry &entry) {
   return backend->replay(*entry.recording);
 }
 
+Result<std::uint32_t> PlanExecutor::record(IssueEntry &entry) {
+  SLUICE_RETURN_IF_ERROR(backend->beginRecording());
+  context.isRecording = true;
+  const Status issued = issue(entry, /*isRecorded=*/true);
+  context.isRecording = false;
+  // The events of a recording are not those of issued steps.
+  follows = nullptr;
+  return backend->endRecording(issued);
+}
+
+Status PlanExecutor::issueItem(const IssueItem &item, std::uint32_t repetition, bool carries) {
+  Device &device = backend->device();
+  if (item.command)
+    return device.enqueue(item.stream, *item.command, repetition);
+  if (item.forHost)
+    return device.recordForHost(item.stream, item.event);
+  if (item.kind == plan::Operation::Record)
+    return device.record(item.stream, item.event);
+  return item.carried && !carries ? Status() : device.wait(item.stream, item.event);
+}
+
 Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
-  Device *device = &backend->device();
   const bool carries = follows == &entry && !isRecorded;
   if (!isRecorded) {
     if (!carries && busy)
@@ -112,21 +126,21 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
     follows = &entry;
     busy = true;
   }
+  Status first;
   for (const IssueSection &section : entry.sections)
     for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
       for (const IssueItem &item : section.items) {
         if (item.instruction->when != plan::When::all && !isIssued(*item.instruction, repetition, section.repeat))
           continue;
-        if (item.command)
-          SLUICE_RETURN_IF_ERROR(device->enqueue(item.stream, *item.command, repetition));
-        else if (item.forHost)
-          SLUICE_RETURN_IF_ERROR(device->recordForHost(item.stream, item.event));
-        else if (item.kind == plan::Operation::Record)
-          SLUICE_RETURN_IF_ERROR(device->record(item.stream, item.event));
-        else if (!item.carried || carries)
-          SLUICE_RETURN_IF_ERROR(device->wait(item.stream, item.event));
+        Status status = issueItem(item, repetition, carries);
+        if (status.isOk())
+          continue;
+        if (!isRecorded || !backend->sharesRecordings())
+          return status;
+        if (first.isOk())
+          first = std::move(status);
       }
-  return {};
+  return first;
 }
 
 /// What is issued from here on is behind all that was issued before.

@@ -115,7 +115,9 @@ private:
 
   //===--- Issue ---===//
   Status replay(IssueEntry &entry);
+  Result<std::uint32_t> record(IssueEntry &entry);
   Status issue(const IssueEntry &entry, bool isRecorded);
+  Status issueItem(const IssueItem &item, std::uint32_t repetition, bool carries);
   Status join();
   Status readTimes();
   Status unknown(std::string_view what, std::string_view name) const;

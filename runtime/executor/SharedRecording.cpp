@@ -22,26 +22,43 @@ Status SharedRecording::meet(const Status &status, std::span<const cuda::Event> 
   return status.isOk() && failed ? failedError("another rank of the graph failed") : status;
 }
 
+Status SharedRecording::abandon(Status reason) {
+  if (leads())
+    device.discardCapture();
+  // No stream of any rank is captured any more.
+  Status status = meet({}, {});
+  if (status.isOk())
+    status = device.resumeIssue();
+  return status.isOk() ? std::move(reason) : std::move(status);
+}
+
 Status SharedRecording::begin() {
   Status status = leads() ? device.beginCapture() : Status();
   own.assign(1, device.origin());
-  SLUICE_RETURN_IF_ERROR(meet(status, leads() ? std::span<const cuda::Event>(own) : std::span<const cuda::Event>()));
-  if (!leads())
-    status = device.joinCapture(others.front());
-  return meet(status, {});
+  status = meet(status, leads() ? std::span<const cuda::Event>(own) : std::span<const cuda::Event>());
+  if (status.isOk())
+    status = meet(leads() ? Status() : device.joinCapture(others.front()), {});
+  return status.isOk() ? status : abandon(std::move(status));
 }
 
-Result<GraphId> SharedRecording::end() {
-  // Followers first: all that they were given is behind the events that they show.
-  Result<GraphId> made = leads() ? Result<GraphId>(GraphId(0)) : device.leaveCapture();
+Result<GraphId> SharedRecording::end(const Status &issued) {
+  Result<GraphId> made = Result<GraphId>(GraphId(0));
+  if (!issued.isOk())
+    made = Result<GraphId>(Status(issued));
+  else if (!leads())
+    made = device.leaveCapture();
   own = device.joins();
-  Status status = meet(made.isOk() ? Status() : made.takeStatus(), leads() ? std::span<const cuda::Event>() : std::span<const cuda::Event>(own));
-  if (leads()) {
+  // The graph also waits for all that the followers were given: they are done before the events that they show.
+  Status status = meet(made.isOk() ? Status() : made.takeStatus(),
+                       leads() ? std::span<const cuda::Event>() : std::span<const cuda::Event>(own));
+  if (status.isOk() && leads()) {
     made = device.endCapture(others);
-    if (status.isOk() && !made.isOk())
-      status = made.takeStatus();
+    status = meet(made.isOk() ? Status() : made.takeStatus(), {});
+  } else if (status.isOk()) {
+    status = meet({}, {});
   }
-  SLUICE_RETURN_IF_ERROR(meet(status, {}));
+  if (!status.isOk())
+    return abandon(std::move(status));
   return made;
 }
 

@@ -3,7 +3,8 @@
 // Ranks that are threads of one process meet in each collective, so their streams wait for each other's: their steps are one
 // graph or none. Rank 0 begins the capture; the streams of the others join it by an event, and are joined to it again at the
 // end. A replay is launched by rank 0, behind what every rank's streams were given and before what they will be. Each call is
-// made by all ranks, each on its own thread; what fails on one fails on all, so that all go on in the same way.
+// made by all ranks, each on its own thread; what fails on one fails on all, so that all go on in the same way: after a
+// failure of begin() or end() the capture is discarded, and all ranks issue the step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_SHAREDRECORDING_H
@@ -20,7 +21,8 @@ public:
   SharedRecording(CudaDevice &device, std::unique_ptr<Communicator> meeting);
 
   Status begin();
-  Result<GraphId> end();
+  /// `issued` is the result of what this rank recorded.
+  Result<GraphId> end(const Status &issued);
   Status replay(GraphId graph);
 
 private:
@@ -33,6 +35,8 @@ private:
   bool leads() const { return meeting->rank() == 0; }
   /// All ranks' events, one after another, without this one's; the failure of any rank.
   Status meet(const Status &own, std::span<const cuda::Event> events);
+  /// Discards the capture on all ranks; returns the reason.
+  Status abandon(Status reason);
 
   CudaDevice &device;
   const std::unique_ptr<Communicator> meeting;

@@ -67,7 +67,9 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
                         }).isOk());
   }
   for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
-    FakeCuda fake;
+    FakeOptions machine;
+    machine.devices = ranks;
+    FakeCuda fake(machine);
     plan::PlanT plan = onCuda(ranks);
     // Within a graph there is no event of an earlier step; the checker admits no such wait either.
     auto &first = plan.entries[0]->sections[0]->instructions;
@@ -81,6 +83,7 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
         ASSERT_TRUE(world.isOk()) << world.status().message();
         ExecutorOptions options;
         options.graphs = graphs;
+        options.device = rank;
         auto executor = Executor::create(plan, *world, rank, options);
         ASSERT_TRUE(executor.isOk()) << executor.status().message();
         EXPECT_FALSE(FakeCuda::registered().empty());
@@ -95,7 +98,10 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
     int gathers = 0, reductions = 0, replays = 0;
     // 10 rows of 3 over 3 ranks: chunks of 4 rows, the last one padded.
     for (const FakeCall &call : FakeCuda::takeCalls()) {
-      replays += call.kind == FakeCall::Kind::graph;
+      if (call.kind == FakeCall::Kind::graph) {
+        ++replays;
+        EXPECT_EQ(call.flags, cuda::instantiateNodePriority);
+      }
       if (call.kind != FakeCall::Kind::collective)
         continue;
       EXPECT_EQ(call.counts, std::vector<std::uint64_t>({12}));
@@ -176,13 +182,81 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   EXPECT_EQ(shards[0], shards[1]);
 }
 
-// Tests that where rank 0 cannot begin a capture the others do not wait for it: each says what it knows.
+/// Four steps of the sharded plan on virtual ranks, or on ranks of NCCL with a device each; the first failure.
+Status runStepsOnRanks(std::uint32_t ranks, bool byNccl, GraphMode graphs, Shards &shards) {
+  plan::PlanT plan = onCuda(ranks);
+  auto &first = plan.entries[0]->sections[0]->instructions;
+  first.erase(first.begin() + waitUpdate);
+  shards.assign(ranks, {});
+  ExecutorOptions options;
+  options.graphs = graphs;
+  if (!byNccl) {
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<RankGroup> group, RankGroup::create(plan, options));
+    return group->forEachRank(
+        [&](Executor &executor) { return runSteps(executor, shards[static_cast<std::size_t>(executor.rank())]); });
+  }
+  const auto host = createLocalWorld(static_cast<int>(ranks));
+  std::vector<Status> statuses(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < static_cast<int>(ranks); ++rank)
+    threads.emplace_back([&, rank] {
+      const auto run = [&]() -> Status {
+        SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<DeviceWorld> world, createNcclWorld(host, rank, {}));
+        ExecutorOptions own = options;
+        own.device = rank;
+        SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(plan, world, rank, own));
+        return runSteps(*executor, shards[static_cast<std::size_t>(rank)]);
+      };
+      statuses[static_cast<std::size_t>(rank)] = run();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (Status &status : statuses)
+    SLUICE_RETURN_IF_ERROR(status);
+  return {};
+}
+
+// Tests that a step that cannot be captured is issued with --cuda-graph auto, to the bit and without a graph, wherever the
+// capture fails, and ends the run with --cuda-graph on.
+TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
+  for (const bool byNccl : {false, true})
+    for (const std::uint32_t ranks : {1u, 3u}) {
+      Shards want;
+      FakeOptions machine;
+      machine.devices = static_cast<int>(ranks);
+      {
+        FakeCuda fake(machine);
+        ASSERT_TRUE(runStepsOnRanks(ranks, byNccl, GraphMode::off, want).isOk());
+      }
+      for (const CaptureFault fault : {CaptureFault::begin, CaptureFault::launch, CaptureFault::end, CaptureFault::instantiate}) {
+        machine.captureFault = fault;
+        SCOPED_TRACE(std::to_string(static_cast<int>(fault)) + (byNccl ? " by NCCL" : " on virtual ranks"));
+        FakeCuda fake(machine);
+        Shards got;
+        Status status = runStepsOnRanks(ranks, byNccl, GraphMode::automatic, got);
+        EXPECT_TRUE(status.isOk()) << status.message();
+        EXPECT_EQ(got, want);
+        EXPECT_EQ(fake.complaint(), "");
+        EXPECT_EQ(fake.liveObjects(), 0);
+        for (const FakeCall &call : FakeCuda::takeCalls())
+          EXPECT_NE(call.kind, FakeCall::Kind::graph);
+        status = runStepsOnRanks(ranks, byNccl, GraphMode::on, got);
+        EXPECT_EQ(status.code(), StatusCode::failed);
+        EXPECT_EQ(fake.complaint(), "");
+        EXPECT_EQ(fake.liveObjects(), 0);
+      }
+    }
+}
+
+// Tests that where rank 0 cannot begin a capture and a graph is required, the others do not wait for it.
 TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
   FakeOptions fails;
-  fails.failingCapture = true;
+  fails.captureFault = CaptureFault::begin;
   FakeCuda fake(fails);
   const plan::PlanT plan = onCuda(2);
-  auto group = RankGroup::create(plan);
+  ExecutorOptions options;
+  options.graphs = GraphMode::on;
+  auto group = RankGroup::create(plan, options);
   ASSERT_TRUE(group.isOk()) << group.status().message();
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
   Status statuses[2];

@@ -41,16 +41,24 @@ struct FakeCall {
   int caller = -1;
   /// True while the call was recorded into a graph.
   bool captured = false;
+  /// Of a graph launch: the flags that the graph was instantiated with.
+  unsigned long long flags = 0;
 };
 
+/// Where a capture fails.
+enum class CaptureFault : std::uint8_t { none, begin, launch, end, instantiate };
+
 struct FakeOptions {
+  /// Of each device.
   std::uint64_t memory = std::uint64_t(8) << 30;
+  int devices = 1;
   int driverVersion = 13000;
   bool nccl = true;
+  /// Device memory that the first collective of an NCCL communicator allocates.
+  std::uint64_t ncclBytes = 1 << 16;
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
-  /// No capture can begin.
-  bool failingCapture = false;
+  CaptureFault captureFault = CaptureFault::none;
   /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of any
   /// size run through an executor.
   bool recordsOnly = false;
@@ -86,6 +94,10 @@ public:
   /// Whatever was allocated and not released.
   static std::uint64_t allocatedBytes();
   static std::uint64_t pinnedBytes();
+  /// Device memory that NCCL holds.
+  static std::uint64_t ncclBytes();
+  /// NCCL reports this error for every communicator, as after a failure of the network; 0: none.
+  static void setNcclError(cuda::Code error);
   static int liveObjects();
   /// Ranges registered with communicators.
   static std::vector<std::pair<const void *, std::size_t>> registered();
@@ -103,7 +115,11 @@ void fillFakeNccl(cuda::Nccl &nccl);
 /// Puts work on a stream: runs when the stream comes to it, or goes into the stream's graph.
 cuda::Code fakeEnqueue(cuda::Stream stream, FakeCall call, std::function<void()> work);
 void fakeComplain(const std::string &text);
-void resetFakeNccl();
+/// The device whose context is current on the calling thread.
+int fakeDevice();
+/// Ends whatever waits in a collective; what was destroyed is freed once the streams are gone.
+void endFakeNccl();
+void freeFakeNccl();
 
 } // namespace sluice::test
 

@@ -9,8 +9,13 @@ namespace sluice::test {
 using namespace cuda;
 
 FakeState *state = nullptr;
-thread_local int fakeCaller = -1;
-thread_local bool contextIsSet = false, inHostFunction = false;
+thread_local int fakeCaller = -1, currentDevice = -1;
+thread_local bool inHostFunction = false;
+
+/// Contexts are addresses into this.
+static char contexts[64];
+
+int fakeDevice() { return currentDevice; }
 
 void complainLocked(const std::string &text) {
   if (state->complaint.empty())
@@ -23,7 +28,7 @@ void fakeComplain(const std::string &text) {
 }
 
 Code checkContext(const char *call) {
-  if (contextIsSet)
+  if (currentDevice >= 0)
     return 0;
   fakeComplain(std::string(call) + " without a current context");
   return 201;
@@ -33,32 +38,39 @@ static void fillFakeDevice(Driver &d) {
   d.init = [](unsigned) -> Code { return 0; };
   d.driverVersion = [](int *version) -> Code { return *version = state->options.driverVersion, 0; };
   d.errorName = [](Code code, const char **name) -> Code {
-    *name = code == outOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : code == launchFailed ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR";
+    *name = code == outOfMemory     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == launchFailed  ? "CUDA_ERROR_LAUNCH_FAILED"
+            : code == capturedEvent ? "CUDA_ERROR_CAPTURED_EVENT"
+                                    : "CUDA_ERROR";
     return 0;
   };
   d.errorText = [](Code code, const char **text) -> Code {
     *text = code == outOfMemory ? "out of memory" : code == launchFailed ? "unspecified launch failure" : "error";
     return 0;
   };
-  d.deviceCount = [](int *count) -> Code { return *count = 1, 0; };
-  d.deviceGet = [](int *device, int ordinal) -> Code { return *device = ordinal, ordinal == 0 ? 0 : 101; };
+  d.deviceCount = [](int *count) -> Code { return *count = state->options.devices, 0; };
+  d.deviceGet = [](int *device, int ordinal) -> Code { return *device = ordinal, ordinal < state->options.devices ? 0 : 101; };
   d.deviceName = [](char *name, int length, int) -> Code { return std::strncpy(name, "fake", length), 0; };
   d.deviceAttribute = [](int *value, int attribute, int) -> Code {
     *value = attribute == attributeMajor ? 9 : attribute == attributeMinor ? 0 : attribute == attributeMultiprocessors ? 4 : 227 << 10;
     return 0;
   };
-  d.contextRetain = [](Context *context, int) -> Code {
+  d.contextRetain = [](Context *context, int device) -> Code {
     std::lock_guard lock(state->mutex);
     ++state->contexts;
-    return *context = state, 0;
+    return *context = contexts + device, 0;
   };
   d.contextRelease = [](int) -> Code {
     std::lock_guard lock(state->mutex);
     --state->contexts;
     return 0;
   };
-  d.contextSet = [](Context context) -> Code { return contextIsSet = context != nullptr, 0; };
-  d.contextGet = [](Context *context) -> Code { return *context = contextIsSet ? state : nullptr, 0; };
+  d.contextSet = [](Context context) -> Code {
+    return currentDevice = context ? static_cast<int>(static_cast<char *>(context) - contexts) : -1, 0;
+  };
+  d.contextGet = [](Context *context) -> Code {
+    return *context = currentDevice < 0 ? nullptr : contexts + currentDevice, 0;
+  };
 }
 
 FakeCuda::FakeCuda(const FakeOptions &options) {
@@ -80,8 +92,9 @@ FakeCuda::FakeCuda(const FakeOptions &options) {
 
 FakeCuda::~FakeCuda() {
   setTable(nullptr);
-  resetFakeNccl();
+  endFakeNccl();
   state->streams.clear();
+  freeFakeNccl();
   delete state;
   state = nullptr;
 }

@@ -2,6 +2,9 @@
 #include "test/cuda/Emulator.h"
 #include "test/cuda/FakeState.h"
 
+#include <algorithm>
+#include <random>
+
 namespace sluice::test {
 
 using namespace cuda;
@@ -24,8 +27,10 @@ Code destroyGraph(void *graph) {
   return 0;
 }
 
+bool failsAt(CaptureFault fault) { return state->options.captureFault == fault; }
+
 Code beginCapture(FakeStream &origin) {
-  if (origin.graph || state->options.failingCapture)
+  if (origin.graph || failsAt(CaptureFault::begin))
     return 1;
   origin.graph = std::make_shared<FakeGraph>();
   origin.graph->origin = &origin;
@@ -44,6 +49,10 @@ Code endCapture(FakeStream &origin, Graph *graph) {
     joined = joined && origin.clock[other] == other->nodes;
     other->graph = nullptr;
   }
+  made->hasEnded = true;
+  *graph = nullptr;
+  if (made->isInvalid || failsAt(CaptureFault::end))
+    return captureInvalidated;
   if (!joined)
     return fakeComplain("a capture ends with a stream that was not joined"), 904;
   std::lock_guard lock(state->mutex);
@@ -56,6 +65,10 @@ Code launch(const HostKernel &kernel, unsigned blocks, unsigned threads, unsigne
     std::lock_guard lock(state->mutex);
     if (state->launches++ == state->options.failingLaunch)
       return state->sticky = launchFailed;
+  }
+  if (streamOf(stream)->graph && failsAt(CaptureFault::launch)) {
+    streamOf(stream)->graph->isInvalid = true;
+    return captureUnsupported;
   }
   FakeCall call;
   call.name = kernel.name;
@@ -72,11 +85,63 @@ Code launch(const HostKernel &kernel, unsigned blocks, unsigned threads, unsigne
 
 } // namespace
 
+/// A branch's next node is ready when the nodes before it are done; of those that are ready a random one is next. Nodes that
+/// wait for peers run on threads, so that no order of branches can stop a rank.
+void FakeGraph::replay(unsigned seed) const {
+  std::minstd_rand random(seed + 1);
+  std::mutex mutex;
+  std::condition_variable changed;
+  CaptureClock begun, done;
+  std::vector<std::thread> waiting;
+  std::unique_lock lock(mutex);
+  const auto isReady = [&](const FakeStream *branch, const std::vector<Node> &nodes) {
+    return begun[branch] == done[branch] && begun[branch] < nodes.size() &&
+           std::ranges::all_of(nodes[begun[branch]].after, [&](const auto &of) { return done[of.first] >= of.second; });
+  };
+  while (true) {
+    std::vector<const FakeStream *> ready;
+    std::uint64_t remaining = 0, running = 0;
+    for (const auto &[branch, nodes] : branches) {
+      remaining += nodes.size() - done[branch];
+      running += begun[branch] - done[branch];
+      if (isReady(branch, nodes))
+        ready.push_back(branch);
+    }
+    if (remaining == 0)
+      break;
+    if (ready.empty() && running == 0) {
+      fakeComplain("the nodes of a graph wait for each other");
+      break;
+    }
+    if (ready.empty()) {
+      changed.wait(lock);
+      continue;
+    }
+    const FakeStream *branch = ready[random() % ready.size()];
+    const Node &node = branches.at(branch)[begun[branch]++];
+    const auto run = [&node, &mutex, &changed, &finished = done[branch]] {
+      node.work();
+      std::lock_guard guard(mutex);
+      ++finished;
+      changed.notify_all();
+    };
+    lock.unlock();
+    if (node.waitsForPeers)
+      waiting.emplace_back(run);
+    else
+      run();
+    lock.lock();
+  }
+  lock.unlock();
+  for (std::thread &thread : waiting)
+    thread.join();
+}
+
 void fillFakeGraphs(Driver &d) {
   d.moduleLoad = [](Module *module, const void *) -> Code {
     std::lock_guard lock(state->mutex);
     ++state->modules;
-    return *module = state, contextIsSet ? 0 : 201;
+    return *module = state, currentDevice >= 0 ? 0 : 201;
   };
   d.moduleUnload = [](Module) -> Code {
     std::lock_guard lock(state->mutex);
@@ -100,17 +165,23 @@ void fillFakeGraphs(Driver &d) {
   };
   d.captureBegin = [](Stream stream, int) -> Code { return beginCapture(*streamOf(stream)); };
   d.captureEnd = [](Stream stream, Graph *graph) -> Code { return endCapture(*streamOf(stream), graph); };
-  d.graphInstantiate = [](GraphExec *exec, Graph graph, unsigned long long) -> Code {
+  d.graphInstantiate = [](GraphExec *exec, Graph graph, unsigned long long flags) -> Code {
+    if (failsAt(CaptureFault::instantiate))
+      return *exec = nullptr, 1;
     std::lock_guard lock(state->mutex);
+    graphOf(graph)->flags = flags;
     return *exec = handleOf(graphOf(graph)), 0;
   };
   d.graphLaunch = [](GraphExec exec, Stream stream) -> Code {
     FakeCall call;
     call.kind = FakeCall::Kind::graph;
-    return fakeEnqueue(stream, std::move(call), [graph = graphOf(exec)] {
-      for (const auto &work : graph->work)
-        work();
-    });
+    call.flags = graphOf(exec)->flags;
+    unsigned seed = 0;
+    {
+      std::lock_guard lock(state->mutex);
+      seed = static_cast<unsigned>(state->replays++);
+    }
+    return fakeEnqueue(stream, std::move(call), [graph = graphOf(exec), seed] { graph->replay(seed); });
   };
   d.graphExecDestroy = destroyGraph;
   d.graphDestroy = destroyGraph;

@@ -63,6 +63,9 @@ std::uint64_t bytesOf(bool pinned) {
   return bytes;
 }
 
+/// As if each device had what all of them together have taken.
+std::uint64_t freeBytes() { return state->options.memory - FakeCuda::allocatedBytes() - FakeCuda::ncclBytes(); }
+
 /// Puts elements of one type in the place of others.
 template <typename Element> Code fill(DevicePointer to, Element value, std::size_t count, Stream stream) {
   FakeCall call;
@@ -76,14 +79,14 @@ template <typename Element> Code fill(DevicePointer to, Element value, std::size
 
 void fillFakeMemory(Driver &d) {
   d.memoryInfo = [](std::size_t *free, std::size_t *total) -> Code {
-    *free = state->options.memory - FakeCuda::allocatedBytes();
+    *free = freeBytes();
     *total = state->options.memory;
     return checkContext("cuMemGetInfo");
   };
   d.allocate = [](DevicePointer *pointer, std::size_t bytes) -> Code {
     if (const Code code = checkContext("cuMemAlloc"))
       return code;
-    if (bytes > state->options.memory - FakeCuda::allocatedBytes())
+    if (bytes > freeBytes())
       return outOfMemory;
     std::byte *address = nullptr;
     const Code code = allocate(address, bytes, false);
@@ -131,6 +134,10 @@ void fillFakeMemory(Driver &d) {
 
 std::uint64_t FakeCuda::allocatedBytes() { return bytesOf(false); }
 std::uint64_t FakeCuda::pinnedBytes() { return bytesOf(true); }
+std::uint64_t FakeCuda::ncclBytes() {
+  std::lock_guard lock(state->mutex);
+  return state->ncclBytes;
+}
 
 std::vector<FakeCuda::Memory> FakeCuda::memoryOf(int caller) {
   std::lock_guard lock(state->mutex);

@@ -1,12 +1,12 @@
 //===- FakeNccl.cpp - NCCL between threads of one process ------------------------------------===//
 //
 // Ranks find each other by their unique id. Collectives meet when the streams come to them, as NCCL's kernels do; a group
-// is one meeting. The arithmetic is the local communicator's.
+// is one meeting. The arithmetic is the local communicator's. Communicators are in FakeNcclComm.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Half.h"
-#include "runtime/collective/Communicator.h"
-#include "test/cuda/Fake.h"
+#include "test/cuda/FakeNcclComm.h"
+#include "test/cuda/FakeState.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,32 +17,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice::test {
 namespace {
 
 using namespace cuda;
-
-struct Root {
-  std::shared_ptr<World> world;
-  std::atomic<int> splits = 0;
-};
-
-struct FakeComm {
-  std::shared_ptr<Root> root;
-  /// Of this rank in the root, and the members' ranks there.
-  int rank = 0;
-  std::vector<int> members;
-  std::unique_ptr<Communicator> way;
-  int splits = 0;
-  std::map<int, double> scales;
-  int nextOp = 5;
-  /// Groups that were launched.
-  unsigned long launches = 0;
-  Code error = 0;
-};
 
 struct Registration {
   const void *comm;
@@ -51,11 +34,9 @@ struct Registration {
 };
 
 std::mutex mutex;
-std::map<std::string, std::shared_ptr<Root>> roots;
 std::set<Registration *> registrations;
-/// Streams may still come to what was put on them before.
-std::vector<std::unique_ptr<FakeComm>> abortedComms;
 int nextId = 0;
+std::atomic<Code> networkError = 0;
 
 /// What the calling thread has collected since ncclGroupStart.
 struct Group {
@@ -109,6 +90,8 @@ Code flush() {
   if (!group.comm)
     return 0;
   FakeComm *comm = group.comm;
+  if (const Code code = connect(*comm))
+    return group.comm = nullptr, group.segments = {}, code;
   const FakeCall call = group.call;
   const auto segments = std::make_shared<std::vector<SegmentPointers>>(std::move(group.segments));
   Stream stream = call.stream;
@@ -121,7 +104,10 @@ Code flush() {
     scale = comm->scales[call.op];
   FakeCall noted = call;
   noted.scale = scale;
-  return fakeEnqueue(stream, noted, [comm, call, segments, op, scale] {
+  const auto ref = std::make_shared<CountRef>(streamOf(stream)->graph ? comm->persistentRefs : comm->running);
+  return fakeEnqueue(stream, noted, [comm, ref, call, segments, op, scale] {
+    if (!meet(*comm))
+      return;
     const DType dtype = elementTypeOf(call.type);
     const CallLabel label{0, call.name};
     Status status = call.name == "ncclAllGather"       ? comm->way->allGather(*segments, dtype, label, nullptr)
@@ -129,7 +115,7 @@ Code flush() {
                     : call.name == "ncclAllReduce"     ? comm->way->allReduce(*segments, dtype, op, scale, label, nullptr)
                                                        : comm->way->broadcast(*segments, dtype, call.op, label, nullptr);
     if (!status.isOk())
-      comm->error = 3;
+      fakeComplain("collectives of one communicator do not match: " + status.message());
   });
 }
 
@@ -172,23 +158,19 @@ void fillFakeNccl(Nccl &n) {
   n.initRank = [](nccl::Comm *made, int ranks, nccl::UniqueId id, int rank, nccl::Config *config) -> Code {
     if (config->size != sizeof(nccl::Config) || config->magic != 0xcafebeef)
       return 4;
-    auto comm = std::make_unique<FakeComm>();
-    {
-      std::lock_guard lock(mutex);
-      std::shared_ptr<Root> &root = roots[id.bytes];
-      if (!root) {
-        root = std::make_shared<Root>();
-        root->world = createLocalWorld(ranks);
-      }
-      comm->root = root;
-    }
-    comm->rank = rank;
-    for (int r = 0; r < ranks; ++r)
-      comm->members.push_back(r);
-    auto way = comm->root->world->create(rank, comm->members, "root");
-    if (!way.isOk())
+    std::vector<int> members(static_cast<std::size_t>(ranks));
+    std::iota(members.begin(), members.end(), 0);
+    std::unique_ptr<FakeComm> comm = join(rootOf(id.bytes, ranks), rank, std::move(members), "root");
+    if (!comm)
       return 2;
-    comm->way = std::move(*way);
+    std::vector<std::int32_t> devices(static_cast<std::size_t>(ranks));
+    std::int32_t own = fakeDevice();
+    const SegmentPointers segment{&own, devices.data(), 1};
+    if (!comm->way->allGather({&segment, 1}, DType::i32, {0, "devices"}, nullptr).isOk())
+      return 2;
+    if (std::ranges::count(devices, own) != 1)
+      return 5;
+    comm->splitShare = config->splitShare == 1;
     *made = comm.release();
     return 0;
   };
@@ -208,30 +190,22 @@ void fillFakeNccl(Nccl &n) {
       if (all[2 * m] == color)
         chosen.push_back({all[2 * m + 1], from.members[m]});
     std::ranges::sort(chosen);
-    auto comm = std::make_unique<FakeComm>();
-    comm->root = from.root;
-    comm->rank = from.rank;
+    std::vector<int> members;
     for (const auto &[order, member] : chosen)
-      comm->members.push_back(member);
-    auto way = from.root->world->create(from.rank, comm->members, "split " + std::to_string(number));
-    if (!way.isOk())
+      members.push_back(member);
+    std::unique_ptr<FakeComm> comm = join(from.root, from.rank, std::move(members), "split " + std::to_string(number));
+    if (!comm)
       return 2;
-    comm->way = std::move(*way);
     *made = comm.release();
     return 0;
   };
-  n.destroy = [](nccl::Comm comm) -> Code { return delete static_cast<FakeComm *>(comm), 0; };
+  n.destroy = [](nccl::Comm comm) -> Code { return retire(static_cast<FakeComm *>(comm), "ncclCommDestroy"); };
   n.abort = [](nccl::Comm handle) -> Code {
-    // As NCCL's: takes the communicator back; what runs on it ends.
     auto *comm = static_cast<FakeComm *>(handle);
-    comm->root->world->abort(failedError("aborted"));
-    std::lock_guard lock(mutex);
-    if (std::ranges::find(abortedComms, comm, &std::unique_ptr<FakeComm>::get) != abortedComms.end())
-      return 4;
-    abortedComms.emplace_back(comm);
-    return 0;
+    endCollectives(*comm);
+    return retire(comm, "ncclCommAbort");
   };
-  n.asyncError = [](nccl::Comm comm, Code *error) -> Code { return *error = static_cast<FakeComm *>(comm)->error, 0; };
+  n.asyncError = [](nccl::Comm, Code *error) -> Code { return *error = networkError, 0; };
   n.registerBuffer = [](nccl::Comm comm, void *buffer, std::size_t bytes, void **handle) -> Code {
     auto *made = new Registration{comm, buffer, bytes};
     log("register comm %p buffer %p size %zi", static_cast<void *>(comm), buffer, static_cast<ssize_t>(bytes));
@@ -280,10 +254,12 @@ void fillFakeNccl(Nccl &n) {
   };
 }
 
-void resetFakeNccl() {
+void FakeCuda::setNcclError(Code error) { networkError = error; }
+
+void forgetRegistrations() {
   std::lock_guard lock(mutex);
-  roots.clear();
   registrations.clear();
+  networkError = 0;
 }
 
 std::vector<std::pair<const void *, std::size_t>> FakeCuda::registered() {

@@ -21,11 +21,24 @@ namespace sluice::test {
 
 struct FakeStream;
 
-/// What a capture has collected.
+/// How many nodes of each stream of a capture come before a point of it.
+using CaptureClock = std::map<const FakeStream *, std::uint64_t>;
+
+/// What a capture has collected. FakeGraphs.cpp replays it in a random topological order.
 struct FakeGraph {
+  struct Node {
+    std::function<void()> work;
+    CaptureClock after;
+    /// A collective: it waits for other ranks, so the replay goes on with other branches.
+    bool waitsForPeers = false;
+  };
   FakeStream *origin = nullptr;
-  std::vector<std::function<void()>> work;
+  std::map<const FakeStream *, std::vector<Node>> branches;
   std::set<FakeStream *> joined;
+  bool isInvalid = false, hasEnded = false;
+  unsigned long long flags = 0;
+
+  void replay(unsigned seed) const;
 };
 
 /// A latch: one record of an event.
@@ -39,12 +52,11 @@ struct Generation {
   bool isDone();
 };
 
-/// How many nodes of each stream of a capture stand before a point of it.
-using CaptureClock = std::map<const FakeStream *, std::uint64_t>;
-
 struct FakeEvent {
   std::shared_ptr<Generation> latest;
-  std::shared_ptr<FakeGraph> graph;
+  /// Was the last record captured? The graph does not live by it.
+  bool isCaptured = false;
+  std::weak_ptr<FakeGraph> graph;
   CaptureClock clock;
   unsigned flags = 0;
   int caller = -1;
@@ -62,7 +74,8 @@ struct FakeStream {
   ~FakeStream();
   void push(std::function<void()> item);
   void drain();
-  void addNode() { clock[this] = ++nodes; }
+  bool isIdle();
+  void addNode(FakeGraph::Node node);
 
 private:
   void work();
@@ -86,16 +99,18 @@ struct FakeState {
   std::vector<FakeStream *> streamOrder;
   std::vector<FakeEvent *> events;
   std::vector<FakeCuda::Memory> memory;
+  std::uint64_t ncclBytes = 0;
   std::string complaint;
-  int launches = 0, modules = 0, graphs = 0, contexts = 0;
+  int launches = 0, modules = 0, graphs = 0, contexts = 0, replays = 0;
   /// The error that every call gives once the device has failed.
   cuda::Code sticky = 0;
 };
 extern FakeState *state;
 
-/// Of the calling thread: its rank in the test, whether a context is current, whether the driver runs a host function on it.
-extern thread_local int fakeCaller;
-extern thread_local bool contextIsSet, inHostFunction;
+/// Of the calling thread: its rank in the test, the device whose context is current (-1: none), whether the driver runs a
+/// host function on it.
+extern thread_local int fakeCaller, currentDevice;
+extern thread_local bool inHostFunction;
 
 inline FakeStream *streamOf(cuda::Stream stream) { return static_cast<FakeStream *>(stream); }
 inline FakeEvent *eventOf(cuda::Event event) { return static_cast<FakeEvent *>(event); }

@@ -53,6 +53,17 @@ void FakeStream::drain() {
   changed.wait(lock, [&] { return queue.empty() && !busy; });
 }
 
+bool FakeStream::isIdle() {
+  std::lock_guard lock(mutex);
+  return queue.empty() && !busy;
+}
+
+void FakeStream::addNode(FakeGraph::Node node) {
+  node.after = clock;
+  graph->branches[this].push_back(std::move(node));
+  clock[this] = ++nodes;
+}
+
 void FakeStream::work() {
   std::unique_lock lock(mutex);
   while (true) {
@@ -74,6 +85,7 @@ Code fakeEnqueue(Stream stream, FakeCall call, std::function<void()> work) {
   FakeStream &on = *streamOf(stream);
   if (inHostFunction)
     return fakeComplain("a call of CUDA within a host function"), 1;
+  const bool isCollective = call.kind == FakeCall::Kind::collective;
   call.stream = stream;
   call.captured = on.graph != nullptr;
   call.caller = fakeCaller;
@@ -87,8 +99,9 @@ Code fakeEnqueue(Stream stream, FakeCall call, std::function<void()> work) {
   }
   if (on.graph) {
     std::lock_guard lock(state->captureMutex);
-    on.addNode();
-    on.graph->work.push_back(std::move(work));
+    if (on.graph->isInvalid)
+      return captureInvalidated;
+    on.addNode({std::move(work), {}, isCollective});
   } else {
     on.push(std::move(work));
   }
@@ -112,12 +125,22 @@ Code waitFor(Stream stream, Event event) {
   FakeCall call;
   call.kind = FakeCall::Kind::wait;
   call.event = event;
-  if (on.graph) {
+  if (waiting.graph) {
     std::lock_guard lock(state->captureMutex);
-    if (waiting.graph && waiting.graph != on.graph)
+    if (waiting.graph->isInvalid)
+      return captureInvalidated;
+  }
+  if (on.isCaptured) {
+    std::lock_guard lock(state->captureMutex);
+    const std::shared_ptr<FakeGraph> graph = on.graph.lock();
+    if (!graph || graph->hasEnded)
+      return capturedEvent;
+    if (graph->isInvalid)
+      return captureInvalidated;
+    if (waiting.graph && waiting.graph != graph)
       return fakeComplain("a wait of one capture for another"), 1;
     if (!waiting.graph) {
-      waiting.graph = on.graph;
+      waiting.graph = graph;
       waiting.graph->joined.insert(&waiting);
       waiting.nodes = 0;
       waiting.clock.clear();
@@ -143,12 +166,16 @@ Code recordOn(Event event, Stream stream) {
   call.event = event;
   if (on.graph) {
     std::lock_guard lock(state->captureMutex);
+    if (on.graph->isInvalid)
+      return captureInvalidated;
+    recorded.isCaptured = true;
     recorded.graph = on.graph;
     recorded.clock = on.clock;
     noteCaptured(std::move(call), stream);
     return 0;
   }
-  recorded.graph = nullptr;
+  recorded.isCaptured = false;
+  recorded.graph.reset();
   recorded.latest = std::make_shared<Generation>();
   if (state->options.recordsOnly)
     recorded.latest->complete();
@@ -158,7 +185,7 @@ Code recordOn(Event event, Stream stream) {
 Code timeBetween(float *milliseconds, Event begin, Event end) {
   const FakeEvent &first = *eventOf(begin), &last = *eventOf(end);
   for (const FakeEvent *event : {&first, &last}) {
-    if ((event->flags & eventDisableTiming) || event->graph || !event->latest)
+    if ((event->flags & eventDisableTiming) || event->isCaptured || !event->latest)
       return fakeComplain("the time of an event that has none"), 400;
     if (!event->latest->isDone())
       return notReady;
@@ -201,6 +228,14 @@ void fillFakeStreams(Driver &d) {
     std::lock_guard lock(state->mutex);
     return state->sticky;
   };
+  d.streamQuery = [](Stream stream) -> Code {
+    {
+      std::lock_guard lock(state->mutex);
+      if (state->sticky)
+        return state->sticky;
+    }
+    return streamOf(stream)->isIdle() ? 0 : notReady;
+  };
   d.streamWait = [](Stream stream, Event event, unsigned) -> Code { return waitFor(stream, event); };
   d.streamCapturing = [](Stream stream, int *status) -> Code { return *status = streamOf(stream)->graph != nullptr, 0; };
   d.hostCall = [](Stream stream, HostFunction function, void *data) -> Code {
@@ -233,6 +268,8 @@ void fillFakeStreams(Driver &d) {
   d.eventRecord = [](Event event, Stream stream) -> Code { return recordOn(event, stream); };
   d.eventQuery = [](Event event) -> Code {
     FakeEvent &asked = *eventOf(event);
+    if (asked.isCaptured)
+      return capturedEvent;
     return !asked.latest || asked.latest->isDone() ? 0 : notReady;
   };
   d.eventElapsed = [](float *milliseconds, Event begin, Event end) -> Code { return timeBetween(milliseconds, begin, end); };

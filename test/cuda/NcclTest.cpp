@@ -19,18 +19,28 @@
 namespace sluice::test {
 namespace {
 
+FakeOptions devices(int count) {
+  FakeOptions options;
+  options.devices = count;
+  return options;
+}
+
 std::vector<int> everybody(int size) {
   std::vector<int> members(static_cast<std::size_t>(size));
   std::iota(members.begin(), members.end(), 0);
   return members;
 }
 
-/// Runs body(rank, device) on a thread for each rank, each with a device of its own.
+/// Runs body(rank, device) on a thread for each rank, on device `rank` where the machine has as many.
 template <typename Body> void forRanks(int size, Body body) {
+  int devices = 0;
+  FakeCuda::table().driver.deviceCount(&devices);
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r)
-    threads.emplace_back([&body, r] {
-      auto device = CudaDevice::create({});
+    threads.emplace_back([&body, r, devices] {
+      CudaDeviceOptions options;
+      options.ordinal = r % devices;
+      auto device = CudaDevice::create(options);
       ASSERT_TRUE(device.isOk()) << device.status().message();
       ASSERT_TRUE((*device)->createStream("gather", 0).isOk());
       body(r, **device);
@@ -58,8 +68,8 @@ Unit unitOf(int rank, std::uint64_t in, std::uint64_t out, std::uint64_t count) 
 }
 
 TEST(Nccl, OneGroupForAUnit) {
-  FakeCuda fake;
   constexpr int ranks = 4;
+  FakeCuda fake(devices(ranks));
   const auto host = createLocalWorld(ranks);
   forRanks(ranks, [&](int rank, CudaDevice &device) {
     auto world = createNcclWorld(host, rank, {});
@@ -106,7 +116,7 @@ TEST(Nccl, OneGroupForAUnit) {
 
 TEST(Nccl, RegistersWhereAsked) {
   for (bool registers : {true, false}) {
-    FakeCuda fake;
+    FakeCuda fake(devices(2));
     const auto host = createLocalWorld(2);
     std::vector<char> arena(4096);
     forRanks(2, [&](int rank, CudaDevice &) {
@@ -129,7 +139,7 @@ TEST(Nccl, RegistersWhereAsked) {
 
 // Tests that a rank whose peer does not call is not left waiting, and that the error names rank, channel, instruction, unit.
 TEST(Nccl, WatchNamesTheCall) {
-  FakeCuda fake;
+  FakeCuda fake(devices(2));
   const auto host = createLocalWorld(2);
   forRanks(2, [&](int rank, CudaDevice &device) {
     NcclOptions options;

@@ -33,6 +33,7 @@ public:
     }
     ExecutorOptions options;
     options.dnn = environmentDnn();
+    options.device = meshSize(plan) > 1 ? rank : 0;
     auto created = Executor::create(plan, world, rank, options);
     if (!created.isOk())
       return created.status().message();
@@ -80,6 +81,7 @@ public:
 std::string withRanks(const plan::PlanT &plan, const std::function<std::string(Rank &)> &body) {
   FakeOptions options;
   options.memory = std::uint64_t(1) << 50;
+  options.devices = static_cast<int>(meshSize(plan));
   options.recordsOnly = true;
   FakeCuda fake(options);
   const auto size = static_cast<std::size_t>(meshSize(plan));

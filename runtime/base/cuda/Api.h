@@ -31,6 +31,9 @@ inline constexpr Code noBinaryForGpu = 209;
 inline constexpr Code notFound = 500;
 inline constexpr Code notReady = 600;
 inline constexpr Code launchFailed = 719;
+inline constexpr Code captureUnsupported = 900;
+inline constexpr Code captureInvalidated = 901;
+inline constexpr Code capturedEvent = 907;
 
 inline constexpr unsigned streamNonBlocking = 1;
 inline constexpr unsigned eventDefault = 0;
@@ -43,6 +46,8 @@ inline constexpr int attributeSharedMemory = 97;
 inline constexpr int functionMaxSharedMemory = 8;
 inline constexpr int captureThreadLocal = 1;
 inline constexpr int captureRelaxed = 2;
+/// A graph's kernels keep the priorities of the streams that they were captured from.
+inline constexpr unsigned long long instantiateNodePriority = 8;
 
 namespace blas {
 

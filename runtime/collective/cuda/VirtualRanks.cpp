@@ -18,6 +18,7 @@ static_assert(reduceMean == static_cast<int>(Reduction::mean) && reducePremulSum
 struct Shown {
   const Call *call;
   Event ready, done;
+  std::uint64_t failed;
 };
 
 class VirtualCommunicator final : public Communicator {
@@ -78,27 +79,35 @@ private:
 
   Status run(const Call &call, Stream stream) {
     Status status = perform(call, stream);
-    if (!status.isOk())
+    // A capture that fails has run nothing; the ranks discard it together.
+    if (!status.isOk() && !isCaptured(stream))
       host->abort(status);
     return status;
+  }
+
+  bool isCaptured(Stream stream) const {
+    int state = 0;
+    return functions && functions->driver.streamCapturing(stream, &state) == 0 && state != 0;
   }
 
   Status perform(const Call &call, Stream stream) {
     SLUICE_RETURN_IF_ERROR(prepare());
     SLUICE_RETURN_IF_ERROR(checkCall(call, size()));
-    const Driver &driver = functions->driver;
-    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(ready, stream), "cuEventRecord"));
-    SLUICE_RETURN_IF_ERROR(meet({&call, ready, done}, call.label));
+    Status status = check(functions->driver.eventRecord(ready, stream), "cuEventRecord");
+    SLUICE_RETURN_IF_ERROR(meet({&call, ready, done, !status.isOk()}, call.label));
     std::vector<const Call *> calls;
     for (const Shown &of : shown)
       calls.push_back(of.call);
-    // Whatever comes of it: no one goes on before all have read what the others show and have said when they are done.
-    Status status = compareCalls(channel, members, calls);
+    if (status.isOk())
+      status = failureOfOthers();
+    if (status.isOk())
+      status = compareCalls(channel, members, calls);
     if (status.isOk())
       status = takePart(call, stream);
-    Status met = host->barrier(call.label);
+    // No rank goes on before all have read what the others show and have recorded `done`.
+    SLUICE_RETURN_IF_ERROR(meet({&call, ready, done, !status.isOk()}, call.label));
     SLUICE_RETURN_IF_ERROR(status);
-    SLUICE_RETURN_IF_ERROR(met);
+    SLUICE_RETURN_IF_ERROR(failureOfOthers());
     return waitFor(&Shown::done, stream);
   }
 
@@ -115,6 +124,12 @@ private:
         SLUICE_RETURN_IF_ERROR(
             check(functions->driver.streamWait(stream, shown[static_cast<std::size_t>(m)].*event, 0), "cuStreamWaitEvent"));
     return {};
+  }
+
+  Status failureOfOthers() const {
+    return std::ranges::any_of(shown, [](const Shown &of) { return of.failed != 0; })
+               ? failedError("another rank of the collective failed")
+               : Status();
   }
 
   Status meet(Shown own, const CallLabel &label) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -29,9 +30,7 @@ public:
     const Driver &driver = table.driver;
     for (const NamedStream &stream : streams)
       driver.streamSynchronize(stream.stream);
-    for (GraphExec graph : graphs)
-      if (graph)
-        driver.graphExecDestroy(graph);
+    destroyGraphs();
     times.reset();
     for (Event event : events)
       driver.eventDestroy(event);
@@ -128,7 +127,8 @@ public:
       return check(table.driver.hostCall(streams[stream].stream, HostCalls::run, &hostCalls.of(command, repetition)),
                    "cuLaunchHostFunc");
     Status status = command.execute(streams[stream].stream, repetition);
-    if (!status.isOk())
+    // A failed capture has run nothing; its caller decides.
+    if (!status.isOk() && !capturing)
       failure.report(status);
     return status;
   }
@@ -218,9 +218,9 @@ public:
       return internalError("a capture without streams");
     SLUICE_RETURN_IF_ERROR(use());
     const Driver &driver = table.driver;
+    toldByGraph.clear();
     SLUICE_RETURN_IF_ERROR(check(driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
     capturing = true;
-    toldByGraph.clear();
     SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
     for (std::size_t s = 1; s < streams.size(); ++s)
       SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
@@ -284,13 +284,32 @@ public:
     keep(driver.captureEnd(streams[0].stream, &graph), "cuStreamEndCapture");
     GraphExec exec = nullptr;
     if (graph) {
-      keep(driver.graphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
+      keep(driver.graphInstantiate(&exec, graph, instantiateNodePriority), "cuGraphInstantiate");
       driver.graphDestroy(graph);
     }
     SLUICE_RETURN_IF_ERROR(status);
     graphs.push_back(exec);
     tellings.push_back(toldByGraph);
     return static_cast<GraphId>(graphs.size() - 1);
+  }
+
+  void discardCapture() override {
+    Graph graph = nullptr;
+    if (capturing && use().isOk() && table.driver.captureEnd(streams[0].stream, &graph) == 0 && graph)
+      table.driver.graphDestroy(graph);
+    capturing = false;
+  }
+
+  Status resumeIssue() override {
+    capturing = false;
+    toldByGraph.clear();
+    return offer();
+  }
+
+  void destroyGraphs() override {
+    for (GraphExec graph : std::exchange(graphs, {}))
+      if (graph && use().isOk())
+        table.driver.graphExecDestroy(graph);
   }
 
   Status launch(GraphId graph, std::span<const Event> others) override {

@@ -44,11 +44,17 @@ public:
   /// Times of the streams; belongs to the device.
   virtual StreamClock &clock() = 0;
 
-  /// Begins to record what the streams are given; the first stream leads, the others join it by events.
+  /// Captures what the streams are given; the first stream leads, the others join it by events.
   virtual Status beginCapture() = 0;
-  /// Ends it and makes a graph of it, or throws the record away and says why. It is behind `others` too: events of devices
-  /// that have joined it.
+  /// Ends the capture and instantiates it. The graph also waits for `others`: events of devices that have joined the capture.
+  /// After a failure the caller abandons the capture.
   virtual Result<GraphId> endCapture(std::span<const cuda::Event> others = {}) = 0;
+  /// Discards the capture, if this device leads it and it has not ended.
+  virtual void discardCapture() = 0;
+  /// After a discarded capture: the streams are issued to again, and no event refers to the capture.
+  virtual Status resumeIssue() = 0;
+  /// Destroys the graphs. A communicator whose collectives a graph holds cannot be destroyed before.
+  virtual void destroyGraphs() = 0;
   /// Runs a recorded step on the first stream, behind what all streams were given and behind `others`.
   virtual Status launch(GraphId graph, std::span<const cuda::Event> others = {}) = 0;
 

@@ -1,0 +1,86 @@
+//===- FakeNcclComm.h - communicators of the NCCL that is not there --------------------------===//
+//
+// What follows NCCL 2.28.9:
+//
+//   - A communicator counts the captured graphs that hold its collectives. Destroying or aborting it waits until they are
+//     gone (localPersistentRefs). Here the wait ends after a while, with a complaint.
+//   - Aborting ends what this rank has under way on this communicator, and nothing else: peers go on waiting.
+//   - Within a node a dead peer is no asynchronous error.
+//   - The first collective of a communicator allocates device memory.
+//   - Two ranks on one device are refused.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TEST_CUDA_FAKENCCLCOMM_H
+#define SLUICE_TEST_CUDA_FAKENCCLCOMM_H
+
+#include "runtime/base/cuda/Api.h"
+#include "runtime/collective/Communicator.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace sluice::test {
+
+/// Where the members of a communicator wait until all have come to a collective.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<int, std::uint64_t> arrivals;
+  std::set<int> aborted;
+  bool hasEnded = false;
+};
+
+struct Root {
+  std::shared_ptr<World> world;
+  std::map<std::string, std::shared_ptr<Gate>> gates;
+};
+
+struct FakeComm {
+  std::shared_ptr<Root> root;
+  std::shared_ptr<Gate> gate;
+  /// Of this rank in the root, and the members' ranks there.
+  int rank = 0;
+  std::vector<int> members;
+  std::unique_ptr<Communicator> way;
+  int splits = 0;
+  std::map<int, double> scales;
+  int nextOp = 5;
+  /// Groups that were launched.
+  unsigned long launches = 0;
+  /// Collectives that are enqueued, and those in graphs that exist.
+  std::atomic<int> running = 0, persistentRefs = 0;
+  std::uint64_t deviceBytes = 0;
+  bool splitShare = false;
+};
+
+/// Counts one while it lives.
+class CountRef {
+public:
+  explicit CountRef(std::atomic<int> &count) : count(count) { ++count; }
+  ~CountRef() { --count; }
+  CountRef(const CountRef &) = delete;
+
+private:
+  std::atomic<int> &count;
+};
+
+std::shared_ptr<Root> rootOf(const std::string &id, int ranks);
+/// The part of `rank` in a group; called by all members. Null where the test has ended.
+std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector<int> members, const std::string &name);
+/// Waits for the other members; false where this rank's collectives were ended instead.
+bool meet(const FakeComm &comm);
+/// Ends what this rank has under way.
+void endCollectives(FakeComm &comm);
+/// The first collective allocates.
+cuda::Code connect(FakeComm &comm);
+/// As commDestroySync of NCCL: waits for what is under way and for the graphs that hold collectives of this communicator.
+cuda::Code retire(FakeComm *comm, const char *call);
+void forgetRegistrations();
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_CUDA_FAKENCCLCOMM_H
