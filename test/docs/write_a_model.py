@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import console
+
 # For each row of the page's table, what is changed in the model.
 MISTAKES = {
     "a transposed weight": ("%x, %w {transpose_rhs}", "%x, %w"),
@@ -42,14 +44,7 @@ def main():
     page = Path(sys.argv[1]).read_text()
     model = re.search(r"^```mlir\n(module.*?)^```", page, re.S | re.M)[1]
     Path("tagger.mlir").write_text(model)
-    commands = re.search(r"^```console\n(.*?)^```", page, re.S | re.M)[1].splitlines()
-    for command in commands:
-        words = command.removeprefix("$ ").split()
-        if words[0] == "sluice-train":
-            words += ["--log", "run.jsonl"]
-        done = run(*words)
-        if done.returncode:
-            sys.exit(f"{command}: exit {done.returncode}\n{done.stderr}")
+    console.run(sys.argv[1])
     losses = [json.loads(line).get("loss") for line in Path("run.jsonl").read_text().splitlines()]
     losses = [loss for loss in losses if loss is not None]
     if not losses[-1] < losses[0] / 10:

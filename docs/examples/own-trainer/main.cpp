@@ -1,4 +1,4 @@
-// A trainer of one's own: loads a plan, feeds batches, sets the learning rate, reads losses (README.md: how to build).
+// A trainer that links the runtime only: loads a plan, writes batches, sets the learning rate, reads losses.
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Reader.h"
 
