@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes the pages of ops and passes out of their tablegen definitions: docs/generated/, or another folder.
+# Writes the pages of ops and passes out of their tablegen definitions, and that of kernels out of their records:
+# docs/generated/, or another folder. kernel-page is in PATH or in build/bin.
 #
 #   tools/generate-docs.sh [FOLDER]
 set -euo pipefail
@@ -26,3 +27,4 @@ for file in passes/*/Passes.td; do
   stage=$(basename "$(dirname "$file")")
   page "Passes of the $stage stage" "$file" -gen-pass-doc > "$out/passes-$stage.md"
 done
+PATH=$PATH:$root/build/bin kernel-page > "$out/kernels.md"

@@ -6,28 +6,33 @@
 #ifndef SLUICE_DIALECT_RULES_KERNELCALL_H
 #define SLUICE_DIALECT_RULES_KERNELCALL_H
 
+#include "runtime/kernel/catalogue/Catalogue.h"
+
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
-#include <utility>
 
 namespace sluice {
 
 struct KernelCall {
-  /// Name in runtime/kernel/catalogue.def.
-  llvm::StringRef kernel;
-  /// Integer, float and dense i64 array attributes, by the kernel's names.
+  KernelId kernel;
+  /// Integer, float and dense i64 array attributes, by the names of the kernel's record.
   llvm::SmallVector<mlir::NamedAttribute> attributes;
-  /// Input operands in the catalogue's order; outputs are the op's results in order.
+  /// Input operands in the record's order; outputs are the op's results in order.
   llvm::SmallVector<mlir::Value> inputs;
-  /// (input, output) pairs that may lie in the same memory if the input is not used afterwards.
-  llvm::SmallVector<std::pair<unsigned, unsigned>> mayAlias;
-  /// (input, output) pairs that must lie in the same memory (optimizer updates).
-  llvm::SmallVector<std::pair<unsigned, unsigned>> mustAlias;
+
+  llvm::StringRef name() const { return kernelName(kernel); }
+  /// (input, result) pairs of one type that may share memory if the input is not used afterwards.
+  AliasPairs mayAlias(mlir::ResultRange results) const;
+  /// (input, result) pairs that share memory.
+  AliasPairs mustAlias(mlir::ResultRange results) const;
 };
+
+/// Attributes of a launch as the catalogue takes them. Names live as long as the context.
+Attributes launchAttributes(llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
 /// A strided window, in elements from the start of a buffer.
 struct StridedLayout {

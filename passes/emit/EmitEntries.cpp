@@ -2,6 +2,7 @@
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/plan/Accesses.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -9,17 +10,6 @@ using namespace mlir;
 
 namespace sluice {
 namespace {
-
-struct KernelRow {
-  llvm::StringLiteral name;
-  plan::ReductionClass reduction;
-};
-
-constexpr KernelRow kernelRows[] = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, plan::ReductionClass::reduction},
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
-};
 
 class EntryWriter {
 public:
@@ -85,9 +75,7 @@ private:
       for (std::int64_t id : op.getOutputValues())
         launch.output_values.push_back(id);
     }
-    for (const KernelRow &row : kernelRows)
-      if (row.name == op.getKernel())
-        launch.reduction = row.reduction;
+    launch.reduction = static_cast<plan::ReductionClass>(findKernelRecord(op.getKernel())->reduction);
     launch.workspace = op.getWorkspace();
     launch.flops = op.getFlops();
     launch.bytes = op.getTraffic();

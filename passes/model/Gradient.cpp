@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace sluice;
 
-static bool isFloat(Value value) {
+static bool hasFloatElements(Value value) {
   auto type = dyn_cast<ShapedType>(value.getType());
   return type && isa<FloatType>(type.getElementType());
 }
@@ -16,7 +16,7 @@ void ReverseMode::markActive(llvm::ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
       for (Value result : op->getResults())
-        if (isFloat(result))
+        if (hasFloatElements(result))
           active.insert(result);
 }
 

@@ -2,8 +2,8 @@
 #include "passes/schedule/Passes.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/rules/KernelCall.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "runtime/kernel/Kernel.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -47,29 +47,13 @@ sluice::Operand operandOf(ViewAttr view) {
   return operand;
 }
 
-sluice::Attributes attributesOf(DictionaryAttr settings) {
-  std::vector<sluice::Attributes::Item> items;
-  for (NamedAttribute attribute : settings) {
-    sluice::Attributes::Item item;
-    item.name = std::string_view(attribute.getName().data(), attribute.getName().size());
-    if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
-      item.integer = integer.getValue().getZExtValue();
-    else if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
-      item.number = number.getValueAsDouble();
-    else if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
-      item.list.assign(list.asArrayRef().begin(), list.asArrayRef().end());
-    items.push_back(std::move(item));
-  }
-  return sluice::Attributes(std::move(items));
-}
-
 uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
   std::vector<sluice::Operand> inputs, outputs;
   for (ViewAttr view : op.getInputs().getAsRange<ViewAttr>())
     inputs.push_back(operandOf(view));
   for (ViewAttr view : op.getOutputs().getAsRange<ViewAttr>())
     outputs.push_back(operandOf(view));
-  return sluice::workspaceCap(op.getKernel(), inputs, outputs, attributesOf(op.getSettings()), target);
+  return sluice::workspaceCap(op.getKernel(), inputs, outputs, sluice::launchAttributes(op.getSettings().getValue()), target);
 }
 
 struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {

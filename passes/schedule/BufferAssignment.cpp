@@ -179,9 +179,10 @@ void BufferAssignment::placeWindows(DestinationOpInterface op) {
 
 LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
   const KernelCall call = op.getKernelCall();
+  const AliasPairs inPlace = call.mustAlias(op->getResults());
   for (OpResult result : op->getResults()) {
-    const auto *pair = llvm::find_if(call.mustAlias, [&](auto p) { return p.second == result.getResultNumber(); });
-    if (pair == call.mustAlias.end()) {
+    const auto pair = llvm::find_if(inPlace, [&](auto p) { return p.second == result.getResultNumber(); });
+    if (pair == inPlace.end()) {
       if (auto target = targets.find(result); target != targets.end())
         bind(result, {target->second, denseLayout(typeOf(result).getShape())});
       else

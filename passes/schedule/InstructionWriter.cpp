@@ -156,9 +156,9 @@ void InstructionWriter::writeKernel(KernelOpInterface op) {
                           : placed(view(result), op, op->getNumOperands() + result.getResultNumber()));
     outputIds.push_back(idOf(result));
   }
-  for (auto [input, output] : call.mayAlias)
+  for (auto [input, output] : call.mayAlias(op->getResults()))
     mayAlias.append({int64_t(input), int64_t(output)});
-  auto launch = makeLaunch(op->getLoc(), call.kernel, inputs, outputs,
+  auto launch = makeLaunch(op->getLoc(), call.name(), inputs, outputs,
                            DictionaryAttr::get(builder.getContext(), call.attributes));
   launch.setInputValues(inputIds);
   launch.setOutputValues(outputIds);

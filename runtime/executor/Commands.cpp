@@ -1,6 +1,8 @@
 //===- Commands.cpp - what all commands share, and launches ----------------------===//
 #include "runtime/executor/Commands.h"
 
+#include "runtime/plan/LaunchAttributes.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -45,17 +47,6 @@ private:
   std::vector<void *> addresses;
   std::vector<Moving> moving;
 };
-
-Attributes attributesOf(const plan::LaunchT &launch) {
-  std::vector<Attributes::Item> items;
-  for (const auto &attribute : launch.attributes) {
-    Attributes::Item item{attribute->name, attribute->integer, attribute->number, attribute->list};
-    if (attribute->kind == 0)
-      item.number = static_cast<double>(attribute->integer);
-    items.push_back(std::move(item));
-  }
-  return Attributes(std::move(items));
-}
 
 class LaunchCommand final : public InstructionCommand {
 public:

@@ -6,6 +6,7 @@
 #include "runtime/plan/Checker.h"
 
 #include "runtime/base/Sha256.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
 
@@ -18,8 +19,8 @@ namespace check {
 Verdict sameEverywhere(const plan::PlanT &plan) {
   if (plan.major != planMajor)
     return refuse(17, "expected major version " + std::to_string(planMajor) + " but got " + std::to_string(plan.major));
-  if (plan.catalogue != knownCatalogue())
-    return refuse(17, "expected version " + std::to_string(knownCatalogue()) + " of the kernel catalogue but got " +
+  if (plan.catalogue != catalogueVersion())
+    return refuse(17, "expected version " + std::to_string(catalogueVersion()) + " of the kernel catalogue but got " +
                           std::to_string(plan.catalogue));
   if (plan.digest.size() != digestBytes)
     return refuse(17, "expected a digest of " + std::to_string(digestBytes) + " bytes but got " +

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Serialize.h"
 
-#include "runtime/kernel/catalogue.def"
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/PlanWriter.h"
 
 namespace sluice {
@@ -27,12 +27,10 @@ PlanBytes pack(const plan::PlanT &plan) {
 
 } // namespace
 
-std::uint32_t knownCatalogue() { return SLUICE_CATALOGUE_VERSION; }
-
 void setVersions(plan::PlanT &plan) {
   plan.major = planMajor;
   plan.minor = planMinor;
-  plan.catalogue = knownCatalogue();
+  plan.catalogue = catalogueVersion();
 }
 
 std::vector<std::uint8_t> serializePlan(plan::PlanT &plan) {

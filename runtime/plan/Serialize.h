@@ -24,9 +24,6 @@ std::vector<std::uint8_t> serializePlan(plan::PlanT &plan);
 /// The digest that the canonical bytes of this plan have. The plan carries versions and a digest, which may be wrong.
 Digest canonicalDigest(const plan::PlanT &plan);
 
-/// Version of runtime/kernel/catalogue.def that this build knows.
-std::uint32_t knownCatalogue();
-
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_PLAN_SERIALIZE_H

@@ -73,7 +73,7 @@ struct Prepared {
     for (Tensor *tensor : out)
       outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
     Attributes attributes(std::move(items));
-    KernelRequest request{ins, outs, &attributes, 1, cpuWorkspaceCap(name, ins, outs, attributes, 1, test::testedIsa())};
+    KernelRequest request{ins, outs, &attributes, 1, workspaceCap(name, ins, outs, attributes, {"cpu", 1, test::testedIsa()})};
     workspace.resize(request.workspace);
     auto bound = findCpuKernel(name)(request);
     if (bound.isOk())

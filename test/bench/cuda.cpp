@@ -118,7 +118,7 @@ struct Bench {
     if (std::count(inputs.begin(), inputs.end(), nullptr) + std::count(outputs.begin(), outputs.end(), nullptr) != 0)
       return fail("needs more memory than the benchmark has");
     Attributes attributes(items);
-    KernelRequest request{in, out, &attributes, 1, cudaWorkspaceCap(name, in, out, attributes), &context};
+    KernelRequest request{in, out, &attributes, 1, workspaceCap(name, in, out, attributes, {"cuda"}), &context};
     Operand scratch = tensor(DType::u8, {static_cast<std::int64_t>(request.workspace) + 1});
     if (!scratch.data)
       return fail("needs more workspace than the benchmark has");

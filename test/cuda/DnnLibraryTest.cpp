@@ -106,7 +106,7 @@ protected:
   Status choose(const Case &c, const Gpu &gpu, std::int64_t &engine, bool tf32 = false) {
     const Attributes attributes(c.attributes);
     KernelRequest request{c.inputs, c.outputs, &attributes, 1, 0, nullptr};
-    request.workspace = cudaWorkspaceCap(c.kernel, c.inputs, c.outputs, attributes);
+    request.workspace = workspaceCap(c.kernel, c.inputs, c.outputs, attributes, {"cuda"});
     const auto form = std::ranges::find(dnnForms(), std::string_view(c.kernel), &DnnForm::kernel);
     DnnGraph graph = DnnGraph::forDescription(*dnn, propertiesOf(gpu));
     Status status = chooseDnn(*form, request, tf32, graph);

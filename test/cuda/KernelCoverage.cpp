@@ -13,7 +13,7 @@ class Coverage : public testing::Environment {
   void TearDown() override {
     if (testing::UnitTest::GetInstance()->test_to_run_count() != testing::UnitTest::GetInstance()->total_test_count())
       return;
-    for (const CatalogueEntry &entry : catalogue())
+    for (const KernelRecord &entry : catalogue())
       if (findCudaKernel(entry.name) && !compared.count(std::string(entry.name)))
         ADD_FAILURE() << "kernel '" << entry.name << "' of the cuda device was compared with nothing";
   }

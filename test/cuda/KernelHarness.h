@@ -92,7 +92,7 @@ protected:
       }
     Attributes attributes(run.attributes);
     KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
-    request.workspace = cudaWorkspaceCap(run.kernel, in, out, attributes);
+    request.workspace = workspaceCap(run.kernel, in, out, attributes, {"cuda"});
     // The library may have 32 MiB; the fake is given less, so that the test is quick.
     if (!onGpu() && (run.kernel.starts_with("matmul") || run.kernel.starts_with("linear_cross_entropy")))
       request.workspace -= (std::uint64_t(32) << 20) - 4096;

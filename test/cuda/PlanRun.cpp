@@ -38,7 +38,7 @@ void retarget(plan::PlanT &plan) {
       for (const auto &attribute : launch->attributes)
         attributes.push_back({attribute->name, attribute->integer, attribute->number, attribute->list});
       const std::string &kernel = plan.kernels[launch->kernel];
-      launch->workspace = cudaWorkspaceCap(kernel, in, out, Attributes(std::move(attributes)));
+      launch->workspace = workspaceCap(kernel, in, out, Attributes(std::move(attributes)), {"cuda"});
       // The library may have 32 MiB; the fake writes all that it is given.
       if (kernel.starts_with("matmul") || kernel.starts_with("linear_cross_entropy"))
         launch->workspace -= (std::uint64_t(32) << 20) - 1024;

@@ -14,10 +14,10 @@ add_library(Sluice::runtime ALIAS sluice_runtime)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/sluice)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
 
-foreach(name options cuda base plan device collective kernel executor runtime train)
+foreach(name options cuda base catalogue plan device collective kernel executor runtime train)
   set_target_properties(sluice_${name} PROPERTIES EXPORT_NAME ${name})
 endforeach()
-install(TARGETS sluice_options sluice_cuda sluice_base sluice_plan sluice_device sluice_collective sluice_kernel sluice_executor
+install(TARGETS sluice_options sluice_cuda sluice_base sluice_catalogue sluice_plan sluice_device sluice_collective sluice_kernel sluice_executor
         sluice_runtime EXPORT SluiceTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${headers})
 install(TARGETS sluice_train EXPORT SluiceTrainTargets

@@ -95,11 +95,11 @@ OpCost GeluGradOp::getCost() { return pointwiseCost(*this, getApproximate() == "
 //===----------------------------------------------------------------------===//
 
 KernelCall GeluOp::getKernelCall() {
-  return makePointwiseCall(*this, "gelu", {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
+  return makeCall(*this, KernelId::gelu, {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
 }
 
 KernelCall GeluGradOp::getKernelCall() {
-  return makePointwiseCall(*this, "gelu_grad", {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
+  return makeCall(*this, KernelId::gelu_grad, {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
 }
 
 } // namespace sluice::model

@@ -40,6 +40,6 @@ ShardingRule AllReduceOp::getShardingRule() { return linearRule(*this); }
 
 OpCost AllReduceOp::getCost() { return streamingCost(*this, elementsOf(getOperand())); }
 
-KernelCall AllReduceOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall AllReduceOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 
 } // namespace sluice::model

@@ -149,12 +149,12 @@ OpCost AddAlongOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall ArgmaxOp::getKernelCall() { return makeCall(*this, "argmax", {integerAttribute(*this, "dim", getDim())}); }
+KernelCall ArgmaxOp::getKernelCall() { return makeCall(*this, KernelId::argmax, {integerAttribute(*this, "dim", getDim())}); }
 KernelCall TakeAlongOp::getKernelCall() {
-  return makeCall(*this, "take_along", {integerAttribute(*this, "dim", getDim())});
+  return makeCall(*this, KernelId::take_along, {integerAttribute(*this, "dim", getDim())});
 }
 KernelCall AddAlongOp::getKernelCall() {
-  return makeCall(*this, "add_along", {integerAttribute(*this, "dim", getDim())});
+  return makeCall(*this, KernelId::add_along, {integerAttribute(*this, "dim", getDim())});
 }
 
 } // namespace sluice::model

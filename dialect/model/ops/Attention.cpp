@@ -254,7 +254,7 @@ OpCost AttentionGradOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static KernelCall attentionCall(Op op, StringRef kernel) {
+template <typename Op> static KernelCall attentionCall(Op op, KernelId kernel) {
   SmallVector<NamedAttribute> attributes = {numberAttribute(op, "scale", op.getScale().convertToDouble()),
                                             integerAttribute(op, "causal", op.getCausal())};
   if (op.getWindow())
@@ -262,7 +262,7 @@ template <typename Op> static KernelCall attentionCall(Op op, StringRef kernel) 
   return makeCall(op, kernel, attributes);
 }
 
-KernelCall AttentionOp::getKernelCall() { return attentionCall(*this, "attention"); }
-KernelCall AttentionGradOp::getKernelCall() { return attentionCall(*this, "attention_grad"); }
+KernelCall AttentionOp::getKernelCall() { return attentionCall(*this, KernelId::attention); }
+KernelCall AttentionGradOp::getKernelCall() { return attentionCall(*this, KernelId::attention_grad); }
 
 } // namespace sluice::model

@@ -194,27 +194,21 @@ OpCost CountUpOp::getCost() { return pointwiseCost(*this, 1); }
 //===----------------------------------------------------------------------===//
 
 KernelCall BatchNormOp::getKernelCall() {
-  return makeCall(*this, "batch_norm", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+  return makeCall(*this, KernelId::batch_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
 KernelCall BatchNormGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "batch_norm_grad", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
-  call.mayAlias.push_back({0, 0});
-  return call;
+  return makeCall(*this, KernelId::batch_norm_grad, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
 KernelCall RunningAverageOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "running_average",
+  return makeCall(*this, KernelId::running_average,
                              {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
                               numberAttribute(*this, "factor", getFactor().convertToDouble())});
-  call.mustAlias.push_back({0, 0});
-  return call;
 }
 
 KernelCall CountUpOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "count_up");
-  call.mustAlias.push_back({0, 0});
-  return call;
+  return makeCall(*this, KernelId::count_up);
 }
 
 } // namespace sluice::model

@@ -198,15 +198,15 @@ OpCost Conv2dWeightGradOp::getCost() { return streamingCost(*this, productsOf(ge
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static KernelCall convolutionCall(Op op, StringRef kernel) {
+template <typename Op> static KernelCall convolutionCall(Op op, KernelId kernel) {
   Window window(op);
   return makeCall(op, kernel,
                   {listAttribute(op, "stride", window.stride), listAttribute(op, "padding", window.padding),
                    listAttribute(op, "dilation", window.dilation), integerAttribute(op, "groups", window.groups)});
 }
 
-KernelCall Conv2dOp::getKernelCall() { return convolutionCall(*this, "conv2d"); }
-KernelCall Conv2dInputGradOp::getKernelCall() { return convolutionCall(*this, "conv2d_input_grad"); }
-KernelCall Conv2dWeightGradOp::getKernelCall() { return convolutionCall(*this, "conv2d_weight_grad"); }
+KernelCall Conv2dOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d); }
+KernelCall Conv2dInputGradOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d_input_grad); }
+KernelCall Conv2dWeightGradOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d_weight_grad); }
 
 } // namespace sluice::model

@@ -51,10 +51,10 @@ OpCost RandomUniformOp::getCost() { return pointwiseCost(*this); }
 //===----------------------------------------------------------------------===//
 
 KernelCall ConstantOp::getKernelCall() {
-  return makeCall(*this, "constant", {numberAttribute(*this, "value", getValue().convertToDouble())});
+  return makeCall(*this, KernelId::constant, {numberAttribute(*this, "value", getValue().convertToDouble())});
 }
 
-KernelCall IotaOp::getKernelCall() { return makeCall(*this, "iota", {integerAttribute(*this, "dim", getDim())}); }
+KernelCall IotaOp::getKernelCall() { return makeCall(*this, KernelId::iota, {integerAttribute(*this, "dim", getDim())}); }
 
 /// The elements that are 0, where there are such.
 static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr zeros) {
@@ -64,7 +64,7 @@ static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr 
 }
 
 KernelCall RandomNormalOp::getKernelCall() {
-  return withZeros(makeCall(*this, "random_normal",
+  return withZeros(makeCall(*this, KernelId::random_normal,
                             {integerAttribute(*this, "key", getKey()),
                              numberAttribute(*this, "mean", getMean().convertToDouble()),
                              numberAttribute(*this, "stddev", getStddev().convertToDouble())}),
@@ -72,7 +72,7 @@ KernelCall RandomNormalOp::getKernelCall() {
 }
 
 KernelCall RandomUniformOp::getKernelCall() {
-  return withZeros(makeCall(*this, "random_uniform",
+  return withZeros(makeCall(*this, KernelId::random_uniform,
                             {integerAttribute(*this, "key", getKey()),
                              numberAttribute(*this, "low", getLow().convertToDouble()),
                              numberAttribute(*this, "high", getHigh().convertToDouble())}),

@@ -118,9 +118,9 @@ OpCost EmbeddingGradOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall EmbeddingOp::getKernelCall() { return makeCall(*this, "embedding"); }
+KernelCall EmbeddingOp::getKernelCall() { return makeCall(*this, KernelId::embedding); }
 KernelCall EmbeddingGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "embedding_grad");
+  KernelCall call = makeCall(*this, KernelId::embedding_grad);
   if (IntegerAttr padding = getPaddingAttr())
     call.attributes.push_back(NamedAttribute(getPaddingAttrName(), padding));
   return call;

@@ -243,20 +243,11 @@ NamedAttribute listAttribute(Operation *op, StringRef name, ArrayRef<int64_t> va
   return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(value));
 }
 
-KernelCall makeCall(Operation *op, StringRef kernel, ArrayRef<NamedAttribute> attributes) {
+KernelCall makeCall(Operation *op, KernelId kernel, ArrayRef<NamedAttribute> attributes) {
   KernelCall call;
   call.kernel = kernel;
   call.attributes.assign(attributes.begin(), attributes.end());
   call.inputs.assign(op->operand_begin(), op->operand_end());
-  return call;
-}
-
-KernelCall makePointwiseCall(Operation *op, StringRef kernel, ArrayRef<NamedAttribute> attributes) {
-  KernelCall call = makeCall(op, kernel, attributes);
-  for (unsigned input = 0; input < op->getNumOperands(); ++input)
-    for (unsigned output = 0; output < op->getNumResults(); ++output)
-      if (typeAgrees(op->getOperand(input).getType(), op->getResult(output).getType()))
-        call.mayAlias.push_back({input, output});
   return call;
 }
 

@@ -92,10 +92,7 @@ mlir::NamedAttribute integerAttribute(mlir::Operation *op, llvm::StringRef name,
 mlir::NamedAttribute numberAttribute(mlir::Operation *op, llvm::StringRef name, double value);
 mlir::NamedAttribute listAttribute(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<std::int64_t> value);
 /// All operands in order.
-KernelCall makeCall(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
-/// As makeCall, and every operand of a result's type may give that result its memory.
-KernelCall makePointwiseCall(mlir::Operation *op, llvm::StringRef kernel,
-                             llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+KernelCall makeCall(mlir::Operation *op, KernelId kernel, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
 //===- Fusion --------------------------------------------------------------------===//
 

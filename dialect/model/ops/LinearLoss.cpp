@@ -184,7 +184,7 @@ OpCost LinearCrossEntropyGradOp::getCost() { return linearCost(*this, 3, 3); }
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename OpT> static KernelCall linearCall(OpT op, StringRef kernel) {
+template <typename OpT> static KernelCall linearCall(OpT op, KernelId kernel) {
   SmallVector<NamedAttribute> attributes = {integerAttribute(op, "rows", op.getRows()),
                                             integerAttribute(op, "reduction", op.getReduction() == "sum"),
                                             integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
@@ -193,8 +193,8 @@ template <typename OpT> static KernelCall linearCall(OpT op, StringRef kernel) {
   return makeCall(op, kernel, attributes);
 }
 
-KernelCall LinearCrossEntropyOp::getKernelCall() { return linearCall(*this, "linear_cross_entropy"); }
-KernelCall LinearCrossEntropyGradOp::getKernelCall() { return linearCall(*this, "linear_cross_entropy_grad"); }
+KernelCall LinearCrossEntropyOp::getKernelCall() { return linearCall(*this, KernelId::linear_cross_entropy); }
+KernelCall LinearCrossEntropyGradOp::getKernelCall() { return linearCall(*this, KernelId::linear_cross_entropy_grad); }
 
 //===----------------------------------------------------------------------===//
 // Fusion

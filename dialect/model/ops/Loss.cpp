@@ -236,7 +236,7 @@ OpCost CrossEntropyGradOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename OpT> static KernelCall makeEntropyCall(OpT op, StringRef kernel) {
+template <typename OpT> static KernelCall makeEntropyCall(OpT op, KernelId kernel) {
   SmallVector<NamedAttribute> attributes = {integerAttribute(op, "reduction", op.getReduction() == "sum"),
                                             integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
   if (double smoothing = smoothingOf(op.getLabelSmoothing()))
@@ -244,12 +244,10 @@ template <typename OpT> static KernelCall makeEntropyCall(OpT op, StringRef kern
   return makeCall(op, kernel, attributes);
 }
 
-KernelCall CrossEntropyOp::getKernelCall() { return makeEntropyCall(*this, "cross_entropy"); }
+KernelCall CrossEntropyOp::getKernelCall() { return makeEntropyCall(*this, KernelId::cross_entropy); }
 
 KernelCall CrossEntropyGradOp::getKernelCall() {
-  KernelCall call = makeEntropyCall(*this, "cross_entropy_grad");
-  call.mayAlias.push_back({1, 0});
-  return call;
+  return makeEntropyCall(*this, KernelId::cross_entropy_grad);
 }
 
 } // namespace sluice::model

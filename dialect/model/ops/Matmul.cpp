@@ -236,15 +236,11 @@ OpCost MatmulOp::getCost() { return streamingCost(*this, productFlops(productOf(
 //===----------------------------------------------------------------------===//
 
 KernelCall MatmulOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "matmul",
-                             {integerAttribute(*this, "transpose_a", getTransposeLhs()),
-                              integerAttribute(*this, "transpose_b", getTransposeRhs()),
-                              integerAttribute(*this, "bias", getBias() != nullptr),
-                              integerAttribute(*this, "residual", getResidual() != nullptr)});
-  // A product may add onto its residual in place.
-  if (getResidual())
-    call.mayAlias.push_back({static_cast<unsigned>(call.inputs.size() - 1), 0});
-  return call;
+  return makeCall(*this, KernelId::matmul,
+                  {integerAttribute(*this, "transpose_a", getTransposeLhs()),
+                   integerAttribute(*this, "transpose_b", getTransposeRhs()),
+                   integerAttribute(*this, "bias", getBias() != nullptr),
+                   integerAttribute(*this, "residual", getResidual() != nullptr)});
 }
 
 //===----------------------------------------------------------------------===//

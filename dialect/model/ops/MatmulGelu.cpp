@@ -132,14 +132,14 @@ OpCost MatmulGeluGradOp::getCost() {
 //===----------------------------------------------------------------------===//
 
 KernelCall MatmulGeluOp::getKernelCall() {
-  return makeCall(*this, "matmul_gelu",
+  return makeCall(*this, KernelId::matmul_gelu,
                   {integerAttribute(*this, "transpose_a", getTransposeLhs()),
                    integerAttribute(*this, "transpose_b", getTransposeRhs()),
                    integerAttribute(*this, "bias", getBias() != nullptr)});
 }
 
 KernelCall MatmulGeluGradOp::getKernelCall() {
-  return makeCall(*this, "matmul_gelu_grad",
+  return makeCall(*this, KernelId::matmul_gelu_grad,
                   {integerAttribute(*this, "transpose_a", getTransposeLhs()),
                    integerAttribute(*this, "transpose_b", getTransposeRhs())});
 }

@@ -277,22 +277,22 @@ OpCost ScatterAddOp::getCost() {
 
 // Views copy from a window of the operand (getViewOf) to a buffer of their own. A reshape whose operand has no such
 // window copies the operand as it is to a dense buffer, and is a window of that.
-KernelCall BroadcastOp::getKernelCall() { return makeCall(*this, "copy"); }
-KernelCall ReshapeOp::getKernelCall() { return makeCall(*this, "copy"); }
-KernelCall TransposeOp::getKernelCall() { return makeCall(*this, "copy"); }
-KernelCall SliceOp::getKernelCall() { return makeCall(*this, "copy"); }
-KernelCall SplitOp::getKernelCall() { return makeCall(*this, "copy"); }
+KernelCall BroadcastOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
+KernelCall ReshapeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
+KernelCall TransposeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
+KernelCall SliceOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
+KernelCall SplitOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 
-KernelCall ConcatOp::getKernelCall() { return makeCall(*this, "concat", {integerAttribute(*this, "dim", getDim())}); }
+KernelCall ConcatOp::getKernelCall() { return makeCall(*this, KernelId::concat, {integerAttribute(*this, "dim", getDim())}); }
 
 KernelCall PadOp::getKernelCall() {
-  return makeCall(*this, "pad",
+  return makeCall(*this, KernelId::pad,
                   {listAttribute(*this, "low", getLow()), listAttribute(*this, "high", getHigh()),
                    listAttribute(*this, "step", getStep()),
                    numberAttribute(*this, "value", getValue().convertToDouble())});
 }
 
-KernelCall GatherOp::getKernelCall() { return makeCall(*this, "gather"); }
-KernelCall ScatterAddOp::getKernelCall() { return makeCall(*this, "scatter_add"); }
+KernelCall GatherOp::getKernelCall() { return makeCall(*this, KernelId::gather); }
+KernelCall ScatterAddOp::getKernelCall() { return makeCall(*this, KernelId::scatter_add); }
 
 } // namespace sluice::model

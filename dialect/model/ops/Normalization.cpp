@@ -136,13 +136,11 @@ OpCost LayerNormGradOp::getCost() { return streamingCost(*this, 14 * elementsOf(
 //===----------------------------------------------------------------------===//
 
 KernelCall LayerNormOp::getKernelCall() {
-  return makeCall(*this, "layer_norm", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+  return makeCall(*this, KernelId::layer_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
 KernelCall LayerNormGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "layer_norm_grad");
-  call.mayAlias.push_back({0, 0});
-  return call;
+  return makeCall(*this, KernelId::layer_norm_grad);
 }
 
 } // namespace sluice::model

@@ -169,36 +169,23 @@ OpCost AdamwOp::getCost() { return updateCost(*this, 16); }
 // Kernel
 //===----------------------------------------------------------------------===//
 
-/// New parameters and states lie where the old ones lay.
-template <typename OpT> static KernelCall makeUpdate(OpT op, StringRef kernel, ArrayRef<NamedAttribute> attributes) {
-  KernelCall call = makeCall(op, kernel, attributes);
-  const unsigned states = stateCount(op);
-  for (unsigned i = 0; i < op.getUpdated().size() / (1 + states); ++i) {
-    const unsigned input = i * (2 + states), output = i * (1 + states);
-    call.mustAlias.push_back({input, output});
-    for (unsigned s = 0; s < states; ++s)
-      call.mustAlias.push_back({input + 2 + s, output + 1 + s});
-  }
-  return call;
-}
-
 KernelCall SgdOp::getKernelCall() {
-  return makeUpdate(*this, "sgd",
+  return makeCall(*this, KernelId::sgd,
                     {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
                      numberAttribute(*this, "weight_decay", getWeightDecay().convertToDouble()),
                      integerAttribute(*this, "nesterov", getNesterov())});
 }
 
-template <typename OpT> static KernelCall makeAdamLike(OpT op, StringRef kernel) {
-  return makeUpdate(op, kernel,
+template <typename OpT> static KernelCall makeAdamLike(OpT op, KernelId kernel) {
+  return makeCall(op, kernel,
                     {numberAttribute(op, "beta1", op.getBeta1().convertToDouble()),
                      numberAttribute(op, "beta2", op.getBeta2().convertToDouble()),
                      numberAttribute(op, "epsilon", op.getEpsilon().convertToDouble()),
                      numberAttribute(op, "weight_decay", op.getWeightDecay().convertToDouble())});
 }
 
-KernelCall AdamOp::getKernelCall() { return makeAdamLike(*this, "adam"); }
-KernelCall AdamwOp::getKernelCall() { return makeAdamLike(*this, "adamw"); }
+KernelCall AdamOp::getKernelCall() { return makeAdamLike(*this, KernelId::adam); }
+KernelCall AdamwOp::getKernelCall() { return makeAdamLike(*this, KernelId::adamw); }
 
 //===----------------------------------------------------------------------===//
 // Merging

@@ -7,6 +7,8 @@
 
 #include "dialect/model/ops/Helpers.h"
 
+#include "runtime/kernel/catalogue/Choices.h"
+
 #include <numbers>
 
 using namespace mlir;
@@ -18,11 +20,10 @@ namespace sluice::model {
 //===----------------------------------------------------------------------===//
 
 static std::optional<int64_t> predicateNumber(StringRef predicate) {
-  static constexpr StringRef names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-  const StringRef *found = llvm::find(names, predicate);
-  if (found == std::end(names))
+  const std::string_view *found = llvm::find(kernel::comparePredicateNames, std::string_view(predicate));
+  if (found == std::end(kernel::comparePredicateNames))
     return std::nullopt;
-  return found - names;
+  return found - kernel::comparePredicateNames;
 }
 
 LogicalResult CompareOp::verify() {
@@ -336,20 +337,20 @@ OpCost CastOp::getCost() { return pointwiseCost(*this, 0); }
 //===----------------------------------------------------------------------===//
 
 KernelCall ScaleOp::getKernelCall() {
-  return makePointwiseCall(*this, "scale", {numberAttribute(*this, "factor", getFactor().convertToDouble())});
+  return makeCall(*this, KernelId::scale, {numberAttribute(*this, "factor", getFactor().convertToDouble())});
 }
 
 KernelCall PowerOp::getKernelCall() {
-  return makePointwiseCall(*this, "power", {numberAttribute(*this, "exponent", getExponent().convertToDouble())});
+  return makeCall(*this, KernelId::power, {numberAttribute(*this, "exponent", getExponent().convertToDouble())});
 }
 
-KernelCall ReluGradOp::getKernelCall() { return makePointwiseCall(*this, "relu_grad"); }
+KernelCall ReluGradOp::getKernelCall() { return makeCall(*this, KernelId::relu_grad); }
 
 KernelCall CompareOp::getKernelCall() {
-  return makePointwiseCall(*this, "compare", {integerAttribute(*this, "predicate", *predicateNumber(getPredicate()))});
+  return makeCall(*this, KernelId::compare, {integerAttribute(*this, "predicate", *predicateNumber(getPredicate()))});
 }
 
-KernelCall SelectOp::getKernelCall() { return makePointwiseCall(*this, "select"); }
-KernelCall CastOp::getKernelCall() { return makePointwiseCall(*this, "cast"); }
+KernelCall SelectOp::getKernelCall() { return makeCall(*this, KernelId::select); }
+KernelCall CastOp::getKernelCall() { return makeCall(*this, KernelId::cast); }
 
 } // namespace sluice::model

@@ -12,7 +12,7 @@ class Model_BinaryOp<string mnemonic, string text, string rule = "pointwiseRule"
   let extraClassDefinition = [{
     ::sluice::ShardingRule $cppClass::getShardingRule() { return }] # rule # [{(*this); }
     ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
-    ::sluice::KernelCall $cppClass::getKernelCall() { return makePointwiseCall(*this, "}] # mnemonic # [{"); }
+    ::sluice::KernelCall $cppClass::getKernelCall() { return makeCall(*this, KernelId::}] # mnemonic # [{); }
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return inferBinary(location, "}] # mnemonic # [{", adaptor.getLhs(), adaptor.getRhs(), types);
@@ -32,7 +32,7 @@ class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_In
   let extraClassDefinition = [{
     ::sluice::ShardingRule $cppClass::getShardingRule() { return pointwiseRule(*this); }
     ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
-    ::sluice::KernelCall $cppClass::getKernelCall() { return makePointwiseCall(*this, "}] # mnemonic # [{"); }
+    ::sluice::KernelCall $cppClass::getKernelCall() { return makeCall(*this, KernelId::}] # mnemonic # [{); }
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return inferSame(adaptor.getOperand(), types);

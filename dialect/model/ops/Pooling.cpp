@@ -200,27 +200,27 @@ OpCost AdaptiveAvgPool2dGradOp::getCost() { return streamingCost(*this, elements
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static KernelCall poolingCall(Op op, StringRef kernel) {
+template <typename Op> static KernelCall poolingCall(Op op, KernelId kernel) {
   return makeCall(op, kernel,
                   {listAttribute(op, "kernel", op.getKernel()), listAttribute(op, "stride", op.getStride()),
                    listAttribute(op, "padding", op.getPadding())});
 }
 
-template <typename Op> static KernelCall meanCallOf(Op op, StringRef kernel) {
+template <typename Op> static KernelCall meanCallOf(Op op, KernelId kernel) {
   KernelCall call = poolingCall(op, kernel);
   call.attributes.push_back(integerAttribute(op, "without_padding", op.getWithoutPadding()));
   return call;
 }
 
-KernelCall MaxPool2dOp::getKernelCall() { return poolingCall(*this, "max_pool2d"); }
-KernelCall MaxPool2dGradOp::getKernelCall() { return poolingCall(*this, "max_pool2d_grad"); }
-KernelCall AvgPool2dOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d"); }
-KernelCall AvgPool2dGradOp::getKernelCall() { return meanCallOf(*this, "avg_pool2d_grad"); }
+KernelCall MaxPool2dOp::getKernelCall() { return poolingCall(*this, KernelId::max_pool2d); }
+KernelCall MaxPool2dGradOp::getKernelCall() { return poolingCall(*this, KernelId::max_pool2d_grad); }
+KernelCall AvgPool2dOp::getKernelCall() { return meanCallOf(*this, KernelId::avg_pool2d); }
+KernelCall AvgPool2dGradOp::getKernelCall() { return meanCallOf(*this, KernelId::avg_pool2d_grad); }
 KernelCall AdaptiveAvgPool2dOp::getKernelCall() {
-  return makeCall(*this, "avg_pool2d", {integerAttribute(*this, "adaptive", 1)});
+  return makeCall(*this, KernelId::avg_pool2d, {integerAttribute(*this, "adaptive", 1)});
 }
 KernelCall AdaptiveAvgPool2dGradOp::getKernelCall() {
-  return makeCall(*this, "avg_pool2d_grad", {integerAttribute(*this, "adaptive", 1)});
+  return makeCall(*this, KernelId::avg_pool2d_grad, {integerAttribute(*this, "adaptive", 1)});
 }
 
 } // namespace sluice::model

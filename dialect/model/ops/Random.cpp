@@ -70,7 +70,7 @@ OpCost DropoutOp::getCost() { return pointwiseCost(*this, 22); }
 //===----------------------------------------------------------------------===//
 
 KernelCall DropoutOp::getKernelCall() {
-  return makePointwiseCall(*this, "dropout",
+  return makeCall(*this, KernelId::dropout,
                            {numberAttribute(*this, "rate", getRate().convertToDouble()),
                             integerAttribute(*this, "key", getKey())});
 }

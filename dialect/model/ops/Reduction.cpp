@@ -184,14 +184,14 @@ OpCost LogSumExpOp::getCost() { return streamingCost(*this, 4 * elementsOf(getX(
 //===----------------------------------------------------------------------===//
 
 KernelCall ReduceSumOp::getKernelCall() {
-  return makeCall(*this, "reduce_sum", {listAttribute(*this, "dims", getDims())});
+  return makeCall(*this, KernelId::reduce_sum, {listAttribute(*this, "dims", getDims())});
 }
 KernelCall ReduceMeanOp::getKernelCall() {
-  return makeCall(*this, "reduce_sum", {listAttribute(*this, "dims", getDims()), integerAttribute(*this, "mean", 1)});
+  return makeCall(*this, KernelId::reduce_sum, {listAttribute(*this, "dims", getDims()), integerAttribute(*this, "mean", 1)});
 }
 KernelCall ReduceMaxOp::getKernelCall() {
-  return makeCall(*this, "reduce_max", {listAttribute(*this, "dims", getDims())});
+  return makeCall(*this, KernelId::reduce_max, {listAttribute(*this, "dims", getDims())});
 }
-KernelCall LogSumExpOp::getKernelCall() { return makeCall(*this, "logsumexp"); }
+KernelCall LogSumExpOp::getKernelCall() { return makeCall(*this, KernelId::logsumexp); }
 
 } // namespace sluice::model

@@ -124,13 +124,11 @@ OpCost RmsNormGradOp::getCost() { return streamingCost(*this, 9 * elementsOf(get
 //===----------------------------------------------------------------------===//
 
 KernelCall RmsNormOp::getKernelCall() {
-  return makeCall(*this, "rms_norm", {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+  return makeCall(*this, KernelId::rms_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
 KernelCall RmsNormGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, "rms_norm_grad");
-  call.mayAlias.push_back({0, 0});
-  return call;
+  return makeCall(*this, KernelId::rms_norm_grad);
 }
 
 } // namespace sluice::model

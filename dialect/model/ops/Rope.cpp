@@ -162,7 +162,7 @@ KernelCall RopeOp::getKernelCall() {
     attributes.push_back(numberAttribute(*this, "high", getHigh().convertToDouble()));
     attributes.push_back(numberAttribute(*this, "original", getOriginal().convertToDouble()));
   }
-  return makePointwiseCall(*this, "rope", attributes);
+  return makeCall(*this, KernelId::rope, attributes);
 }
 
 } // namespace sluice::model

@@ -113,12 +113,12 @@ OpCost SwigluGradOp::getCost() { return pointwiseCost(*this, 11); }
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall SiluOp::getKernelCall() { return makePointwiseCall(*this, "silu"); }
-KernelCall SiluGradOp::getKernelCall() { return makePointwiseCall(*this, "silu_grad"); }
-KernelCall SwigluOp::getKernelCall() { return makePointwiseCall(*this, "swiglu"); }
+KernelCall SiluOp::getKernelCall() { return makeCall(*this, KernelId::silu); }
+KernelCall SiluGradOp::getKernelCall() { return makeCall(*this, KernelId::silu_grad); }
+KernelCall SwigluOp::getKernelCall() { return makeCall(*this, KernelId::swiglu); }
 
 // Each element of the three operands is read before either gradient is written.
-KernelCall SwigluGradOp::getKernelCall() { return makePointwiseCall(*this, "swiglu_grad"); }
+KernelCall SwigluGradOp::getKernelCall() { return makeCall(*this, KernelId::swiglu_grad); }
 
 //===----------------------------------------------------------------------===//
 // Fusion

@@ -94,7 +94,7 @@ OpCost SoftmaxGradOp::getCost() { return pointwiseCost(*this, 4); }
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall SoftmaxOp::getKernelCall() { return makePointwiseCall(*this, "softmax"); }
-KernelCall SoftmaxGradOp::getKernelCall() { return makePointwiseCall(*this, "softmax_grad"); }
+KernelCall SoftmaxOp::getKernelCall() { return makeCall(*this, KernelId::softmax); }
+KernelCall SoftmaxGradOp::getKernelCall() { return makeCall(*this, KernelId::softmax_grad); }
 
 } // namespace sluice::model

@@ -98,15 +98,15 @@ OpCost AllFiniteOp::getCost() { return streamingCost(*this, getScalars().size())
 //===----------------------------------------------------------------------===//
 
 KernelCall PowerSumOp::getKernelCall() {
-  return makeCall(*this, "power_sum", {numberAttribute(*this, "p", getP().convertToDouble())});
+  return makeCall(*this, KernelId::power_sum, {numberAttribute(*this, "p", getP().convertToDouble())});
 }
 KernelCall NormRootOp::getKernelCall() {
-  return makePointwiseCall(*this, "norm_root", {numberAttribute(*this, "p", getP().convertToDouble())});
+  return makeCall(*this, KernelId::norm_root, {numberAttribute(*this, "p", getP().convertToDouble())});
 }
 KernelCall ClipCoefficientOp::getKernelCall() {
-  return makePointwiseCall(*this, "clip_coefficient",
+  return makeCall(*this, KernelId::clip_coefficient,
                            {numberAttribute(*this, "max_norm", getMaxNorm().convertToDouble())});
 }
-KernelCall AllFiniteOp::getKernelCall() { return makeCall(*this, "all_finite"); }
+KernelCall AllFiniteOp::getKernelCall() { return makeCall(*this, KernelId::all_finite); }
 
 } // namespace sluice::model

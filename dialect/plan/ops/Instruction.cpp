@@ -1,30 +1,48 @@
 //===- Instruction.cpp - verifiers of instructions ------------------------------------===//
 #include "dialect/plan/Accesses.h"
+#include "dialect/rules/KernelCall.h"
 
 using namespace mlir;
 using namespace sluice::plan_ir;
 
 namespace {
 
-struct KernelRow {
-  llvm::StringLiteral name;
-  int inputs;
-  int outputs;
-};
-
-constexpr KernelRow kernelRows[] = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, inputs, outputs},
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
-};
-
-llvm::LogicalResult verifyOperands(Operation *op, llvm::StringRef what, ArrayAttr views, int expected) {
+/// `isAtLeast`: `expected` is the least number.
+llvm::LogicalResult verifyOperands(Operation *op, llvm::StringRef what, ArrayAttr views, size_t expected,
+                                   bool isAtLeast = false) {
   for (Attribute view : views)
     if (!llvm::isa<ViewAttr>(view))
       return op->emitOpError() << what << ", expected views but got " << view;
-  if (expected >= 0 ? int64_t(views.size()) != expected : what == "inputs" && views.empty())
-    return op->emitOpError() << what << ", expected " << (expected >= 0 ? std::to_string(expected) : "at least 1")
-                             << " but got " << views.size();
+  if (isAtLeast ? views.size() < expected : views.size() != expected)
+    return op->emitOpError() << what << ", expected " << (isAtLeast ? "at least " : "") << expected << " but got "
+                             << views.size();
+  return success();
+}
+
+bool hasKind(Attribute value, sluice::AttributeKind kind) {
+  switch (kind) {
+  case sluice::AttributeKind::integer:
+  case sluice::AttributeKind::flag:
+  case sluice::AttributeKind::choice:
+    return llvm::isa<IntegerAttr>(value);
+  case sluice::AttributeKind::number:
+    return llvm::isa<FloatAttr>(value);
+  case sluice::AttributeKind::list:
+    return llvm::isa<DenseI64ArrayAttr>(value);
+  }
+  return false;
+}
+
+llvm::LogicalResult verifySettings(LaunchOp launch, const sluice::KernelRecord &record, const sluice::Attributes &settings) {
+  if (const std::string problem = sluice::attributeProblem(record, settings); !problem.empty())
+    return launch.emitOpError("kernel '") << launch.getKernel() << "' " << problem;
+  for (NamedAttribute setting : launch.getSettings()) {
+    const std::string_view name = setting.getName().strref();
+    const auto *known = llvm::find_if(record.attributes, [&](const auto &attribute) { return attribute.name == name; });
+    if (!hasKind(setting.getValue(), known->kind))
+      return launch.emitOpError("kernel '") << launch.getKernel() << "' attribute " << setting.getName() << ", expected "
+                                            << sluice::kindText(known->kind) << " but got " << setting.getValue();
+  }
   return success();
 }
 
@@ -59,11 +77,14 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
 }
 
 llvm::LogicalResult LaunchOp::verify() {
-  const auto *row = llvm::find_if(kernelRows, [&](const KernelRow &r) { return r.name == getKernel(); });
-  if (row == std::end(kernelRows))
+  const sluice::KernelRecord *record = sluice::findKernelRecord(getKernel());
+  if (!record)
     return emitOpError("kernel '") << getKernel() << "' is not in the catalogue";
-  if (failed(verifyOperands(*this, "inputs", getInputs(), row->inputs)) ||
-      failed(verifyOperands(*this, "outputs", getOutputs(), row->outputs)))
+  const sluice::Attributes settings = sluice::launchAttributes(getSettings().getValue());
+  const sluice::OperandCounts counts = sluice::expectedOperands(*record, settings, getInputs().size(), getOutputs().size());
+  if (failed(verifyOperands(*this, "inputs", getInputs(), counts.inputs, counts.isAtLeast)) ||
+      failed(verifyOperands(*this, "outputs", getOutputs(), counts.outputs)) ||
+      failed(verifySettings(*this, *record, settings)))
     return failure();
   for (int64_t index : llvm::seq<int64_t>(0, getMayAlias().size())) {
     const int64_t bound = index % 2 == 0 ? getInputs().size() : getOutputs().size();
@@ -74,7 +95,7 @@ llvm::LogicalResult LaunchOp::verify() {
 }
 
 llvm::LogicalResult CollectiveOp::verify() {
-  if (failed(verifyOperands(*this, "sources", getSources(), -1)) ||
+  if (failed(verifyOperands(*this, "sources", getSources(), 0, /*isAtLeast=*/true)) ||
       failed(verifyOperands(*this, "destinations", getDestinations(), getSources().size())))
     return failure();
   for (ArrayAttr views : {getSources(), getDestinations()})

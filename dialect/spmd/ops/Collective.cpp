@@ -179,7 +179,7 @@ LogicalResult AllSliceOp::verify() {
 
 KernelCall AllSliceOp::getKernelCall() {
   KernelCall call;
-  call.kernel = "piece";
+  call.kernel = KernelId::piece;
   call.attributes.push_back(
       {StringAttr::get(getContext(), "dim"),
        IntegerAttr::get(IntegerType::get(getContext(), 64), shardedDimOf(getResult().getType())->dim)});

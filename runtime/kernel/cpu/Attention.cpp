@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionTiles.h"
-#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -155,7 +155,9 @@ template <typename T> struct Forward {
   }
 };
 
-Bound attentionForward(const KernelRequest &request) {
+} // namespace
+
+Bound fast::attention(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::attention(request));
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
                           AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
@@ -168,11 +170,5 @@ Bound attentionForward(const KernelRequest &request) {
   return withLoops(type, [&]<typename T>() { return attentionOf<Forward<T>>(request, shape, floats); });
 }
 
-} // namespace
-
-FastKernels attentionKernels() {
-  static constexpr FastKernel kernels[] = {{"attention", attentionForward}, {"attention_grad", attentionGradient}};
-  return kernels;
-}
 
 } // namespace sluice::cpu

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionTiles.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -163,7 +164,7 @@ template <typename T> struct Backward {
 
 } // namespace
 
-Bound attentionGradient(const KernelRequest &request) {
+Bound fast::attention_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::attention_grad(request));
   SLUICE_ASSIGN_OR_RETURN(
       AttentionShape shape,

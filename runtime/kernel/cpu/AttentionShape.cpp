@@ -9,7 +9,6 @@ Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelR
                                           const Operand &k, const Operand &v,
                                           std::initializer_list<const Operand *> likeQ, const Operand &statistics) {
   Check check(kernel, request);
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand *operand : {&q, &k, &v})
     SLUICE_RETURN_IF_ERROR(check.rank(*operand, 4));
   AttentionShape shape;
@@ -34,12 +33,12 @@ Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelR
   if (shape.size < 1 || shape.size > maxHeadSize)
     return check.refuse("head size, expected 1 to " + std::to_string(maxHeadSize) + " but got " +
                         std::to_string(shape.size));
-  shape.scale = numberAttribute(request, "scale", 1 / std::sqrt(static_cast<double>(shape.size)));
-  shape.causal = integerAttribute(request, "causal", 0) != 0;
+  shape.scale = request.attributes->number("scale", 1 / std::sqrt(static_cast<double>(shape.size)));
+  shape.causal = request.attributes->integer("causal") != 0;
   if (shape.causal && shape.keys < shape.queries)
     return check.refuse("keys, expected at least " + std::to_string(shape.queries) + " for causal rows but got " +
                         std::to_string(shape.keys));
-  std::int64_t window = integerAttribute(request, "window", 0);
+  std::int64_t window = request.attributes->integer("window");
   if (window < 0 || (window != 0 && !shape.causal))
     return check.refuse("window, expected 0, or a number above 0 beside causal, but got " + std::to_string(window));
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);

@@ -6,18 +6,15 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONTILES_H
 #define SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONTILES_H
 
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/AttentionShape.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Workspace.h"
 
 #include <cstring>
 
 #include <omp.h>
 
 namespace sluice::cpu {
-
-/// The fast form of attention_grad.
-Bound attentionGradient(const KernelRequest &request);
 
 template <typename T> T *rowOf(const Operand &o, std::int64_t b, std::int64_t t, std::int64_t h) {
   return o.as<T>() + b * o.strides[0] + t * o.strides[1] + h * o.strides[2];

@@ -6,9 +6,9 @@
 // are joined in f64.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -170,7 +170,9 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
 
 bool isDenseVector(const Operand &operand) { return operand.isDense(); }
 
-Bound batchNormOf(const KernelRequest &request) {
+} // namespace
+
+Bound fast::batch_norm(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
@@ -181,13 +183,13 @@ Bound batchNormOf(const KernelRequest &request) {
       return plain;
   SLUICE_RETURN_IF_ERROR(
       Check("batch_norm", request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
-  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0]))
     return plain;
   return withLoops(in[0].dtype, [&]<typename T>() { return forwardOf<T>(request, epsilon); });
 }
 
-Bound batchNormGradOf(const KernelRequest &request) {
+Bound fast::batch_norm_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm_grad(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
@@ -198,17 +200,10 @@ Bound batchNormGradOf(const KernelRequest &request) {
       return plain;
   SLUICE_RETURN_IF_ERROR(
       Check("batch_norm_grad", request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
-  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0], out[1], out[2]))
     return plain;
   return withLoops(in[0].dtype, [&]<typename T>() { return backwardOf<T>(request, epsilon); });
-}
-
-} // namespace
-
-FastKernels batchNormKernels() {
-  static constexpr FastKernel kernels[] = {{"batch_norm", batchNormOf}, {"batch_norm_grad", batchNormGradOf}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

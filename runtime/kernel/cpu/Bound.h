@@ -1,7 +1,8 @@
 //===- Bound.h - making bound kernels and checking their requests -------------===//
 //
-// A request comes from a plan, and a plan from anywhere: each prepare function checks counts, types and extents with
-// Check before it trusts them, so that a kernel that was made never leaves its operands.
+// A request comes from a plan, and a plan from anywhere. The registry checks counts, element types and attributes against the
+// record; each prepare function checks with Check what relates operands, such as extents, before it trusts them, so that a
+// kernel never leaves its operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
@@ -51,33 +52,12 @@ template <typename Function> Bound makeKernel(const KernelRequest &request, Func
   return Bound(std::unique_ptr<BoundKernel>(new FunctionKernel<Function>(request, std::move(body))));
 }
 
-/// A number that may be given as an integer.
-inline double numberAttribute(const KernelRequest &request, std::string_view name, double fallback) {
-  if (!request.attributes)
-    return fallback;
-  double number = request.attributes->number(name, fallback);
-  std::int64_t integer = request.attributes->integer(name, 0);
-  return number == 0 && integer != 0 ? static_cast<double>(integer) : number;
-}
-inline std::int64_t integerAttribute(const KernelRequest &request, std::string_view name, std::int64_t fallback) {
-  return request.attributes ? request.attributes->integer(name, fallback) : fallback;
-}
-inline std::span<const std::int64_t> listAttribute(const KernelRequest &request, std::string_view name) {
-  return request.attributes ? request.attributes->list(name) : std::span<const std::int64_t>();
-}
-
 /// Says what a request lacks. Every method returns ok or a refusal that names the kernel and the operand.
 class Check {
 public:
   Check(std::string_view kernel, const KernelRequest &request) : kernel(kernel), request(request) {}
 
-  Status count(std::size_t inputs, std::size_t outputs) const;
-  Status countAtLeast(std::size_t inputs, std::size_t outputs) const;
-  /// Every operand is f32, f64, bf16 or f16, and rank and extents are sound.
-  Status computable(const Operand &operand) const;
-  Status computable() const;
   Status dtype(const Operand &operand, DType expected) const;
-  Status integer(const Operand &operand) const;
   Status rank(const Operand &operand, int expected) const;
   Status extent(const Operand &operand, const Operand &expected) const;
   Status broadcast(const Operand &operand, const Operand &frame) const;
@@ -93,12 +73,6 @@ private:
   std::string name(const Operand &operand) const;
   std::string_view kernel;
   const KernelRequest &request;
-};
-
-/// A fast kernel under its catalogue name.
-struct FastKernel {
-  std::string_view name;
-  PrepareFunction prepare;
 };
 
 } // namespace sluice::cpu

@@ -27,51 +27,10 @@ Status Check::refuse(const std::string &what) const {
   return refusedError("kernel '" + std::string(kernel) + "' " + what);
 }
 
-Status Check::count(std::size_t inputs, std::size_t outputs) const {
-  if (request.inputs.size() != inputs)
-    return refuse("inputs, expected " + std::to_string(inputs) + " but got " + std::to_string(request.inputs.size()));
-  if (request.outputs.size() != outputs)
-    return refuse("outputs, expected " + std::to_string(outputs) + " but got " +
-                  std::to_string(request.outputs.size()));
-  return Status::ok();
-}
-
-Status Check::countAtLeast(std::size_t inputs, std::size_t outputs) const {
-  if (request.inputs.size() < inputs)
-    return refuse("inputs, expected at least " + std::to_string(inputs) + " but got " +
-                  std::to_string(request.inputs.size()));
-  if (request.outputs.size() != outputs)
-    return refuse("outputs, expected " + std::to_string(outputs) + " but got " +
-                  std::to_string(request.outputs.size()));
-  return Status::ok();
-}
-
-Status Check::computable(const Operand &operand) const {
-  if (operand.dtype != DType::f32 && operand.dtype != DType::f64 && operand.dtype != DType::bf16 &&
-      operand.dtype != DType::f16)
-    return refuse(name(operand) + " dtype, expected f32, f64, bf16 or f16 but got " +
-                  std::string(dtypeName(operand.dtype)));
-  return Status::ok();
-}
-
-Status Check::computable() const {
-  for (const Operand &operand : request.inputs)
-    SLUICE_RETURN_IF_ERROR(computable(operand));
-  for (const Operand &operand : request.outputs)
-    SLUICE_RETURN_IF_ERROR(computable(operand));
-  return Status::ok();
-}
-
 Status Check::dtype(const Operand &operand, DType expected) const {
   if (operand.dtype != expected)
     return refuse(name(operand) + " dtype, expected " + std::string(dtypeName(expected)) + " but got " +
                   std::string(dtypeName(operand.dtype)));
-  return Status::ok();
-}
-
-Status Check::integer(const Operand &operand) const {
-  if (operand.dtype != DType::i32 && operand.dtype != DType::i64 && operand.dtype != DType::u8)
-    return refuse(name(operand) + " dtype, expected i32, i64 or u8 but got " + std::string(dtypeName(operand.dtype)));
   return Status::ok();
 }
 

@@ -5,11 +5,11 @@
 // has only a plain loop for go to the reference.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/ConvolutionWeightGrad.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -132,19 +132,8 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
 
 } // namespace
 
-FastKernels convolutionKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"conv2d", [](const KernelRequest &request) { return prepare(request, Kind::forward, "conv2d", reference::conv2d); }},
-      {"conv2d_input_grad",
-       [](const KernelRequest &request) {
-         return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad);
-       }},
-      {"conv2d_weight_grad",
-       [](const KernelRequest &request) {
-         return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad);
-       }},
-  };
-  return kernels;
-}
+Bound fast::conv2d(const KernelRequest &request) { return prepare(request, Kind::forward, "conv2d", reference::conv2d); }
+Bound fast::conv2d_input_grad(const KernelRequest &request) { return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad); }
+Bound fast::conv2d_weight_grad(const KernelRequest &request) { return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad); }
 
 } // namespace sluice::cpu

@@ -9,7 +9,7 @@ constexpr std::int64_t largest = std::int64_t(1) << 40;
 
 Status readPair(const Check &check, const KernelRequest &request, std::string_view name, std::int64_t least,
                 Pair &pair) {
-  auto list = listAttribute(request, name);
+  auto list = request.attributes->list(name);
   if (list.size() != 2)
     return check.refuse(std::string(name) + ", expected 2 numbers but got " + std::to_string(list.size()));
   for (int d = 0; d < 2; ++d) {
@@ -33,14 +33,13 @@ Status checkImages(const Check &check, const Operand &operand) {
 
 Result<ConvolutionShape> ConvolutionShape::of(const Check &check, const KernelRequest &request, const Operand &x,
                                               const Operand &weight, const Operand &y) {
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand *operand : {&x, &weight, &y})
     SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
   ConvolutionShape s;
   SLUICE_RETURN_IF_ERROR(readPair(check, request, "stride", 1, s.stride));
   SLUICE_RETURN_IF_ERROR(readPair(check, request, "padding", 0, s.padding));
   SLUICE_RETURN_IF_ERROR(readPair(check, request, "dilation", 1, s.dilation));
-  s.groups = integerAttribute(request, "groups", 1);
+  s.groups = request.attributes->integer("groups");
   s.images = x.extent[0], s.inputs = x.extent[3], s.outputs = weight.extent[0];
   if (s.groups < 1 || s.inputs % s.groups != 0 || s.outputs % s.groups != 0)
     return check.refuse("groups, expected a divisor of " + std::to_string(s.inputs) + " and " +
@@ -59,12 +58,11 @@ Result<ConvolutionShape> ConvolutionShape::of(const Check &check, const KernelRe
 }
 
 Result<PoolShape> PoolShape::of(const Check &check, const KernelRequest &request, const Operand &x, const Operand &y) {
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand *operand : {&x, &y})
     SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
   PoolShape s;
-  s.adaptive = integerAttribute(request, "adaptive", 0) != 0;
-  s.withoutPadding = integerAttribute(request, "without_padding", 0) != 0;
+  s.adaptive = request.attributes->integer("adaptive") != 0;
+  s.withoutPadding = request.attributes->integer("without_padding") != 0;
   s.images = x.extent[0], s.channels = x.extent[3];
   SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
   SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.channels));

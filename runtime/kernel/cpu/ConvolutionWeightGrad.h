@@ -9,8 +9,8 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H
 #define SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H
 
+#include "runtime/kernel/catalogue/WeightGradCut.h"
 #include "runtime/kernel/cpu/ConvolutionShape.h"
-#include "runtime/kernel/cpu/WeightGradCut.h"
 
 namespace sluice::cpu {
 

@@ -4,10 +4,10 @@
 // deviates made once for the neighbours that share them.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Philox.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
@@ -30,17 +30,6 @@ void fillRows(const Operand &y, double value, int threads) {
 }
 
 namespace {
-
-Bound constant(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::constant(request));
-  if (!contiguousRows(request.outputs[0]))
-    return slow;
-  double value = numberAttribute(request, "value", 0);
-  return makeKernel(request, [value](Call &call) {
-    fillRows(call.outputs[0], value, call.threads);
-    return Status::ok();
-  });
-}
 
 /// Words of the random stream in order, four to a block.
 struct Words {
@@ -83,7 +72,7 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
     return plain;
   if (!contiguousRows(request.outputs[0]) || request.outputs[0].rank == 0)
     return plain;
-  auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  auto key = static_cast<std::uint64_t>(request.attributes->integer("key"));
   ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
@@ -109,21 +98,27 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
   });
 }
 
-Bound randomNormal(const KernelRequest &request) {
-  return random<Normal>(request, reference::random_normal(request), numberAttribute(request, "mean", 0),
-                        numberAttribute(request, "stddev", 1));
-}
-Bound randomUniform(const KernelRequest &request) {
-  double low = numberAttribute(request, "low", 0);
-  return random<Uniform>(request, reference::random_uniform(request), low, numberAttribute(request, "high", 1) - low);
-}
-
 } // namespace
 
-FastKernels creationKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"constant", constant}, {"random_normal", randomNormal}, {"random_uniform", randomUniform}};
-  return kernels;
+Bound fast::constant(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::constant(request));
+  if (!contiguousRows(request.outputs[0]))
+    return slow;
+  double value = request.attributes->number("value");
+  return makeKernel(request, [value](Call &call) {
+    fillRows(call.outputs[0], value, call.threads);
+    return Status::ok();
+  });
+}
+
+Bound fast::random_normal(const KernelRequest &request) {
+  return random<Normal>(request, reference::random_normal(request), request.attributes->number("mean"),
+                        request.attributes->number("stddev"));
+}
+
+Bound fast::random_uniform(const KernelRequest &request) {
+  double low = request.attributes->number("low");
+  return random<Uniform>(request, reference::random_uniform(request), low, request.attributes->number("high") - low);
 }
 
 } // namespace sluice::cpu

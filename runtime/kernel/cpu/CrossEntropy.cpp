@@ -3,10 +3,10 @@
 // Losses of rows go to workspace in f64 and are added in order of rows: the sum does not depend on threads.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -84,7 +84,9 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
   });
 }
 
-Bound crossEntropyOf(const KernelRequest &request) {
+} // namespace
+
+Bound fast::cross_entropy(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
   const Operand &logits = request.inputs[0];
   if (!contiguousRows(logits) || !hasLoops(logits.dtype))
@@ -97,7 +99,7 @@ Bound crossEntropyOf(const KernelRequest &request) {
   return withLoops(logits.dtype, [&]<typename T>() { return forwardOf<T>(request, shape); });
 }
 
-Bound crossEntropyGradOf(const KernelRequest &request) {
+Bound fast::cross_entropy_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
@@ -107,13 +109,6 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
                           CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],
                                                 request.inputs[3], request.inputs[0]));
   return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
-}
-
-} // namespace
-
-FastKernels crossEntropyKernels() {
-  static constexpr FastKernel kernels[] = {{"cross_entropy", crossEntropyOf}, {"cross_entropy_grad", crossEntropyGradOf}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -2,6 +2,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_CROSSENTROPYSHAPE_H
 #define SLUICE_RUNTIME_KERNEL_CPU_CROSSENTROPYSHAPE_H
 
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/Bound.h"
 
 namespace sluice::cpu {
@@ -36,9 +37,6 @@ struct CrossEntropyShape {
   static Result<CrossEntropyShape> of(std::string_view kernel, const KernelRequest &request, const Operand &logits,
                                       const Operand &targets, const Operand &lse, const Operand &loss) {
     Check check(kernel, request);
-    for (const Operand *operand : {&logits, &lse, &loss})
-      SLUICE_RETURN_IF_ERROR(check.computable(*operand));
-    SLUICE_RETURN_IF_ERROR(check.integer(targets));
     if (logits.rank < 1)
       return check.rank(logits, 1);
     for (const Operand *operand : {&targets, &lse}) {
@@ -50,9 +48,9 @@ struct CrossEntropyShape {
     shape.classes = logits.extent[logits.rank - 1];
     shape.first = logits.origin[logits.rank - 1];
     shape.total = std::max(logits.global[logits.rank - 1], shape.classes);
-    shape.ignore = integerAttribute(request, "ignore_index", -100);
-    shape.mean = integerAttribute(request, "reduction", 0) == 0;
-    shape.smoothing = numberAttribute(request, "label_smoothing", 0);
+    shape.ignore = request.attributes->integer("ignore_index");
+    shape.mean = request.attributes->choice<kernel::LossReduction>("reduction") == kernel::LossReduction::mean;
+    shape.smoothing = request.attributes->number("label_smoothing");
     return shape;
   }
 };

@@ -1,7 +1,7 @@
 //===- Dropout.cpp - zero by chance, sixteen Philox blocks at a time ----------===//
 #include "runtime/kernel/cpu/DropoutMask.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -83,19 +83,14 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
   });
 }
 
-Bound dropout(const KernelRequest &request) {
+} // namespace
+
+Bound fast::dropout(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(DropoutMask mask, DropoutMask::of(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (contiguousRows(x) && contiguousRows(y) && hasLoops(x.dtype) && x.dtype == y.dtype)
     return withLoops(x.dtype, [&]<typename T>() { return dropoutOf<T>(request, mask); });
   return reference::dropout(request);
-}
-
-} // namespace
-
-FastKernels dropoutKernels() {
-  static constexpr FastKernel kernels[] = {{"dropout", dropout}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -23,20 +23,18 @@ struct DropoutMask {
 
   static Result<DropoutMask> of(const KernelRequest &request) {
     Check check("dropout", request);
-    SLUICE_RETURN_IF_ERROR(check.count(4, 1));
-    SLUICE_RETURN_IF_ERROR(check.computable(request.inputs[0]));
     SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], request.inputs[0].dtype));
     SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
     for (int i = 1; i < 4; ++i) {
       SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], DType::i64));
       SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[i]));
     }
-    double rate = numberAttribute(request, "rate", 0);
+    double rate = request.attributes->number("rate");
     if (!(rate >= 0 && rate < 1))
       return check.refuse("rate, expected at least 0 and less than 1 but got " + std::to_string(rate));
     DropoutMask mask;
     mask.threshold = static_cast<std::uint32_t>(std::ceil(rate * 0x1p24));
-    mask.key = static_cast<std::uint32_t>(integerAttribute(request, "key", 0));
+    mask.key = static_cast<std::uint32_t>(request.attributes->integer("key"));
     mask.factor = 1 / (1 - rate);
     return mask;
   }

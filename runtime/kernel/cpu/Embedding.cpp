@@ -4,8 +4,8 @@
 // a block of columns at a time in f32.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/SortedIndices.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
@@ -46,7 +46,7 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
 }
 
 template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest &request) {
-  std::int64_t padding = integerAttribute(request, "padding", -1);
+  std::int64_t padding = request.attributes->integer("padding");
   return makeKernel(request, [&l = loops(), name, padding](Call &call) {
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
@@ -77,16 +77,9 @@ Bound addRows(std::string_view name, PrepareFunction plain, const KernelRequest 
 
 } // namespace
 
-FastKernels embeddingKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"gather", [](const KernelRequest &request) { return rows("gather", reference::gather, request); }},
-      {"embedding", [](const KernelRequest &request) { return rows("embedding", reference::embedding, request); }},
-      {"scatter_add",
-       [](const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }},
-      {"embedding_grad",
-       [](const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }},
-  };
-  return kernels;
-}
+Bound fast::gather(const KernelRequest &request) { return rows("gather", reference::gather, request); }
+Bound fast::embedding(const KernelRequest &request) { return rows("embedding", reference::embedding, request); }
+Bound fast::scatter_add(const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }
+Bound fast::embedding_grad(const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }
 
 } // namespace sluice::cpu

@@ -1,6 +1,7 @@
 //===- Gelu.cpp - gelu by stretches -------------------------------------------===//
+#include "runtime/kernel/catalogue/Choices.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -10,7 +11,7 @@ namespace {
 struct Gelu {
   static constexpr PrepareFunction plain = reference::gelu;
   template <typename T> static Bound of(const KernelRequest &request) {
-    bool tanhForm = integerAttribute(request, "approximate", 0) != 0;
+    bool tanhForm = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
     return makeKernel(request, [&l = loops().of<T>(), tanhForm](Call &call) {
       const Operand &x = call.inputs[0], &y = call.outputs[0];
       forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
@@ -24,7 +25,7 @@ struct Gelu {
 struct GeluGrad {
   static constexpr PrepareFunction plain = reference::gelu_grad;
   template <typename T> static Bound of(const KernelRequest &request) {
-    bool tanhForm = integerAttribute(request, "approximate", 0) != 0;
+    bool tanhForm = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
     return makeKernel(request, [&l = loops().of<T>(), tanhForm](Call &call) {
       const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
       forStretches<3>(call.threads, {&dy, &x, &dx}, [&](auto &at, std::int64_t count) {
@@ -37,9 +38,7 @@ struct GeluGrad {
 
 } // namespace
 
-FastKernels geluKernels() {
-  static constexpr FastKernel kernels[] = {{"gelu", ofOneType<Gelu>}, {"gelu_grad", ofOneType<GeluGrad>}};
-  return kernels;
-}
+Bound fast::gelu(const KernelRequest &request) { return ofOneType<Gelu>(request); }
+Bound fast::gelu_grad(const KernelRequest &request) { return ofOneType<GeluGrad>(request); }
 
 } // namespace sluice::cpu

@@ -1,6 +1,6 @@
 //===- LayerNorm.cpp - layer norm by rows -------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Norms.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
@@ -9,7 +9,6 @@ namespace {
 struct LayerNorm {
   static constexpr PrepareFunction plain = reference::layer_norm, plainGrad = reference::layer_norm_grad;
   static constexpr std::string_view gradName = "layer_norm_grad";
-  static constexpr double epsilon = 1e-5;
   static constexpr std::int64_t vectors = 2;
   static std::uint64_t workspace(std::int64_t columns) { return layerNormGradWorkspace(columns); }
 
@@ -29,10 +28,7 @@ struct LayerNorm {
 
 } // namespace
 
-FastKernels layerNormKernels() {
-  static constexpr FastKernel kernels[] = {{"layer_norm", NormKernels<LayerNorm>::forward},
-                                           {"layer_norm_grad", NormKernels<LayerNorm>::backward}};
-  return kernels;
-}
+Bound fast::layer_norm(const KernelRequest &request) { return NormKernels<LayerNorm>::forward(request); }
+Bound fast::layer_norm_grad(const KernelRequest &request) { return NormKernels<LayerNorm>::backward(request); }
 
 } // namespace sluice::cpu

@@ -5,9 +5,10 @@
 // prepared once for whole chunks and once for the last one where it is shorter. Sums of chunks are added in f64, in order.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/Choices.h"
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
@@ -75,12 +76,12 @@ struct Chunks {
   }
 };
 
-Result<std::unique_ptr<BoundKernel>> bind(const KernelRequest &request, std::uint64_t used, std::string_view name,
+Result<std::unique_ptr<BoundKernel>> bind(const KernelRequest &request, std::uint64_t used, KernelId kernel,
                                           std::vector<Operand> inputs, std::vector<Operand> outputs,
                                           std::vector<Attributes::Item> items) {
   Attributes attributes(std::move(items));
   KernelRequest inner{inputs, outputs, &attributes, request.threads, request.workspace - used};
-  return findCpuKernel(name)(inner);
+  return findCpuKernel(kernel)(inner);
 }
 
 /// Chunks of x, or failure where operands are not rows that follow one another.
@@ -94,7 +95,7 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
   chunks->logitsBytes = linearLossLogits(s.chunk, s.classes, dtypeBytes(x.dtype));
   std::uint64_t used = chunks->logitsBytes + 64;
   SLUICE_RETURN_IF_ERROR(Check("linear_cross_entropy", request).workspace(used));
-  std::vector<Attributes::Item> loss = {{"reduction", 1, 0, {}}, {"ignore_index", s.loss.ignore, 0, {}}};
+  std::vector<Attributes::Item> loss = {{"reduction", static_cast<std::int64_t>(kernel::LossReduction::sum), 0, {}}, {"ignore_index", s.loss.ignore, 0, {}}};
   if (s.loss.smoothing != 0)
     loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
   Operand whole = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
@@ -107,24 +108,24 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     Operand part = matrix(x.dtype, rows, s.columns, chunks->xPitch);
     Operand logits = matrix(x.dtype, rows, s.classes, s.classes);
     Operand indices = vector(targets.dtype, rows), statistics = vector(lse.dtype, rows);
-    auto make = [&](std::string_view name, std::vector<Operand> in, std::vector<Operand> out,
+    auto make = [&](KernelId kernel, std::vector<Operand> in, std::vector<Operand> out,
                     std::vector<Attributes::Item> items) {
-      return bind(request, used, name, std::move(in), std::move(out), std::move(items));
+      return bind(request, used, kernel, std::move(in), std::move(out), std::move(items));
     };
-    SLUICE_ASSIGN_OR_RETURN(steps.logits, make("matmul", {part, whole}, {logits}, {{"transpose_b", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.logits, make(KernelId::matmul, {part, whole}, {logits}, {{"transpose_b", 1, 0, {}}}));
     if (!dx) {
       SLUICE_ASSIGN_OR_RETURN(
-          steps.loss, make("cross_entropy", {logits, indices}, {scalar(DType::f64), statistics}, loss));
+          steps.loss, make(KernelId::cross_entropy, {logits, indices}, {scalar(DType::f64), statistics}, loss));
       continue;
     }
-    SLUICE_ASSIGN_OR_RETURN(steps.slopes, make("cross_entropy_grad", {scalar(DType::f64), logits, indices, statistics},
+    SLUICE_ASSIGN_OR_RETURN(steps.slopes, make(KernelId::cross_entropy_grad, {scalar(DType::f64), logits, indices, statistics},
                                                {logits}, loss));
-    SLUICE_ASSIGN_OR_RETURN(steps.dx, make("matmul", {logits, whole},
+    SLUICE_ASSIGN_OR_RETURN(steps.dx, make(KernelId::matmul, {logits, whole},
                                            {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
     SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
-                            make("matmul", {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
+                            make(KernelId::matmul, {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
     SLUICE_ASSIGN_OR_RETURN(steps.nextWeight,
-                            make("matmul", {logits, part, wholeSlope}, {wholeSlope},
+                            make(KernelId::matmul, {logits, part, wholeSlope}, {wholeSlope},
                                  {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
   }
   return chunks;
@@ -136,7 +137,9 @@ bool areRows(const Operand &operand) {
          (operand.rank < 2 || Rows(operand).pitch >= operand.extent[operand.rank - 1] || Rows(operand).rows == 1);
 }
 
-Bound linearCrossEntropyOf(const KernelRequest &request) {
+} // namespace
+
+Bound fast::linear_cross_entropy(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy(request));
   auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
   SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
@@ -163,7 +166,7 @@ Bound linearCrossEntropyOf(const KernelRequest &request) {
   });
 }
 
-Bound linearCrossEntropyGradOf(const KernelRequest &request) {
+Bound fast::linear_cross_entropy_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy_grad(request));
   auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
   SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
@@ -195,13 +198,6 @@ Bound linearCrossEntropyGradOf(const KernelRequest &request) {
                      : steps.nextWeight->run(outer, whole, c.rest(call));
     });
   });
-}
-
-} // namespace
-
-FastKernels linearCrossEntropyKernels() {
-  static constexpr FastKernel kernels[] = {{"linear_cross_entropy", linearCrossEntropyOf}, {"linear_cross_entropy_grad", linearCrossEntropyGradOf}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -1,6 +1,6 @@
 //===- LogSumExp.cpp - logarithm of the sum of exponentials by rows -------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -18,8 +18,10 @@ template <typename T> Bound rowsOf(const KernelRequest &request) {
   });
 }
 
+} // namespace
+
 /// By rows of neighbouring elements; others by the reference.
-Bound logsumexp(const KernelRequest &request) {
+Bound fast::logsumexp(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::logsumexp(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!contiguousRows(x) || x.extent[x.rank - 1] == 0)
@@ -27,13 +29,6 @@ Bound logsumexp(const KernelRequest &request) {
   if (!hasLoops(x.dtype) || x.dtype != y.dtype)
     return plain;
   return withLoops(x.dtype, [&]<typename T>() { return rowsOf<T>(request); });
-}
-
-} // namespace
-
-FastKernels logSumExpKernels() {
-  static constexpr FastKernel kernels[] = {{"logsumexp", logsumexp}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -6,11 +6,11 @@
 // products for which the library has nothing better than a plain loop go to the reference.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/MatmulShape.h"
 #include "runtime/kernel/cpu/Onednn.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -199,7 +199,9 @@ template <typename T> Bound widened(const KernelRequest &request, const MatmulSh
   return makeKernel(request, Widened<T>{s, products});
 }
 
-Bound matmul(const KernelRequest &request) {
+} // namespace
+
+Bound fast::matmul(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::matmul(request));
   SLUICE_ASSIGN_OR_RETURN(MatmulShape s, MatmulShape::of(request));
   const Operand &a = request.inputs[0], &c = request.outputs[0];
@@ -238,13 +240,6 @@ Bound matmul(const KernelRequest &request) {
   if (a.dtype == DType::f16)
     return widened<F16>(request, s);
   return plain;
-}
-
-} // namespace
-
-FastKernels matmulKernels() {
-  static constexpr FastKernel kernels[] = {{"matmul", matmul}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -1,6 +1,7 @@
 //===- MatmulGelu.cpp - a product and the gelu behind it as two kernels -------===//
 #include "runtime/kernel/cpu/MatmulGelu.h"
-#include "runtime/kernel/cpu/Registry.h"
+#include "runtime/kernel/catalogue/Choices.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 
 namespace sluice::cpu {
 namespace {
@@ -26,9 +27,6 @@ private:
 
 Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavour flavour, bool isGrad) {
   Check check(name, request);
-  const bool hasBias = !isGrad && integerAttribute(request, "bias", 0);
-  SLUICE_RETURN_IF_ERROR(isGrad ? check.count(3, 1) : check.count(2 + hasBias, 2));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   const Operand &first = request.outputs[0];
   for (auto operands : {request.inputs, request.outputs})
     for (const Operand &operand : operands)
@@ -38,13 +36,13 @@ Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavou
   KernelRequest inner = request;
   inner.inputs = isGrad ? request.inputs.first(2) : request.inputs;
   inner.outputs = request.outputs.first(1);
-  SLUICE_ASSIGN_OR_RETURN(auto product, findCpuKernel("matmul", flavour)(inner));
-  const Attributes tanhForm({{"approximate", 1, 0, {}}});
+  SLUICE_ASSIGN_OR_RETURN(auto product, findCpuKernel(KernelId::matmul, flavour)(inner));
+  const Attributes tanhForm({{"approximate", static_cast<std::int64_t>(kernel::GeluForm::tanh), 0, {}}});
   const Operand slopes[] = {first, request.inputs.back()};
   inner.attributes = &tanhForm;
   inner.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
   inner.outputs = request.outputs.last(1);
-  SLUICE_ASSIGN_OR_RETURN(auto gelu, findCpuKernel(isGrad ? "gelu_grad" : "gelu", flavour)(inner));
+  SLUICE_ASSIGN_OR_RETURN(auto gelu, findCpuKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu, flavour)(inner));
   return Bound(std::make_unique<ProductAndGelu>(std::move(product), std::move(gelu), isGrad));
 }
 
@@ -58,11 +56,7 @@ Bound matmulGeluGrad(const KernelRequest &request, KernelFlavour flavour) {
   return bindBoth("matmul_gelu_grad", request, flavour, /*isGrad=*/true);
 }
 
-FastKernels matmulGeluKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"matmul_gelu", [](const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast); }},
-      {"matmul_gelu_grad", [](const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::fast); }}};
-  return kernels;
-}
+Bound fast::matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast); }
+Bound fast::matmul_gelu_grad(const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::fast); }
 
 } // namespace sluice::cpu

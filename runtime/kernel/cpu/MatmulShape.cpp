@@ -21,10 +21,8 @@ Status batchStrides(const Check &check, const Operand &operand, const Operand &c
 Result<MatmulShape> MatmulShape::of(const KernelRequest &request) {
   Check check("matmul", request);
   MatmulShape shape;
-  bool transposeA = integerAttribute(request, "transpose_a", 0), transposeB = integerAttribute(request, "transpose_b", 0);
-  bool hasBias = integerAttribute(request, "bias", 0), hasResidual = integerAttribute(request, "residual", 0);
-  SLUICE_RETURN_IF_ERROR(check.count(2 + hasBias + hasResidual, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
+  bool transposeA = request.attributes->integer("transpose_a"), transposeB = request.attributes->integer("transpose_b");
+  bool hasBias = request.attributes->integer("bias"), hasResidual = request.attributes->integer("residual");
   const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(b, a.dtype));
   for (const Operand *operand : {&a, &b, &c})

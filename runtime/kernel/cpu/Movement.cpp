@@ -3,9 +3,9 @@
 // Stretches where both sides have contiguous rows, else element by element with the type's size known.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
@@ -49,9 +49,7 @@ void copyWindow(const Operand &x, const Operand &y, int threads) {
   }
 }
 
-namespace {
-
-Bound copy(const KernelRequest &request) {
+Bound fast::copy(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::copy(request));
   return makeKernel(request, [](Call &call) {
     copyWindow(call.inputs[0], call.outputs[0], call.threads);
@@ -60,9 +58,9 @@ Bound copy(const KernelRequest &request) {
 }
 
 /// The rows that the output's origin and extent say.
-Bound piece(const KernelRequest &request) {
+Bound fast::piece(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::piece(request));
-  std::int64_t dim = integerAttribute(request, "dim", 0);
+  std::int64_t dim = request.attributes->integer("dim");
   return makeKernel(request, [dim](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     if (y.elements())
@@ -71,9 +69,9 @@ Bound piece(const KernelRequest &request) {
   });
 }
 
-Bound concat(const KernelRequest &request) {
+Bound fast::concat(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::concat(request));
-  std::int64_t dim = integerAttribute(request, "dim", 0);
+  std::int64_t dim = request.attributes->integer("dim");
   return makeKernel(request, [dim](Call &call) {
     const Operand &y = call.outputs[0];
     std::int64_t at = 0;
@@ -87,17 +85,17 @@ Bound concat(const KernelRequest &request) {
 }
 
 /// The padding value everywhere, then the input over it.
-Bound pad(const KernelRequest &request) {
+Bound fast::pad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::pad(request));
   if (!contiguousRows(request.outputs[0]))
     return slow;
   Dims low{}, step{};
   for (int d = 0; d < request.outputs[0].rank; ++d) {
-    auto steps = listAttribute(request, "step");
-    low[d] = listAttribute(request, "low")[d];
+    auto steps = request.attributes->list("step");
+    low[d] = request.attributes->list("low")[d];
     step[d] = steps.empty() ? 1 : steps[d];
   }
-  double value = numberAttribute(request, "value", 0);
+  double value = request.attributes->number("value");
   return makeKernel(request, [low, step, value](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     fillRows(y, value, call.threads);
@@ -112,13 +110,6 @@ Bound pad(const KernelRequest &request) {
     copyWindow(x, window, call.threads);
     return Status::ok();
   });
-}
-
-} // namespace
-
-FastKernels movementKernels() {
-  static constexpr FastKernel kernels[] = {{"copy", copy}, {"piece", piece}, {"concat", concat}, {"pad", pad}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_NORMS_H
 #define SLUICE_RUNTIME_KERNEL_CPU_NORMS_H
 
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Workspace.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cstring>
@@ -18,13 +18,13 @@ namespace sluice::cpu {
 
 inline float *rowStatistic(const Operand &o, std::int64_t row) { return o.as<float>() + offsetOf(o, 0, o.rank, row); }
 
-/// A norm says its plain forms and epsilon; how many `vectors` it has (weight, bias), and as many statistics; and what
+/// A norm says its plain forms; how many `vectors` it has (weight, bias), and as many statistics; and what
 /// it does with a row.
 ///   forward:  (x, vectors...) -> (y, statistics...)
 ///   backward: (dy, x, weight, statistics...) -> (dx, gradients of the vectors...)
 template <typename Norm> struct NormKernels {
   template <typename T> static Bound forwardOf(const KernelRequest &request) {
-    double epsilon = numberAttribute(request, "epsilon", Norm::epsilon);
+    double epsilon = request.attributes->number("epsilon");
     return makeKernel(request, [&l = loops().of<T>(), epsilon](Call &call) {
       Rows x(call.inputs[0]), y(call.outputs[0]);
       if (x.columns)

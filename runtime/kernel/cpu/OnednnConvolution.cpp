@@ -2,7 +2,7 @@
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 
 #include "runtime/kernel/cpu/OnednnLibrary.h"
-#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <optional>

@@ -4,9 +4,9 @@
 // an update are cut into pieces, and threads share the pieces of all of them.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -17,7 +17,7 @@ namespace sluice::cpu {
 namespace {
 
 AdamStep adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
-  bool apart = u.kind == OptimizerKind::adamw;
+  bool apart = u.kind == kernel::OptimizerKind::adamw;
   return {static_cast<float>(step.clip),
           apart ? static_cast<float>(1 - step.learningRate * u.weightDecay) : 1.f,
           static_cast<float>(1 - u.beta1),
@@ -100,7 +100,7 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
       float *parameter = writtenFrom(inputs[0], outputs[0], segment, piece, count), *states[2] = {};
       for (int s = 0; s < u.states; ++s)
         states[s] = writtenFrom(inputs[2 + s], outputs[1 + s], segment, piece, count);
-      if (u.kind == OptimizerKind::sgd)
+      if (u.kind == kernel::OptimizerKind::sgd)
         l.sgd(sgd, parameter, gradient, states[0], count);
       else
         l.adam(adam, parameter, gradient, states[0], states[1], count);
@@ -109,7 +109,7 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
   });
 }
 
-Bound optimizer(std::string_view name, OptimizerKind kind, PrepareFunction plain, const KernelRequest &request) {
+Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
   const DType gradient = request.inputs[1].dtype;
   bool fits = hasLoops(gradient);
@@ -124,17 +124,13 @@ Bound optimizer(std::string_view name, OptimizerKind kind, PrepareFunction plain
   return withLoops(gradient, [&]<typename G>() { return optimizerOf<G>(request, update); });
 }
 
-Bound sgd(const KernelRequest &request) { return optimizer("sgd", OptimizerKind::sgd, reference::sgd, request); }
-Bound adam(const KernelRequest &request) { return optimizer("adam", OptimizerKind::adam, reference::adam, request); }
-Bound adamw(const KernelRequest &request) {
-  return optimizer("adamw", OptimizerKind::adamw, reference::adamw, request);
-}
-
 } // namespace
 
-FastKernels optimizerKernels() {
-  static constexpr FastKernel kernels[] = {{"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
-  return kernels;
+Bound fast::sgd(const KernelRequest &request) { return optimizer("sgd", kernel::OptimizerKind::sgd, reference::sgd, request); }
+Bound fast::adam(const KernelRequest &request) { return optimizer("adam", kernel::OptimizerKind::adam, reference::adam, request); }
+
+Bound fast::adamw(const KernelRequest &request) {
+  return optimizer("adamw", kernel::OptimizerKind::adamw, reference::adamw, request);
 }
 
 } // namespace sluice::cpu

@@ -8,14 +8,13 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_OPTIMIZERUPDATE_H
 #define SLUICE_RUNTIME_KERNEL_CPU_OPTIMIZERUPDATE_H
 
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/Bound.h"
 
 namespace sluice::cpu {
 
-enum class OptimizerKind { sgd, adam, adamw };
-
 struct OptimizerUpdate {
-  OptimizerKind kind;
+  kernel::OptimizerKind kind;
   /// States of each parameter.
   int states = 0;
   std::size_t parameters = 1;
@@ -36,7 +35,7 @@ struct OptimizerUpdate {
   std::size_t outputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(1 + states); }
   std::size_t scalars() const { return inputOf(parameters); }
 
-  static Result<OptimizerUpdate> of(std::string_view kernel, OptimizerKind kind, const KernelRequest &request);
+  static Result<OptimizerUpdate> of(std::string_view kernel, kernel::OptimizerKind kind, const KernelRequest &request);
 };
 
 } // namespace sluice::cpu

@@ -3,8 +3,8 @@
 // An operand may repeat over any dim: over the last with step 0, over others with a stride of 0.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 int lastStep(const Operand &x) { return x.rank == 0 ? 0 : static_cast<int>(x.strides[x.rank - 1] != 0); }
 
-template <typename T> Bound binaryOf(const KernelRequest &request, int op) {
+template <typename T> Bound binaryOf(const KernelRequest &request, BinaryLoop op) {
   return makeKernel(request, [&l = loops().of<T>(), op](Call &call) {
     const Operand &c = call.outputs[0];
     const Operand &a = call.inputs[0], &b = call.inputs[1];
@@ -34,7 +34,7 @@ template <typename T> Bound binaryOf(const KernelRequest &request, int op) {
   });
 }
 
-Bound binary(const KernelRequest &request, PrepareFunction plain, int op) {
+Bound binary(const KernelRequest &request, PrepareFunction plain, BinaryLoop op) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
   const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
   if (!contiguousRows(c) || !stepsBy01(a, c) || !stepsBy01(b, c))
@@ -44,7 +44,7 @@ Bound binary(const KernelRequest &request, PrepareFunction plain, int op) {
   return withLoops(c.dtype, [&]<typename T>() { return binaryOf<T>(request, op); });
 }
 
-template <typename T> Bound unaryOf(const KernelRequest &request, int op, float factor) {
+template <typename T> Bound unaryOf(const KernelRequest &request, UnaryLoop op, float factor) {
   return makeKernel(request, [&l = loops().of<T>(), op, factor](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
@@ -54,7 +54,7 @@ template <typename T> Bound unaryOf(const KernelRequest &request, int op, float 
   });
 }
 
-Bound unary(const KernelRequest &request, PrepareFunction plain, int op, float factor = 1) {
+Bound unary(const KernelRequest &request, PrepareFunction plain, UnaryLoop op, float factor = 1) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!sameExtent(x, y) || !allContiguousRows(request))
@@ -68,21 +68,41 @@ template <typename T> Bound squareOf(const KernelRequest &request) {
   return makeKernel(request, [&l = loops().of<T>()](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-      l.binary(2, x.as<T>() + at[0], 1, x.as<T>() + at[0], 1, y.as<T>() + at[1], count);
+      l.binary(BinaryLoop::multiply, x.as<T>() + at[0], 1, x.as<T>() + at[0], 1, y.as<T>() + at[1], count);
     });
     return Status::ok();
   });
 }
 
+} // namespace
+
+Bound fast::add(const KernelRequest &request) { return binary(request, reference::add, BinaryLoop::add); }
+Bound fast::subtract(const KernelRequest &request) { return binary(request, reference::subtract, BinaryLoop::subtract); }
+Bound fast::multiply(const KernelRequest &request) { return binary(request, reference::multiply, BinaryLoop::multiply); }
+Bound fast::divide(const KernelRequest &request) { return binary(request, reference::divide, BinaryLoop::divide); }
+Bound fast::maximum(const KernelRequest &request) { return binary(request, reference::maximum, BinaryLoop::maximum); }
+Bound fast::negate(const KernelRequest &request) { return unary(request, reference::negate, UnaryLoop::negate); }
+Bound fast::exp(const KernelRequest &request) { return unary(request, reference::exp, UnaryLoop::exp); }
+Bound fast::log(const KernelRequest &request) { return unary(request, reference::log, UnaryLoop::log); }
+Bound fast::relu(const KernelRequest &request) { return unary(request, reference::relu, UnaryLoop::relu); }
+Bound fast::scale(const KernelRequest &request) { return unary(request, reference::scale, UnaryLoop::scale, static_cast<float>(request.attributes->number("factor"))); }
+Bound fast::sqrt(const KernelRequest &request) { return unary(request, reference::sqrt, UnaryLoop::sqrt); }
+Bound fast::rsqrt(const KernelRequest &request) { return unary(request, reference::rsqrt, UnaryLoop::rsqrt); }
+Bound fast::tanh(const KernelRequest &request) { return unary(request, reference::tanh, UnaryLoop::tanh); }
+Bound fast::erf(const KernelRequest &request) { return unary(request, reference::erf, UnaryLoop::erf); }
+Bound fast::relu_grad(const KernelRequest &request) { return binary(request, reference::relu_grad, BinaryLoop::maskPositive); }
+Bound fast::sigmoid(const KernelRequest &request) { return unary(request, reference::sigmoid, UnaryLoop::sigmoid); }
+Bound fast::softplus(const KernelRequest &request) { return unary(request, reference::softplus, UnaryLoop::softplus); }
+
 /// The powers that have a loop: the square, the roots and the identity; others by the reference.
-Bound power(const KernelRequest &request) {
-  double exponent = numberAttribute(request, "exponent", 1);
+Bound fast::power(const KernelRequest &request) {
+  double exponent = request.attributes->number("exponent");
   if (exponent == 0.5)
-    return unary(request, reference::power, 4);
+    return unary(request, reference::power, UnaryLoop::sqrt);
   if (exponent == -0.5)
-    return unary(request, reference::power, 5);
+    return unary(request, reference::power, UnaryLoop::rsqrt);
   if (exponent == 1)
-    return unary(request, reference::power, 3);
+    return unary(request, reference::power, UnaryLoop::scale);
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (exponent != 2 || !sameExtent(x, y) || !allContiguousRows(request))
@@ -93,7 +113,7 @@ Bound power(const KernelRequest &request) {
 }
 
 /// Between f32 and the narrow types; others by the reference.
-Bound cast(const KernelRequest &request) {
+Bound fast::cast(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::cast(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (!sameExtent(x, y) || !allContiguousRows(request))
@@ -121,36 +141,6 @@ Bound cast(const KernelRequest &request) {
       });
     });
   return slow;
-}
-
-} // namespace
-
-FastKernels pointwiseKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"add", [](const KernelRequest &request) { return binary(request, reference::add, 0); }},
-      {"subtract", [](const KernelRequest &request) { return binary(request, reference::subtract, 1); }},
-      {"multiply", [](const KernelRequest &request) { return binary(request, reference::multiply, 2); }},
-      {"divide", [](const KernelRequest &request) { return binary(request, reference::divide, 3); }},
-      {"maximum", [](const KernelRequest &request) { return binary(request, reference::maximum, 4); }},
-      {"negate", [](const KernelRequest &request) { return unary(request, reference::negate, 0); }},
-      {"exp", [](const KernelRequest &request) { return unary(request, reference::exp, 1); }},
-      {"log", [](const KernelRequest &request) { return unary(request, reference::log, 10); }},
-      {"relu", [](const KernelRequest &request) { return unary(request, reference::relu, 2); }},
-      {"scale",
-       [](const KernelRequest &request) {
-         return unary(request, reference::scale, 3, static_cast<float>(numberAttribute(request, "factor", 1)));
-       }},
-      {"sqrt", [](const KernelRequest &request) { return unary(request, reference::sqrt, 4); }},
-      {"rsqrt", [](const KernelRequest &request) { return unary(request, reference::rsqrt, 5); }},
-      {"tanh", [](const KernelRequest &request) { return unary(request, reference::tanh, 6); }},
-      {"erf", [](const KernelRequest &request) { return unary(request, reference::erf, 7); }},
-      {"relu_grad", [](const KernelRequest &request) { return binary(request, reference::relu_grad, 5); }},
-      {"sigmoid", [](const KernelRequest &request) { return unary(request, reference::sigmoid, 8); }},
-      {"softplus", [](const KernelRequest &request) { return unary(request, reference::softplus, 9); }},
-      {"power", power},
-      {"cast", cast},
-  };
-  return kernels;
 }
 
 } // namespace sluice::cpu

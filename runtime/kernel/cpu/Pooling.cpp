@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -55,7 +55,7 @@ Bound maxForward(const KernelRequest &request, const PoolShape &s) {
           std::memcpy(best, row, static_cast<std::size_t>(s.channels) * sizeof(float));
         else
           // The first argument wins where it is larger or NaN.
-          loops().f32.binary(4, row, 1, best, 1, best, s.channels);
+          loops().f32.binary(BinaryLoop::maximum, row, 1, best, 1, best, s.channels);
         isFirst = false;
       });
     });
@@ -103,7 +103,7 @@ Bound meanForward(const KernelRequest &request, const PoolShape &s) {
           loops().f32.addTo(row, sum + begin, count);
         }
       }
-      loops().f32.unary(3, sum, sum, s.channels, static_cast<float>(1.0 / static_cast<double>(s.divisor(i, j))));
+      loops().f32.unary(UnaryLoop::scale, sum, sum, s.channels, static_cast<float>(1.0 / static_cast<double>(s.divisor(i, j))));
     });
     return Status::ok();
   });
@@ -119,7 +119,7 @@ Bound meanBackward(const KernelRequest &request, const PoolShape &s) {
       auto factor = static_cast<float>(1.0 / static_cast<double>(s.divisor(i, j)));
       for (std::int64_t begin = 0; begin < s.channels; begin += block) {
         std::int64_t count = std::min(block, s.channels - begin);
-        loops().f32.unary(3, at(dy, n, i, j) + begin, share, count, factor);
+        loops().f32.unary(UnaryLoop::scale, at(dy, n, i, j) + begin, share, count, factor);
         inWindow(s, i, j, [&](auto p, auto q) { loops().f32.addTo(share, at(dx, n, p, q) + begin, count); });
       }
     });
@@ -144,26 +144,9 @@ Bound prepare(const KernelRequest &request, std::string_view name, PrepareFuncti
 
 } // namespace
 
-FastKernels poolingKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"max_pool2d",
-       [](const KernelRequest &request) {
-         return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward);
-       }},
-      {"max_pool2d_grad",
-       [](const KernelRequest &request) {
-         return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward);
-       }},
-      {"avg_pool2d",
-       [](const KernelRequest &request) {
-         return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward);
-       }},
-      {"avg_pool2d_grad",
-       [](const KernelRequest &request) {
-         return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward);
-       }},
-  };
-  return kernels;
-}
+Bound fast::max_pool2d(const KernelRequest &request) { return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward); }
+Bound fast::max_pool2d_grad(const KernelRequest &request) { return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward); }
+Bound fast::avg_pool2d(const KernelRequest &request) { return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward); }
+Bound fast::avg_pool2d_grad(const KernelRequest &request) { return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward); }
 
 } // namespace sluice::cpu

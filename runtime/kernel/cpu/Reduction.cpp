@@ -4,8 +4,8 @@
 // are added in runs of 64, and the runs in order: the formula depends on the number of rows alone.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -27,7 +27,7 @@ void columnSums(const T *x, std::int64_t rows, std::int64_t pitch, std::int64_t 
 }
 
 template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t rows, std::int64_t columns) {
-  double divisor = integerAttribute(request, "mean", 0) ? static_cast<double>(rows) : 1;
+  double divisor = request.attributes->integer("mean") ? static_cast<double>(rows) : 1;
   return makeKernel(request, [rows, columns, divisor](Call &call) {
     const T *x = call.inputs[0].as<T>();
     const Operand &y = call.outputs[0];
@@ -42,10 +42,12 @@ template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t
   });
 }
 
-Bound sum(const KernelRequest &request) {
+} // namespace
+
+Bound fast::reduce_sum(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::reduce_sum(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  auto dims = listAttribute(request, "dims");
+  auto dims = request.attributes->list("dims");
   // Distinct dims, all below the number of them: the leading ones.
   auto leading = static_cast<std::int64_t>(dims.size());
   bool fits = x.isDense() && y.isDense() && leading < x.rank;
@@ -58,13 +60,6 @@ Bound sum(const KernelRequest &request) {
   if (!hasLoops(x.dtype) || y.dtype == DType::f64)
     return slow;
   return withLoops(x.dtype, [&]<typename T>() { return leadingOf<T>(request, rows, columns); });
-}
-
-} // namespace
-
-FastKernels reductionKernels() {
-  static constexpr FastKernel kernels[] = {{"reduce_sum", sum}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -1,54 +1,37 @@
-//===- Registry.cpp - finding a CPU kernel by name ----------------------------===//
-#include "runtime/kernel/cpu/Registry.h"
-
+//===- Registry.cpp - finding a CPU kernel --------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice {
 namespace cpu {
 namespace {
 
-PrepareFunction findFast(std::string_view name) {
-  for (FastKernels family :
-       {pointwiseKernels(), selectionKernels(), creationKernels(), movementKernels(), reductionKernels(),
-        logSumExpKernels(), convolutionKernels(), poolingKernels(), batchNormKernels(), matmulKernels(),
-        matmulGeluKernels(), softmaxKernels(), geluKernels(), siluKernels(), layerNormKernels(), rmsNormKernels(), ropeKernels(),
-        attentionKernels(), embeddingKernels(), crossEntropyKernels(), linearCrossEntropyKernels(), dropoutKernels(),
-        stepKernels(), optimizerKernels()})
-    for (const FastKernel &kernel : family)
-      if (kernel.name == name)
-        return kernel.prepare;
-  return nullptr;
+template <KernelId id, PrepareFunction form> Bound prepareAs(const KernelRequest &request) {
+  return prepareByRecord(kernelRecord(id), form, request);
 }
 
 struct Forms {
-  std::string_view name;
   PrepareFunction best, reference;
 };
 
+/// By KernelId.
 constexpr Forms forms[] = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction)                                                                \
-  {#name,                                                                                                              \
-   [](const KernelRequest &request) {                                                                                  \
-     static const PrepareFunction fast = findFast(#name);                                                              \
-     return (fast ? fast : reference::name)(request);                                                                  \
-   },                                                                                                                  \
-   reference::name},
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
+#define SLUICE_KERNEL(name, form, ...)                                                                                 \
+  {prepareAs<KernelId::name, form::name>, prepareAs<KernelId::name, reference::name>},
+#include "runtime/kernel/catalogue/catalogue.def"
 };
 
 } // namespace
-
-bool hasFastForm(std::string_view name) { return findFast(name) != nullptr; }
-
 } // namespace cpu
 
+PrepareFunction findCpuKernel(KernelId id, KernelFlavour flavour) {
+  const cpu::Forms &forms = cpu::forms[static_cast<std::size_t>(id)];
+  return flavour == KernelFlavour::fast ? forms.best : forms.reference;
+}
+
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour) {
-  using namespace cpu;
-  for (const Forms &entry : forms)
-    if (entry.name == name)
-      return flavour == KernelFlavour::fast ? entry.best : entry.reference;
-  return nullptr;
+  const KernelRecord *record = findKernelRecord(name);
+  return record ? findCpuKernel(record->id, flavour) : nullptr;
 }
 
 } // namespace sluice

@@ -1,6 +1,6 @@
 //===- RmsNorm.cpp - the norm by the root of the mean square, by rows ----------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Norms.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
@@ -9,7 +9,6 @@ namespace {
 struct RmsNorm {
   static constexpr PrepareFunction plain = reference::rms_norm, plainGrad = reference::rms_norm_grad;
   static constexpr std::string_view gradName = "rms_norm_grad";
-  static constexpr double epsilon = 1e-6;
   static constexpr std::int64_t vectors = 1;
   static std::uint64_t workspace(std::int64_t columns) { return rmsNormGradWorkspace(columns); }
 
@@ -27,10 +26,7 @@ struct RmsNorm {
 
 } // namespace
 
-FastKernels rmsNormKernels() {
-  static constexpr FastKernel kernels[] = {{"rms_norm", NormKernels<RmsNorm>::forward},
-                                           {"rms_norm_grad", NormKernels<RmsNorm>::backward}};
-  return kernels;
-}
+Bound fast::rms_norm(const KernelRequest &request) { return NormKernels<RmsNorm>::forward(request); }
+Bound fast::rms_norm_grad(const KernelRequest &request) { return NormKernels<RmsNorm>::backward(request); }
 
 } // namespace sluice::cpu

@@ -3,8 +3,8 @@
 // A position's cosines and sines are computed once and used by every batch row and head.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/RopeShape.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
@@ -32,20 +32,15 @@ template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape
   });
 }
 
-Bound rope(const KernelRequest &request) {
+} // namespace
+
+Bound fast::rope(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::rope(request));
   SLUICE_ASSIGN_OR_RETURN(RopeShape shape, RopeShape::of(request));
   DType type = request.inputs[0].dtype;
   if (!allContiguousRows(request) || shape.size > maxSize || !hasLoops(type) || !allOf(type, request.outputs[0]))
     return plain;
   return withLoops(type, [&]<typename T>() { return ropeOf<T>(request, std::move(shape)); });
-}
-
-} // namespace
-
-FastKernels ropeKernels() {
-  static constexpr FastKernel kernels[] = {{"rope", rope}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

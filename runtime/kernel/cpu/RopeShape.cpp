@@ -30,8 +30,6 @@ bool isPositive(double number) { return std::isfinite(number) && number > 0; }
 
 Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   Check check("rope", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   const Operand &x = request.inputs[0];
   SLUICE_RETURN_IF_ERROR(check.rank(x, 4));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], x));
@@ -42,11 +40,11 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   shape.size = x.extent[3];
   if (shape.size < 2 || shape.size % 2)
     return check.refuse("head size, expected an even number above 0 but got " + std::to_string(shape.size));
-  shape.position = integerAttribute(request, "position", 0);
-  shape.inverse = integerAttribute(request, "inverse", 0) != 0;
-  double theta = numberAttribute(request, "theta", 0);
-  Scaling scaling{numberAttribute(request, "factor", 1), numberAttribute(request, "low", 0),
-                  numberAttribute(request, "high", 0), numberAttribute(request, "original", 0)};
+  shape.position = request.attributes->integer("position");
+  shape.inverse = request.attributes->integer("inverse") != 0;
+  double theta = request.attributes->number("theta");
+  Scaling scaling{request.attributes->number("factor"), request.attributes->number("low"),
+                  request.attributes->number("high"), request.attributes->number("original")};
   if (!isPositive(theta) || !isPositive(scaling.factor))
     return check.refuse("theta and factor, expected numbers above 0 but got " + std::to_string(theta) + " and " +
                         std::to_string(scaling.factor));

@@ -4,8 +4,9 @@
 // 1 and known to each of them.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/Choices.h"
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <functional>
@@ -33,26 +34,26 @@ void compareRow(const T *a, std::int64_t aStep, const T *b, std::int64_t bStep, 
 }
 
 template <typename T>
-void compareRow(std::int64_t predicate, const T *a, std::int64_t aStep, const T *b, std::int64_t bStep,
+void compareRow(kernel::ComparePredicate predicate, const T *a, std::int64_t aStep, const T *b, std::int64_t bStep,
                 std::uint8_t *c, std::int64_t count) {
   switch (predicate) {
-  case 0:
+  case kernel::ComparePredicate::eq:
     return compareRow(a, aStep, b, bStep, c, count, std::equal_to<>());
-  case 1:
+  case kernel::ComparePredicate::ne:
     return compareRow(a, aStep, b, bStep, c, count, std::not_equal_to<>());
-  case 2:
+  case kernel::ComparePredicate::lt:
     return compareRow(a, aStep, b, bStep, c, count, std::less<>());
-  case 3:
+  case kernel::ComparePredicate::le:
     return compareRow(a, aStep, b, bStep, c, count, std::less_equal<>());
-  case 4:
+  case kernel::ComparePredicate::gt:
     return compareRow(b, bStep, a, aStep, c, count, std::less<>());
-  default:
+  case kernel::ComparePredicate::ge:
     return compareRow(b, bStep, a, aStep, c, count, std::less_equal<>());
   }
 }
 
 template <typename T> Bound compareOf(const KernelRequest &request) {
-  std::int64_t predicate = integerAttribute(request, "predicate", 0);
+  const auto predicate = request.attributes->choice<kernel::ComparePredicate>("predicate");
   return makeKernel(request, [predicate](Call &call) {
     const Operand &c = call.outputs[0];
     Operand a = spread(call.inputs[0], c), b = spread(call.inputs[1], c);
@@ -63,31 +64,6 @@ template <typename T> Bound compareOf(const KernelRequest &request) {
     });
     return Status::ok();
   });
-}
-
-Bound compare(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::compare(request));
-  const Operand &c = request.outputs[0];
-  if (!contiguousRows(c) || !stepsBy01(request.inputs[0], c) || !stepsBy01(request.inputs[1], c))
-    return slow;
-  switch (request.inputs[0].dtype) {
-  case DType::f32:
-    return compareOf<float>(request);
-  case DType::f64:
-    return compareOf<double>(request);
-  case DType::bf16:
-    return compareOf<Bf16>(request);
-  case DType::f16:
-    return compareOf<F16>(request);
-  case DType::i32:
-    return compareOf<std::int32_t>(request);
-  case DType::i64:
-    return compareOf<std::int64_t>(request);
-  case DType::u8:
-    return compareOf<std::uint8_t>(request);
-  default:
-    return slow;
-  }
 }
 
 /// By words of the type's size.
@@ -116,7 +92,34 @@ template <typename Word> Bound selectOf(const KernelRequest &request) {
   });
 }
 
-Bound select(const KernelRequest &request) {
+} // namespace
+
+Bound fast::compare(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::compare(request));
+  const Operand &c = request.outputs[0];
+  if (!contiguousRows(c) || !stepsBy01(request.inputs[0], c) || !stepsBy01(request.inputs[1], c))
+    return slow;
+  switch (request.inputs[0].dtype) {
+  case DType::f32:
+    return compareOf<float>(request);
+  case DType::f64:
+    return compareOf<double>(request);
+  case DType::bf16:
+    return compareOf<Bf16>(request);
+  case DType::f16:
+    return compareOf<F16>(request);
+  case DType::i32:
+    return compareOf<std::int32_t>(request);
+  case DType::i64:
+    return compareOf<std::int64_t>(request);
+  case DType::u8:
+    return compareOf<std::uint8_t>(request);
+  default:
+    return slow;
+  }
+}
+
+Bound fast::select(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::select(request));
   const Operand &c = request.outputs[0];
   if (!contiguousRows(c))
@@ -134,13 +137,6 @@ Bound select(const KernelRequest &request) {
   default:
     return selectOf<std::uint64_t>(request);
   }
-}
-
-} // namespace
-
-FastKernels selectionKernels() {
-  static constexpr FastKernel kernels[] = {{"compare", compare}, {"select", select}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -1,6 +1,6 @@
 //===- Silu.cpp - silu and swiglu by stretches --------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -63,14 +63,9 @@ struct SwigluGrad {
 
 } // namespace
 
-FastKernels siluKernels() {
-  static constexpr FastKernel kernels[] = {
-      {"silu", ofOneType<Silu>},
-      {"silu_grad", ofOneType<SiluGrad>},
-      {"swiglu", ofOneType<Swiglu>},
-      {"swiglu_grad", ofOneType<SwigluGrad>},
-  };
-  return kernels;
-}
+Bound fast::silu(const KernelRequest &request) { return ofOneType<Silu>(request); }
+Bound fast::silu_grad(const KernelRequest &request) { return ofOneType<SiluGrad>(request); }
+Bound fast::swiglu(const KernelRequest &request) { return ofOneType<Swiglu>(request); }
+Bound fast::swiglu_grad(const KernelRequest &request) { return ofOneType<SwigluGrad>(request); }
 
 } // namespace sluice::cpu

@@ -1,6 +1,6 @@
 //===- Softmax.cpp - softmax by rows ------------------------------------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -34,9 +34,7 @@ struct SoftmaxGrad {
 
 } // namespace
 
-FastKernels softmaxKernels() {
-  static constexpr FastKernel kernels[] = {{"softmax", ofOneType<Softmax>}, {"softmax_grad", ofOneType<SoftmaxGrad>}};
-  return kernels;
-}
+Bound fast::softmax(const KernelRequest &request) { return ofOneType<Softmax>(request); }
+Bound fast::softmax_grad(const KernelRequest &request) { return ofOneType<SoftmaxGrad>(request); }
 
 } // namespace sluice::cpu

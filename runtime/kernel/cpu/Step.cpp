@@ -1,6 +1,6 @@
 //===- Step.cpp - accumulation and norms at the speed of memory ---------------===//
+#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/Registry.h"
 #include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -8,7 +8,7 @@ namespace sluice::cpu {
 namespace {
 
 template <typename T> Bound accumulateOf(const KernelRequest &request) {
-  bool first = integerAttribute(request, "first", 0) != 0;
+  bool first = request.attributes->integer("first") != 0;
   return makeKernel(request, [&l = loops().of<T>(), first](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
@@ -18,7 +18,9 @@ template <typename T> Bound accumulateOf(const KernelRequest &request) {
   });
 }
 
-Bound accumulate(const KernelRequest &request) {
+} // namespace
+
+Bound fast::accumulate(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::accumulate(request));
   if (!allContiguousRows(request) || request.outputs[0].dtype != DType::f32 || !hasLoops(request.inputs[0].dtype))
     return slow;
@@ -26,9 +28,9 @@ Bound accumulate(const KernelRequest &request) {
 }
 
 /// Squares, in f64, stretch after stretch of input after input.
-Bound powerSum(const KernelRequest &request) {
+Bound fast::power_sum(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power_sum(request));
-  bool fits = numberAttribute(request, "p", 2) == 2 && allContiguousRows(request);
+  bool fits = request.attributes->number("p") == 2 && allContiguousRows(request);
   for (const Operand &input : request.inputs)
     fits = fits && hasLoops(input.dtype);
   if (!fits)
@@ -42,13 +44,6 @@ Bound powerSum(const KernelRequest &request) {
     store(call.outputs[0], 0, sum);
     return Status::ok();
   });
-}
-
-} // namespace
-
-FastKernels stepKernels() {
-  static constexpr FastKernel kernels[] = {{"accumulate", accumulate}, {"power_sum", powerSum}};
-  return kernels;
 }
 
 } // namespace sluice::cpu

@@ -17,14 +17,14 @@ struct ZeroElements {
   std::int64_t begin = 0, end = 0;
 
   static Status check(const Check &check, const KernelRequest &request) {
-    std::size_t count = listAttribute(request, "zeros").size();
+    std::size_t count = request.attributes->list("zeros").size();
     return count == 0 || count == 2 ? Status::ok()
                                     : check.refuse("zeros, expected a first and a last index but got " +
                                                    std::to_string(count) + " numbers");
   }
   /// Of a request that `check` accepts.
   explicit ZeroElements(const KernelRequest &request) {
-    if (auto list = listAttribute(request, "zeros"); list.size() == 2)
+    if (auto list = request.attributes->list("zeros"); list.size() == 2)
       begin = list[0], end = list[1];
   }
   bool has(std::int64_t index) const { return index >= begin && index < end; }

@@ -14,7 +14,8 @@ static Result<std::unique_ptr<BoundKernel>> refuse(const KernelRequest &) {
   return table.isOk() ? internalError("a kernel of CUDA in a build without them") : table.takeStatus();
 }
 
-PrepareFunction findCudaKernel(std::string_view name) { return findInCatalogue(name) ? refuse : nullptr; }
+PrepareFunction findCudaKernel(KernelId) { return refuse; }
+PrepareFunction findCudaKernel(std::string_view name) { return findKernelRecord(name) ? refuse : nullptr; }
 
 } // namespace sluice
 

@@ -5,11 +5,11 @@
 // always ours.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/AttentionShape.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
-#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
 
 #include <algorithm>
 #include <cmath>
@@ -158,7 +158,7 @@ Bound attentionGrad(const KernelRequest &request) {
 } // namespace
 
 CudaKernels attentionKernels() {
-  static constexpr CudaKernel kernels[] = {{"attention", attention}, {"attention_grad", attentionGrad}};
+  static constexpr CudaKernel kernels[] = {{KernelId::attention, attention}, {KernelId::attention_grad, attentionGrad}};
   return kernels;
 }
 

@@ -1,7 +1,7 @@
 //===- BatchNorm.cpp - batch norm on a GPU ----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/BatchNorm.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
 
 namespace sluice::cuda {
 namespace {
@@ -12,7 +12,7 @@ BatchNormArgs argsOf(const KernelRequest &request, const Operand &x) {
   BatchNormArgs args;
   args.columns = x.extent[x.rank - 1];
   args.rows = cpu::extentOf(x, 0, x.rank - 1);
-  args.epsilon = cpu::numberAttribute(request, "epsilon", 1e-5);
+  args.epsilon = request.attributes->number("epsilon");
   return args;
 }
 
@@ -73,7 +73,7 @@ Bound batchNormGradOf(const KernelRequest &request) {
 } // namespace
 
 CudaKernels batchNormKernels() {
-  static constexpr CudaKernel kernels[] = {{"batch_norm", batchNormOf}, {"batch_norm_grad", batchNormGradOf}};
+  static constexpr CudaKernel kernels[] = {{KernelId::batch_norm, batchNormOf}, {KernelId::batch_norm_grad, batchNormGradOf}};
   return kernels;
 }
 

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Convolution.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/ConvolutionShape.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
 
 namespace sluice::cuda {
 namespace {
@@ -116,7 +116,7 @@ Bound weightGradOf(const KernelRequest &request) {
 
 CudaKernels convolutionKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"conv2d", convolutionOf}, {"conv2d_input_grad", inputGradOf}, {"conv2d_weight_grad", weightGradOf}};
+      {KernelId::conv2d, convolutionOf}, {KernelId::conv2d_input_grad, inputGradOf}, {KernelId::conv2d_weight_grad, weightGradOf}};
   return kernels;
 }
 

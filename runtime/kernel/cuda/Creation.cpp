@@ -8,8 +8,6 @@
 namespace sluice::cuda {
 namespace {
 
-using cpu::integerAttribute;
-using cpu::numberAttribute;
 
 std::int64_t globalExtent(const Operand &operand, int d) {
   // A dim whose global extent is not told is whole.
@@ -27,7 +25,7 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
     args.first += static_cast<Key>(y.origin[d] * stride);
     stride *= globalExtent(y, d);
   }
-  args.key = static_cast<Key>(integerAttribute(request, "key", 0));
+  args.key = static_cast<Key>(request.attributes->integer("key"));
   args.normal = normal;
   args.offset = offset;
   args.spread = spread;
@@ -43,18 +41,18 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
 }
 
 Bound randomNormal(const KernelRequest &request) {
-  return randomOf("random_normal", request, true, numberAttribute(request, "mean", 0), numberAttribute(request, "stddev", 1));
+  return randomOf("random_normal", request, true, request.attributes->number("mean"), request.attributes->number("stddev"));
 }
 Bound randomUniform(const KernelRequest &request) {
-  const double low = numberAttribute(request, "low", 0);
-  return randomOf("random_uniform", request, false, low, numberAttribute(request, "high", 1) - low);
+  const double low = request.attributes->number("low");
+  return randomOf("random_uniform", request, false, low, request.attributes->number("high") - low);
 }
 
 Bound iotaOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("iota", request));
   NumberedArgs args;
   args.y = viewOf(request.outputs[0]);
-  args.global[integerAttribute(request, "dim", 0)] = 1;
+  args.global[request.attributes->integer("dim")] = 1;
   return oneLaunch<NumberedArgs>(
       request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
       [](NumberedArgs &args, const RunAddresses &run) {
@@ -112,11 +110,11 @@ Bound ropeOf(const KernelRequest &request) {
 } // namespace
 
 CudaKernels creationKernels() {
-  static constexpr CudaKernel kernels[] = {{"random_normal", randomNormal},
-                                           {"random_uniform", randomUniform},
-                                           {"iota", iotaOf},
-                                           {"dropout", dropoutOf},
-                                           {"rope", ropeOf}};
+  static constexpr CudaKernel kernels[] = {{KernelId::random_normal, randomNormal},
+                                           {KernelId::random_uniform, randomUniform},
+                                           {KernelId::iota, iotaOf},
+                                           {KernelId::dropout, dropoutOf},
+                                           {KernelId::rope, ropeOf}};
   return kernels;
 }
 

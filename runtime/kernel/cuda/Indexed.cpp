@@ -63,7 +63,7 @@ Status addClear(LaunchList &list, const IndexedArgs &args) {
 Bound add(std::string_view name, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
-  args.skipped = cpu::integerAttribute(request, "padding", -1);
+  args.skipped = request.attributes->integer("padding");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addClear(*list, args));
   constexpr int threads = 256;
@@ -78,7 +78,7 @@ Bound takeAlongOf(const KernelRequest &request) {
   args.table = viewOf(request.inputs[0]);
   args.indices = viewOf(request.inputs[1]);
   args.values = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  args.dim = static_cast<int>(request.attributes->integer("dim"));
   setPart(args, request.inputs[0]);
   return oneLaunch<IndexedArgs>(
       request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
@@ -95,7 +95,7 @@ Bound addAlongOf(const KernelRequest &request) {
   args.values = viewOf(request.inputs[0]);
   args.indices = viewOf(request.inputs[1]);
   args.table = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  args.dim = static_cast<int>(request.attributes->integer("dim"));
   setPart(args, request.outputs[0]);
   args.row = args.indices;
   args.row.extent[args.dim] = 1;
@@ -111,7 +111,7 @@ Bound argmaxOf(const KernelRequest &request) {
   IndexedArgs args;
   args.table = viewOf(request.inputs[0]);
   args.values = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(cpu::integerAttribute(request, "dim", 0));
+  args.dim = static_cast<int>(request.attributes->integer("dim"));
   for (int d = 0; d < args.table.rank; ++d)
     if (d != args.dim) {
       args.row.extent[args.row.rank] = args.table.extent[d];
@@ -130,13 +130,13 @@ Bound argmaxOf(const KernelRequest &request) {
 
 CudaKernels indexedKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"gather", [](const KernelRequest &request) { return take("gather", request); }},
-      {"embedding", [](const KernelRequest &request) { return take("embedding", request); }},
-      {"scatter_add", [](const KernelRequest &request) { return add("scatter_add", request); }},
-      {"embedding_grad", [](const KernelRequest &request) { return add("embedding_grad", request); }},
-      {"take_along", takeAlongOf},
-      {"add_along", addAlongOf},
-      {"argmax", argmaxOf},
+      {KernelId::gather, [](const KernelRequest &request) { return take("gather", request); }},
+      {KernelId::embedding, [](const KernelRequest &request) { return take("embedding", request); }},
+      {KernelId::scatter_add, [](const KernelRequest &request) { return add("scatter_add", request); }},
+      {KernelId::embedding_grad, [](const KernelRequest &request) { return add("embedding_grad", request); }},
+      {KernelId::take_along, takeAlongOf},
+      {KernelId::add_along, addAlongOf},
+      {KernelId::argmax, argmaxOf},
   };
   return kernels;
 }

@@ -5,10 +5,10 @@
 // as its residual. Only one chunk's logits exist at a time. Rows that do not lie evenly are taken one by one.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cuda/device/Rows.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
-#include "runtime/kernel/cuda/device/Rows.h"
 
 #include <algorithm>
 #include <optional>
@@ -100,7 +100,7 @@ Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::
   const Operand outputs[] = {output};
   const KernelContext::WithoutAlgorithms heuristic(*request.cuda);
   const KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda};
-  return findCudaKernel("matmul")(inner);
+  return findCudaKernel(KernelId::matmul)(inner);
 }
 
 RowArgs lossArgs(const LinearLossShape &s, std::int64_t rows) {
@@ -231,7 +231,7 @@ Bound backward(const KernelRequest &request) {
 } // namespace
 
 CudaKernels linearLossKernels() {
-  static constexpr CudaKernel kernels[] = {{"linear_cross_entropy", forward}, {"linear_cross_entropy_grad", backward}};
+  static constexpr CudaKernel kernels[] = {{KernelId::linear_cross_entropy, forward}, {KernelId::linear_cross_entropy_grad, backward}};
   return kernels;
 }
 

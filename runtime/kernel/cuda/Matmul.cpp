@@ -5,9 +5,10 @@
 // a launch of their own behind the product.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cuda/device/Product.h"
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/MatmulShape.h"
 #include "runtime/kernel/cuda/BlasProduct.h"
-#include "runtime/kernel/cuda/device/Product.h"
 
 #include <algorithm>
 #include <array>
@@ -188,13 +189,13 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
   }
   product.outputs = request.outputs.first(1);
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> alone, matmul(product));
-  const Attributes tanhForm({{"approximate", 1, 0, {}}});
+  const Attributes tanhForm({{"approximate", static_cast<std::int64_t>(kernel::GeluForm::tanh), 0, {}}});
   const Operand slopes[] = {request.outputs[0], request.inputs.back()};
   KernelRequest behind = request;
   behind.attributes = &tanhForm;
   behind.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
   behind.outputs = request.outputs.last(1);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> activation, findCudaKernel(isGrad ? "gelu_grad" : "gelu")(behind));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> activation, findCudaKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu)(behind));
   list->addStep([alone, activation, count, isGrad](const RunAddresses &run) {
     SLUICE_RETURN_IF_ERROR(alone->enqueue(run.stream, run.inputs.first(count), run.outputs.first(1), run.workspace));
     if (!isGrad)
@@ -209,9 +210,9 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
 
 CudaKernels matmulKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"matmul", matmul},
-      {"matmul_gelu", [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/false); }},
-      {"matmul_gelu_grad", [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/true); }}};
+      {KernelId::matmul, matmul},
+      {KernelId::matmul_gelu, [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/false); }},
+      {KernelId::matmul_gelu_grad, [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/true); }}};
   return kernels;
 }
 

@@ -31,7 +31,7 @@ View windowOf(const Operand &y, const Operand &extents) {
 Bound piece(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("piece", request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  const std::int64_t dim = cpu::integerAttribute(request, "dim", 0);
+  const std::int64_t dim = request.attributes->integer("dim");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addMove(*list, x, y.origin[dim] * x.strides[dim], 0, viewOf(y), 0));
   return std::unique_ptr<BoundKernel>(std::move(list));
@@ -40,7 +40,7 @@ Bound piece(const KernelRequest &request) {
 Bound concat(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("concat", request));
   const Operand &y = request.outputs[0];
-  const std::int64_t dim = cpu::integerAttribute(request, "dim", 0);
+  const std::int64_t dim = request.attributes->integer("dim");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -53,11 +53,11 @@ Bound concat(const KernelRequest &request) {
 Bound pad(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("pad", request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  const auto low = cpu::listAttribute(request, "low"), step = cpu::listAttribute(request, "step");
+  const auto low = request.attributes->list("low"), step = request.attributes->list("step");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   PointwiseArgs args;
   args.y = viewOf(y);
-  args.p = cpu::numberAttribute(request, "value", 0);
+  args.p = request.attributes->number("value");
   SLUICE_RETURN_IF_ERROR(list->add<PointwiseArgs>(
       "sluice_constant", gridFor(*request.cuda, y.elements()), args,
       [](PointwiseArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; }));
@@ -74,7 +74,7 @@ Bound pad(const KernelRequest &request) {
 } // namespace
 
 CudaKernels movementKernels() {
-  static constexpr CudaKernel kernels[] = {{"piece", piece}, {"concat", concat}, {"pad", pad}};
+  static constexpr CudaKernel kernels[] = {{KernelId::piece, piece}, {KernelId::concat, concat}, {KernelId::pad, pad}};
   return kernels;
 }
 

@@ -131,7 +131,7 @@ Status addListed(LaunchList &list, std::span<const Updated> listed) {
 }
 
 /// Dense parameters of equal types by one launch, up to as many as fit its arguments; others each by its own.
-Bound optimizerOf(std::string_view name, cpu::OptimizerKind kind, const KernelRequest &request) {
+Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(name, kind, request));
   auto list = std::make_unique<LaunchList>(*request.cuda);
@@ -155,9 +155,9 @@ Bound optimizerOf(std::string_view name, cpu::OptimizerKind kind, const KernelRe
 
 CudaKernels optimizerKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"sgd", [](const KernelRequest &request) { return optimizerOf("sgd", cpu::OptimizerKind::sgd, request); }},
-      {"adam", [](const KernelRequest &request) { return optimizerOf("adam", cpu::OptimizerKind::adam, request); }},
-      {"adamw", [](const KernelRequest &request) { return optimizerOf("adamw", cpu::OptimizerKind::adamw, request); }},
+      {KernelId::sgd, [](const KernelRequest &request) { return optimizerOf("sgd", kernel::OptimizerKind::sgd, request); }},
+      {KernelId::adam, [](const KernelRequest &request) { return optimizerOf("adam", kernel::OptimizerKind::adam, request); }},
+      {KernelId::adamw, [](const KernelRequest &request) { return optimizerOf("adamw", kernel::OptimizerKind::adamw, request); }},
   };
   return kernels;
 }

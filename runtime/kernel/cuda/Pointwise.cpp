@@ -1,12 +1,11 @@
 //===- Pointwise.cpp - element by element on a GPU --------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Pointwise.h"
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
 namespace sluice::cuda {
 namespace {
 
-using cpu::integerAttribute;
-using cpu::numberAttribute;
 
 bool isDenseAlike(const Operand &a, const Operand &b) { return a.isDense() && cpu::sameExtent(a, b); }
 
@@ -65,12 +64,12 @@ Bound swigluGradOf(const KernelRequest &request) {
       });
 }
 
-bool usesTanh(const KernelRequest &request) { return integerAttribute(request, "approximate", 0) != 0; }
+bool usesTanh(const KernelRequest &request) { return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh; }
 
 #define SLUICE_UNARY(name, operation)                                                                                  \
-  {#name, [](const KernelRequest &request) { return unary(#name, request, Unary::operation); }}
+  {KernelId::name, [](const KernelRequest &request) { return unary(#name, request, Unary::operation); }}
 #define SLUICE_BINARY(name, operation)                                                                                 \
-  {#name, [](const KernelRequest &request) { return binary(#name, request, Binary::operation); }}
+  {KernelId::name, [](const KernelRequest &request) { return binary(#name, request, Binary::operation); }}
 
 } // namespace
 
@@ -97,31 +96,31 @@ CudaKernels pointwiseKernels() {
       SLUICE_BINARY(relu_grad, reluGrad),
       SLUICE_BINARY(silu_grad, siluGrad),
       SLUICE_BINARY(swiglu, swiglu),
-      {"power",
+      {KernelId::power,
        [](const KernelRequest &request) {
-         return unary("power", request, Unary::power, numberAttribute(request, "exponent", 1));
+         return unary("power", request, Unary::power, request.attributes->number("exponent"));
        }},
-      {"scale",
-       [](const KernelRequest &request) { return unary("scale", request, Unary::scale, numberAttribute(request, "factor", 1)); }},
-      {"gelu",
+      {KernelId::scale,
+       [](const KernelRequest &request) { return unary("scale", request, Unary::scale, request.attributes->number("factor")); }},
+      {KernelId::gelu,
        [](const KernelRequest &request) { return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf); }},
-      {"gelu_grad",
+      {KernelId::gelu_grad,
        [](const KernelRequest &request) {
          return binary("gelu_grad", request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
        }},
-      {"swiglu_grad", swigluGradOf},
-      {"running_average",
+      {KernelId::swiglu_grad, swigluGradOf},
+      {KernelId::running_average,
        [](const KernelRequest &request) {
-         const double momentum = numberAttribute(request, "momentum", 0.1);
+         const double momentum = request.attributes->number("momentum");
          return binary("running_average", request, Binary::runningAverage, 1 - momentum,
-                       momentum * numberAttribute(request, "factor", 1));
+                       momentum * request.attributes->number("factor"));
        }},
-      {"compare",
+      {KernelId::compare,
        [](const KernelRequest &request) {
-         return pointwise("compare", request, "sluice_compare", static_cast<int>(integerAttribute(request, "predicate", 0)));
+         return pointwise("compare", request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
        }},
-      {"select", [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
-      {"cast",
+      {KernelId::select, [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
+      {KernelId::cast,
        [](const KernelRequest &request) -> Bound {
          SLUICE_RETURN_IF_ERROR(checkAsReference("cast", request));
          const Operand &x = request.inputs[0], &y = request.outputs[0];
@@ -130,16 +129,16 @@ CudaKernels pointwiseKernels() {
            return unary("cast", request, Unary::identity);
          return pointwise("cast", request, "sluice_cast", 0);
        }},
-      {"copy", [](const KernelRequest &request) { return pointwise("copy", request, "sluice_strided", 0); }},
-      {"constant",
+      {KernelId::copy, [](const KernelRequest &request) { return pointwise("copy", request, "sluice_strided", 0); }},
+      {KernelId::constant,
        [](const KernelRequest &request) {
-         return pointwise("constant", request, "sluice_constant", 0, numberAttribute(request, "value", 0));
+         return pointwise("constant", request, "sluice_constant", 0, request.attributes->number("value"));
        }},
-      {"accumulate",
+      {KernelId::accumulate,
        [](const KernelRequest &request) {
-         return pointwise("accumulate", request, "sluice_accumulate", integerAttribute(request, "first", 0) != 0);
+         return pointwise("accumulate", request, "sluice_accumulate", request.attributes->integer("first") != 0);
        }},
-      {"count_up", [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
+      {KernelId::count_up, [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
   };
   return kernels;
 }

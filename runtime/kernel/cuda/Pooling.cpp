@@ -46,15 +46,12 @@ void bindForward(PoolArgs &args, const RunAddresses &run) {
 }
 
 Bound maxPoolOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(cpu::Check("max_pool2d", request).count(1, 1));
   return pool("max_pool2d", "maxPool", request, request.inputs[0], request.outputs[0], bindForward);
 }
 Bound meanPoolOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(cpu::Check("avg_pool2d", request).count(1, 1));
   return pool("avg_pool2d", "meanPool", request, request.inputs[0], request.outputs[0], bindForward);
 }
 Bound maxPoolGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(cpu::Check("max_pool2d_grad", request).count(2, 1));
   return pool("max_pool2d_grad", "maxPoolGrad", request, request.inputs[1], request.inputs[0],
               [](PoolArgs &args, const RunAddresses &run) {
                 args.dy.data = run.inputs[0];
@@ -63,7 +60,6 @@ Bound maxPoolGradOf(const KernelRequest &request) {
               });
 }
 Bound meanPoolGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(cpu::Check("avg_pool2d_grad", request).count(1, 1));
   return pool("avg_pool2d_grad", "meanPoolGrad", request, request.outputs[0], request.inputs[0],
               [](PoolArgs &args, const RunAddresses &run) {
                 args.dy.data = run.inputs[0];
@@ -74,10 +70,10 @@ Bound meanPoolGradOf(const KernelRequest &request) {
 } // namespace
 
 CudaKernels poolingKernels() {
-  static constexpr CudaKernel kernels[] = {{"max_pool2d", maxPoolOf},
-                                           {"max_pool2d_grad", maxPoolGradOf},
-                                           {"avg_pool2d", meanPoolOf},
-                                           {"avg_pool2d_grad", meanPoolGradOf}};
+  static constexpr CudaKernel kernels[] = {{KernelId::max_pool2d, maxPoolOf},
+                                           {KernelId::max_pool2d_grad, maxPoolGradOf},
+                                           {KernelId::avg_pool2d, meanPoolOf},
+                                           {KernelId::avg_pool2d_grad, meanPoolGradOf}};
   return kernels;
 }
 

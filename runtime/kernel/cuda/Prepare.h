@@ -90,9 +90,9 @@ LaunchShape exactGrid(std::int64_t count, int threads = 256);
 /// One block for each row.
 LaunchShape rowGrid(std::int64_t rows, std::int64_t columns);
 
-/// A kernel under its catalogue name.
+/// The implementation of a record.
 struct CudaKernel {
-  std::string_view name;
+  KernelId id;
   PrepareFunction prepare;
 };
 using CudaKernels = std::span<const CudaKernel>;

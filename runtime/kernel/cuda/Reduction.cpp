@@ -1,7 +1,7 @@
 //===- Reduction.cpp - sums and maxima on a GPU ----------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Reduce.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
 
 #include <cmath>
 #include <map>
@@ -18,7 +18,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   std::array<bool, maxRank> reduced{};
-  for (const std::int64_t dim : cpu::listAttribute(request, "dims"))
+  for (const std::int64_t dim : request.attributes->list("dims"))
     reduced[static_cast<std::size_t>(dim)] = true;
   ReduceArgs args;
   args.largest = largest;
@@ -41,7 +41,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
   args.y = out;
   args.outputs = countOf(args.outer);
   args.terms = countOf(args.inner);
-  if (cpu::integerAttribute(request, "mean", 0) != 0)
+  if (request.attributes->integer("mean") != 0)
     args.divisor = static_cast<double>(args.terms);
   const bool byThread = args.outputs >= manyResults || args.terms <= 32;
   return oneLaunch<ReduceArgs>(
@@ -82,7 +82,7 @@ Status addList(LaunchList &list, const std::string &policy, PowerList &pending) 
 Bound powerSumOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
   SLUICE_RETURN_IF_ERROR(cpu::Check("power_sum", request).workspace(powerSumWorkspace(request.inputs.size())));
-  const double p = cpu::numberAttribute(request, "p", 2);
+  const double p = request.attributes->number("p");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   std::map<std::string, PowerList> pending;
   std::int64_t partials = 0;
@@ -161,18 +161,18 @@ Bound allFiniteOf(const KernelRequest &request) {
 
 CudaKernels reductionKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"reduce_sum", [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
-      {"reduce_max", [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
-      {"power_sum", powerSumOf},
-      {"norm_root",
+      {KernelId::reduce_sum, [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
+      {KernelId::reduce_max, [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
+      {KernelId::power_sum, powerSumOf},
+      {KernelId::norm_root,
        [](const KernelRequest &request) {
-         return scalarOf("norm_root", request, Scalar::normRoot, cpu::numberAttribute(request, "p", 2));
+         return scalarOf("norm_root", request, Scalar::normRoot, request.attributes->number("p"));
        }},
-      {"clip_coefficient",
+      {KernelId::clip_coefficient,
        [](const KernelRequest &request) {
-         return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, cpu::numberAttribute(request, "max_norm", 1));
+         return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, request.attributes->number("max_norm"));
        }},
-      {"all_finite", allFiniteOf},
+      {KernelId::all_finite, allFiniteOf},
   };
   return kernels;
 }

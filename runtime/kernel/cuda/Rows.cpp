@@ -1,16 +1,15 @@
 //===- Rows.cpp - softmax, norms and cross entropy on a GPU ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Rows.h"
+#include "runtime/kernel/catalogue/Choices.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/Workspace.h"
-#include "runtime/kernel/cuda/device/Rows.h"
 
 namespace sluice::cuda {
 namespace {
 
 static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
 
-using cpu::integerAttribute;
-using cpu::numberAttribute;
 
 /// A row, or what there is one of for each row.
 View rowView(const Operand &operand, const Operand &frame) {
@@ -74,13 +73,13 @@ Bound layerNormOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("layer_norm", request));
   const auto &in = request.inputs;
   return perRow("layer_norm", "layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]}, in[0],
-                numberAttribute(request, "epsilon", 1e-5));
+                request.attributes->number("epsilon"));
 }
 Bound rmsNormOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("rms_norm", request));
   const auto &in = request.inputs;
   return perRow("rms_norm", "rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, in[0],
-                numberAttribute(request, "epsilon", 1e-6));
+                request.attributes->number("epsilon"));
 }
 
 /// The vectors first: dx may stand in dy's place.
@@ -103,9 +102,9 @@ Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean)
 
 void setLoss(const KernelRequest &request, RowArgs &args) {
   args.classes = args.columns;
-  args.ignore = integerAttribute(request, "ignore_index", -100);
-  args.mean = integerAttribute(request, "reduction", 0) == 0;
-  args.smoothing = numberAttribute(request, "label_smoothing", 0);
+  args.ignore = request.attributes->integer("ignore_index");
+  args.mean = request.attributes->choice<kernel::LossReduction>("reduction") == kernel::LossReduction::mean;
+  args.smoothing = request.attributes->number("label_smoothing");
 }
 
 Bound crossEntropyOf(const KernelRequest &request) {
@@ -142,15 +141,15 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
 
 CudaKernels rowKernels() {
   static constexpr CudaKernel kernels[] = {
-      {"softmax", softmaxOf},
-      {"softmax_grad", softmaxGradOf},
-      {"logsumexp", logSumExpOf},
-      {"layer_norm", layerNormOf},
-      {"layer_norm_grad", [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
-      {"rms_norm", rmsNormOf},
-      {"rms_norm_grad", [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
-      {"cross_entropy", crossEntropyOf},
-      {"cross_entropy_grad", crossEntropyGradOf},
+      {KernelId::softmax, softmaxOf},
+      {KernelId::softmax_grad, softmaxGradOf},
+      {KernelId::logsumexp, logSumExpOf},
+      {KernelId::layer_norm, layerNormOf},
+      {KernelId::layer_norm_grad, [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
+      {KernelId::rms_norm, rmsNormOf},
+      {KernelId::rms_norm_grad, [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
+      {KernelId::cross_entropy, crossEntropyOf},
+      {KernelId::cross_entropy_grad, crossEntropyGradOf},
   };
   return kernels;
 }

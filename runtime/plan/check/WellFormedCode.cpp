@@ -6,7 +6,9 @@
 #include "runtime/plan/check/Check.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -19,25 +21,9 @@ constexpr std::size_t maxListed = 64;
 /// Instructions times repetitions that the checker has to go through: what a stranger may ask of it.
 constexpr std::uint64_t maxFollowed = 1 << 26;
 
-struct KernelRow {
-  std::string_view name;
-  int inputs;
-  int outputs;
-  plan::ReductionClass reduction;
-};
-
-constexpr KernelRow kernelRows[] = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, inputs, outputs, plan::ReductionClass::reduction},
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
-};
-
-const KernelRow *findKernel(std::string_view name) {
-  for (const KernelRow &row : kernelRows)
-    if (row.name == name)
-      return &row;
-  return nullptr;
-}
+static_assert(static_cast<int>(KernelReduction::ordered) == static_cast<int>(plan::ReductionClass::ordered) &&
+              static_cast<int>(KernelReduction::fixed) == static_cast<int>(plan::ReductionClass::fixed) &&
+              static_cast<int>(KernelReduction::none) == static_cast<int>(plan::ReductionClass::none));
 
 /// Where a view stands: for messages, and for the range of its repetition stride.
 struct Site {
@@ -110,22 +96,43 @@ Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::Stream
   return {};
 }
 
+/// The attributes are those of the kernel's record, of its kinds and values.
+Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const KernelRecord &record) {
+  for (const auto &attribute : launch.attributes)
+    if (attribute->kind > 2)
+      return site.bad("attribute '" + attribute->name + "' is of unknown kind");
+  if (const std::string problem = attributeProblem(record, attributesOf(launch)); !problem.empty())
+    return site.bad("kernel '" + std::string(record.name) + "' " + problem);
+  for (const auto &attribute : launch.attributes) {
+    constexpr AttributeKind stored[] = {AttributeKind::integer, AttributeKind::number, AttributeKind::list};
+    const AttributeRecord *known = std::ranges::find(record.attributes, attribute->name, &AttributeRecord::name);
+    if (const std::string_view given = kindText(stored[attribute->kind]); given != kindText(known->kind))
+      return site.bad("kernel '" + std::string(record.name) + "' attribute '" + attribute->name + "', expected " +
+                      std::string(kindText(known->kind)) + " but got " + std::string(given));
+  }
+  return {};
+}
+
 Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
   if (launch.kernel >= site.plan.kernels.size())
     return site.bad("kernel " + std::to_string(launch.kernel) + " does not exist");
   const std::string &name = site.plan.kernels[launch.kernel];
-  const KernelRow *row = findKernel(name);
-  if (!row)
+  const KernelRecord *record = findKernelRecord(name);
+  if (!record)
     return site.bad("kernel '" + name + "' is not in the catalogue");
-  if (row->inputs >= 0 ? launch.inputs.size() != std::size_t(row->inputs) : launch.inputs.empty())
-    return site.bad("kernel '" + name + "', expected " +
-                    (row->inputs >= 0 ? std::to_string(row->inputs) : "at least 1") + " inputs but got " +
-                    std::to_string(launch.inputs.size()));
-  if (row->outputs >= 0 ? launch.outputs.size() != std::size_t(row->outputs) : launch.outputs.empty())
-    return site.bad("kernel '" + name + "', expected " +
-                    (row->outputs >= 0 ? std::to_string(row->outputs) : "at least 1") + " outputs but got " +
+  SLUICE_CHECK(checkAttributes(site, launch, *record));
+  const Attributes attributes = attributesOf(launch);
+  OperandCounts counts = expectedOperands(*record, attributes, launch.inputs.size(), launch.outputs.size());
+  // P10 compares the parameters and states of an update with the plan's.
+  if (std::ranges::any_of(record->outputs, [](const OperandRecord &output) { return output.count == OperandCount::each; }))
+    counts = {1, std::max<std::size_t>(launch.outputs.size(), 1), true};
+  if (counts.isAtLeast ? launch.inputs.size() < counts.inputs : launch.inputs.size() != counts.inputs)
+    return site.bad("kernel '" + name + "', expected " + (counts.isAtLeast ? "at least " : "") +
+                    std::to_string(counts.inputs) + " inputs but got " + std::to_string(launch.inputs.size()));
+  if (launch.outputs.size() != counts.outputs)
+    return site.bad("kernel '" + name + "', expected " + std::to_string(counts.outputs) + " outputs but got " +
                     std::to_string(launch.outputs.size()));
-  if (launch.reduction != row->reduction)
+  if (static_cast<int>(launch.reduction) != static_cast<int>(record->reduction))
     return site.bad("kernel '" + name + "', its reduction class is not the catalogue's");
   if (launch.workspace > stream.workspace)
     return site.bad("expected at most the " + std::to_string(stream.workspace) + " bytes of workspace of stream '" +
@@ -138,9 +145,6 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
     for (std::uint32_t id : *ids)
       if (id > values)
         return site.bad("value " + std::to_string(id) + " does not exist");
-  for (const auto &attribute : launch.attributes)
-    if (attribute->kind > 2)
-      return site.bad("attribute '" + attribute->name + "' is of unknown kind");
   for (const auto *views : {&launch.inputs, &launch.outputs})
     for (const auto &view : *views) {
       SLUICE_CHECK(checkView(site, view.get()));

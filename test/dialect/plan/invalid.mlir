@@ -112,6 +112,56 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
+    // expected-error @+1 {{kernel 'compare' is missing attribute 'predicate'}}
+    plan.launch "compare" ins [#plan.view<@a : 4xf32>, #plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>}
+  }
+}
+
+// -----
+
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // expected-error @+1 {{kernel 'compare' predicate, expected 0 to 5 but got 6}}
+    plan.launch "compare" ins [#plan.view<@a : 4xf32>, #plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {predicate = 6} {phase = #plan.phase<forward>}
+  }
+}
+
+// -----
+
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // expected-error @+1 {{kernel 'relu' has no attribute 'slope'}}
+    plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {slope = 1.0} {phase = #plan.phase<forward>}
+  }
+}
+
+// -----
+
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // expected-error @+1 {{kernel 'scale' attribute "factor", expected a number but got array<i64: 1>}}
+    plan.launch "scale" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {factor = array<i64: 1>} {phase = #plan.phase<forward>}
+  }
+}
+
+// -----
+
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
+    // expected-error @+1 {{inputs, expected 3 but got 2}}
+    plan.launch "matmul" ins [#plan.view<@a : 2x2xf32>, #plan.view<@a : 2x2xf32>] outs [#plan.view<@a : 2x2xf32>] {bias = 1} {phase = #plan.phase<forward>}
+  }
+}
+
+// -----
+
+plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.entry @f {
+  plan.section "main" repeat 1 {
     // expected-error @+1 {{may_alias, expected pairs of an input and an output but got [0, 1]}}
     plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 1>}
   }

@@ -59,6 +59,7 @@ plan.stream @gather on <device>
 plan.buffer @root.shard : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
 plan.buffer @block.shard : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 8 : i64}
 plan.buffer @next.shard : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
+plan.buffer @scalars : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<state>, bytes = 16 : i64}
 plan.buffer @x.host : tensor<4xf32> {space = #plan.space<host>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
 plan.buffer @x : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 16 : i64, entry = "f"}
 plan.buffer @large : tensor<1024xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 4096 : i64, entry = "f"}
@@ -89,10 +90,10 @@ plan.entry @f attributes {events = 4 : i64} {
     plan.launch "cast" ins [#plan.view<@block : 4xbf16>] outs [#plan.view<@g : 4xf32 offset 16>] {} on @compute {phase = #plan.phase<backward>}
   }
   plan.section "update" repeat 1 {
-    plan.launch "sgd" ins [#plan.view<@root.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@root.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
-    plan.launch "sgd" ins [#plan.view<@block.shard : 2xf32>, #plan.view<@g : 2xf32>] outs [#plan.view<@block.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "sgd" ins [#plan.view<@root.shard : 2xf32>, #plan.view<@g : 2xf32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>] outs [#plan.view<@root.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "sgd" ins [#plan.view<@block.shard : 2xf32>, #plan.view<@g : 2xf32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>] outs [#plan.view<@block.shard : 2xf32>] {} on @compute {phase = #plan.phase<update>}
     plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@u : 4xf32>] {} on @compute {phase = #plan.phase<update>}
-    plan.launch "sgd" ins [#plan.view<@next.shard : 4xf32>, #plan.view<@u : 4xf32>, #plan.view<@g : 4xf32>] outs [#plan.view<@next.shard : 4xf32>] {} on @compute {phase = #plan.phase<update>}
+    plan.launch "sgd" ins [#plan.view<@next.shard : 4xf32>, #plan.view<@u : 4xf32>, #plan.view<@g : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>, #plan.view<@scalars : f32>] outs [#plan.view<@next.shard : 4xf32>] {} on @compute {phase = #plan.phase<update>}
   }
 }
 }

@@ -2,8 +2,7 @@
 #include "Harness.h"
 
 #include "runtime/kernel/cpu/Onednn.h"
-#include "runtime/kernel/cpu/Registry.h"
-#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 
 #include <set>
 
@@ -14,13 +13,13 @@ namespace {
 
 TEST(Catalogue, EveryEntryHasBothFlavours) {
   EXPECT_GE(catalogue().size(), 49u);
-  for (const CatalogueEntry &entry : catalogue()) {
+  for (const KernelRecord &entry : catalogue()) {
     EXPECT_NE(findCpuKernel(entry.name, KernelFlavour::fast), nullptr) << entry.name;
     EXPECT_NE(findCpuKernel(entry.name, KernelFlavour::reference), nullptr) << entry.name;
-    EXPECT_EQ(findInCatalogue(entry.name), &entry) << "two entries are named " << entry.name;
+    EXPECT_EQ(findKernelRecord(entry.name), &entry) << "two entries are named " << entry.name;
   }
   EXPECT_EQ(findCpuKernel("no_such_kernel"), nullptr);
-  EXPECT_EQ(findInCatalogue("no_such_kernel"), nullptr);
+  EXPECT_EQ(findKernelRecord("no_such_kernel"), nullptr);
   EXPECT_GE(catalogueVersion(), 1u);
 }
 
@@ -30,10 +29,10 @@ TEST(Catalogue, RunByReference) {
   const std::set<std::string_view> byReference = {
       "add_along", "all_finite",      "argmax", "clip_coefficient", "cos", "count_up",
       "iota",      "norm_root",       "reduce_max", "running_average", "sin", "take_along"};
-  for (const CatalogueEntry &entry : catalogue())
-    EXPECT_EQ(!cpu::hasFastForm(entry.name), byReference.count(entry.name) == 1) << entry.name;
+  for (const KernelRecord &record : catalogue())
+    EXPECT_EQ(record.cpu == CpuForm::reference, byReference.count(record.name) == 1) << record.name;
   for (std::string_view name : byReference)
-    EXPECT_NE(findInCatalogue(name), nullptr) << name;
+    EXPECT_NE(findKernelRecord(name), nullptr) << name;
 }
 
 /// Where the library has nothing but its plain loop, there is no product of the library; where it has a better one that
@@ -52,9 +51,9 @@ TEST(Catalogue, TheLibrarysPlainLoopIsNoProduct) {
 }
 
 TEST(Catalogue, ReductionClasses) {
-  EXPECT_EQ(findInCatalogue("matmul")->reduction, 2);
-  EXPECT_EQ(findInCatalogue("layer_norm")->reduction, 1);
-  EXPECT_EQ(findInCatalogue("add")->reduction, 0);
+  EXPECT_EQ(findKernelRecord("matmul")->reduction, KernelReduction::fixed);
+  EXPECT_EQ(findKernelRecord("layer_norm")->reduction, KernelReduction::ordered);
+  EXPECT_EQ(findKernelRecord("add")->reduction, KernelReduction::not_a_reduction);
 }
 
 /// What the kernels ask for is within the cap: the harness prepares with exactly the cap. Here the shapes are many, and
@@ -63,7 +62,7 @@ Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::v
                       std::vector<Attributes::Item> items, int threads) {
   Attributes attributes(std::move(items));
   const std::string &isa = testedIsa();
-  KernelRequest request{in, out, &attributes, threads, cpuWorkspaceCap(kernel, in, out, attributes, threads, isa)};
+  KernelRequest request{in, out, &attributes, threads, workspaceCap(kernel, in, out, attributes, {"cpu", threads, isa})};
   auto bound = findCpuKernel(kernel)(request);
   return bound.isOk() ? Status::ok() : bound.takeStatus();
 }
@@ -126,7 +125,7 @@ TEST(Catalogue, AttentionFitsItsCap) {
 /// Prepares with the cap less one byte.
 std::string refusalWithout(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out) {
   Attributes attributes;
-  std::uint64_t cap = cpuWorkspaceCap(kernel, in, out, attributes, 1, "avx2");
+  std::uint64_t cap = workspaceCap(kernel, in, out, attributes, {"cpu", 1, "avx2"});
   KernelRequest request{in, out, &attributes, 1, cap - 1};
   auto bound = findCpuKernel(kernel)(request);
   return bound.isOk() ? "" : bound.status().message();

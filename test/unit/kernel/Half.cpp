@@ -73,7 +73,7 @@ bool hasLoop(const std::string &kernel, const std::vector<Tensor> &inputs, const
   for (const Tensor &tensor : outputs)
     out.push_back(tensor.operand);
   Attributes attributes(std::move(items));
-  KernelRequest request{in, out, &attributes, 1, cpuWorkspaceCap(kernel, in, out, attributes, 1, "avx512")};
+  KernelRequest request{in, out, &attributes, 1, workspaceCap(kernel, in, out, attributes, {"cpu", 1, "avx512"})};
   auto fast = findCpuKernel(kernel)(request), plain = findCpuKernel(kernel, KernelFlavour::reference)(request);
   if (!fast.isOk() || !plain.isOk()) {
     ADD_FAILURE() << kernel << ": " << fast.status().message() << plain.status().message();
@@ -166,7 +166,7 @@ TEST(Half, EveryNumberWidens) {
     l.f16.widen(halves.data() + 1, wide.data() + 1, static_cast<std::int64_t>(halves.size()) - 1);
     std::vector<cpu::F16> again(halves.size()), scaled(halves.size());
     l.f16.narrow(wide.data(), again.data(), static_cast<std::int64_t>(wide.size()));
-    l.f16.unary(3, halves.data(), scaled.data(), static_cast<std::int64_t>(halves.size()), 1.f);
+    l.f16.unary(cpu::UnaryLoop::scale, halves.data(), scaled.data(), static_cast<std::int64_t>(halves.size()), 1.f);
     for (std::size_t i = 0; i < halves.size(); ++i) {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(static_cast<float>(halves[i]))) << i;
       // NaN comes back quiet.

@@ -135,7 +135,7 @@ inline Status tryRun(const Run &run, std::vector<Tensor *> inputs, std::vector<T
   }
   Attributes attributes(run.attributes);
   KernelRequest request{in, out, &attributes, run.threads, 0};
-  request.workspace = cpuWorkspaceCap(run.kernel, in, out, attributes, run.threads, isa);
+  request.workspace = workspaceCap(run.kernel, in, out, attributes, {"cpu", run.threads, isa});
   auto kernel = prepare(request);
   if (!kernel.isOk())
     return kernel.takeStatus();

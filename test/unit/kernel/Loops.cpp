@@ -48,22 +48,22 @@ void within(Function function, Want want, double low, double high, double relati
 TEST(Loops, ElementaryFunctions) {
   forEachIsa([](const cpu::Loops &l) {
     std::string isa(l.isa);
-    auto unary = [&l](int op) {
+    auto unary = [&l](cpu::UnaryLoop op) {
       return [&l, op](const float *x, float *y, std::int64_t count) { l.f32.unary(op, x, y, count, 1); };
     };
     double tiny = 1.5e-45;
-    within(unary(1), [](double x) { return std::exp(x); }, -87, 88.7, 1.5e-7, tiny, "exp " + isa);
-    within(unary(1), [](double x) { return std::exp(x); }, -110, -87, 1.5e-7, tiny, "small exp " + isa);
-    within(unary(6), [](double x) { return std::tanh(x); }, -12, 12, 2.5e-7, 0, "tanh " + isa);
-    within(unary(6), [](double x) { return std::tanh(x); }, -0.01, 0.01, 2e-7, tiny, "small tanh " + isa);
-    within(unary(7), [](double x) { return std::erf(x); }, -6, 6, 2e-7, 0, "erf " + isa);
-    within(unary(7), [](double x) { return std::erf(x); }, -0.01, 0.01, 2e-7, tiny, "small erf " + isa);
+    within(unary(cpu::UnaryLoop::exp), [](double x) { return std::exp(x); }, -87, 88.7, 1.5e-7, tiny, "exp " + isa);
+    within(unary(cpu::UnaryLoop::exp), [](double x) { return std::exp(x); }, -110, -87, 1.5e-7, tiny, "small exp " + isa);
+    within(unary(cpu::UnaryLoop::tanh), [](double x) { return std::tanh(x); }, -12, 12, 2.5e-7, 0, "tanh " + isa);
+    within(unary(cpu::UnaryLoop::tanh), [](double x) { return std::tanh(x); }, -0.01, 0.01, 2e-7, tiny, "small tanh " + isa);
+    within(unary(cpu::UnaryLoop::erf), [](double x) { return std::erf(x); }, -6, 6, 2e-7, 0, "erf " + isa);
+    within(unary(cpu::UnaryLoop::erf), [](double x) { return std::erf(x); }, -0.01, 0.01, 2e-7, tiny, "small erf " + isa);
   });
 }
 
 TEST(Loops, Logarithm) {
   forEachIsa([](const cpu::Loops &l) {
-    auto log = [&l](const float *x, float *y, std::int64_t count) { l.f32.unary(10, x, y, count, 1); };
+    auto log = [&l](const float *x, float *y, std::int64_t count) { l.f32.unary(cpu::UnaryLoop::log, x, y, count, 1); };
     for (double high : {1e-40, 1e-30, 0.9, 1.1, 2.0, 100.0, 3e38})
       within(log, [](double x) { return std::log(x); }, high * 1e-4, high, 2e-7, 1.5e-45, "log " + std::string(l.isa));
     float inf = std::numeric_limits<float>::infinity();
@@ -97,7 +97,7 @@ TEST(Loops, ExponentialOfSpecialNumbers) {
   forEachIsa([](const cpu::Loops &l) {
     float inf = std::numeric_limits<float>::infinity();
     float x[] = {inf, -inf, NAN, 0, 1000, -1000}, y[6];
-    l.f32.unary(1, x, y, 6, 1);
+    l.f32.unary(cpu::UnaryLoop::exp, x, y, 6, 1);
     EXPECT_EQ(y[0], inf);
     EXPECT_EQ(y[1], 0);
     EXPECT_TRUE(std::isnan(y[2]));

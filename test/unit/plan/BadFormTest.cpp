@@ -34,6 +34,18 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind::all_to_all; }},
     {"UnknownKernel", 1, "kernel 'explode' is not in the catalogue", [](HandPlan &h) { h.plan.kernels[0] = "explode"; }},
     {"WrongArity", 1, "expected 2 inputs but got 1", [](HandPlan &h) { h.launch("h").inputs.pop_back(); }},
+    {"UnknownAttribute", 1, "kernel 'accumulate' has no attribute 'last'",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->name = "last"; }},
+    {"AttributeBeyondItsValues", 1, "kernel 'accumulate' first, expected 0 to 1 but got 2",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->integer = 2; }},
+    {"AttributeOfAnotherKind", 1, "kernel 'accumulate' attribute 'first', expected an integer but got a number",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->kind = 1; }},
+    {"MissingAttribute", 1, "kernel 'power' is missing attribute 'exponent'",
+     [](HandPlan &h) {
+       h.plan.kernels.push_back("power");
+       h.launch("sum a").kernel = h.launch("add a").kernel = 4;
+       h.launch("sum a").attributes.clear();
+     }},
     {"WrongReductionClass", 1, "reduction class",
      [](HandPlan &h) { h.launch("loss").reduction = plan::ReductionClass::none; }},
     {"ViewBeyondBuffer", 1, "reaches beyond", [](HandPlan &h) { h.launch("h").inputs[0]->offset = 4; }},

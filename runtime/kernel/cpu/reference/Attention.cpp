@@ -69,7 +69,6 @@ struct Pair {
 } // namespace
 
 Bound attention(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(Check("attention", request).count(3, 2));
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
                           AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
                                              request.inputs[2], {&request.outputs[0]}, request.outputs[1]));
@@ -84,7 +83,6 @@ Bound attention(const KernelRequest &request) {
 
 Bound attention_grad(const KernelRequest &request) {
   Check check("attention_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(6, 3));
   SLUICE_ASSIGN_OR_RETURN(
       AttentionShape shape,
       AttentionShape::of("attention_grad", request, request.inputs[1], request.inputs[2], request.inputs[3],

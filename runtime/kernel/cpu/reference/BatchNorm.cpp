@@ -29,12 +29,10 @@ double at(const Rows &rows, std::int64_t row, std::int64_t c) {
 
 Bound batch_norm(const KernelRequest &request) {
   Check check("batch_norm", request);
-  SLUICE_RETURN_IF_ERROR(check.count(3, 3));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[0], {&request.inputs[1], &request.inputs[2],
                                                                   &request.outputs[1], &request.outputs[2]}));
-  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon](Call &call) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
     auto count = static_cast<double>(x.rows);
@@ -59,14 +57,12 @@ Bound batch_norm(const KernelRequest &request) {
 /// With u the normalized x: dbias = sum dy, dweight = sum dy u, dx = weight rstd (dy - dbias / n - u dweight / n).
 Bound batch_norm_grad(const KernelRequest &request) {
   Check check("batch_norm_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(5, 3));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.inputs[1]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
   SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[1],
                                        {&request.inputs[2], &request.inputs[3], &request.inputs[4],
                                         &request.outputs[1], &request.outputs[2]}));
-  double epsilon = numberAttribute(request, "epsilon", 1e-5);
+  double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     auto count = static_cast<double>(x.rows);
@@ -92,11 +88,9 @@ Bound batch_norm_grad(const KernelRequest &request) {
 
 Bound running_average(const KernelRequest &request) {
   Check check("running_average", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  double momentum = numberAttribute(request, "momentum", 0.1), factor = numberAttribute(request, "factor", 1);
+  double momentum = request.attributes->number("momentum"), factor = request.attributes->number("factor");
   return makeKernel(request, [momentum, factor](Call &call) {
     const Operand &old = call.inputs[0], &value = call.inputs[1], &y = call.outputs[0];
     walk<3>(y.rank, y.extent, {old.strides, value.strides, y.strides}, [&](auto &at) {
@@ -108,9 +102,6 @@ Bound running_average(const KernelRequest &request) {
 
 Bound count_up(const KernelRequest &request) {
   Check check("count_up", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::i64));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::i64));
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];

@@ -23,9 +23,6 @@ template <typename Body> void forWindow(const ConvolutionShape &s, std::int64_t 
 
 Bound conv2d(const KernelRequest &request) {
   Check check("conv2d", request);
-  SLUICE_RETURN_IF_ERROR(check.countAtLeast(2, 1));
-  if (request.inputs.size() > 3)
-    SLUICE_RETURN_IF_ERROR(check.count(3, 1));
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[0], request.inputs[1],
                                                                   request.outputs[0]));
   bool hasBias = request.inputs.size() == 3;
@@ -55,7 +52,6 @@ Bound conv2d(const KernelRequest &request) {
 /// element looks for its windows instead.
 Bound conv2d_input_grad(const KernelRequest &request) {
   Check check("conv2d_input_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.outputs[0], request.inputs[1],
                                                                   request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
@@ -87,7 +83,6 @@ Bound conv2d_input_grad(const KernelRequest &request) {
 
 Bound conv2d_weight_grad(const KernelRequest &request) {
   Check check("conv2d_weight_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[1], request.outputs[0],
                                                                   request.inputs[0]));
   return makeKernel(request, [s](Call &call) {

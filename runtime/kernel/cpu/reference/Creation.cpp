@@ -25,12 +25,9 @@ struct GlobalIndex {
 template <typename Deviate>
 Bound random(std::string_view name, const KernelRequest &request, double offset, double spread, Deviate deviate) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::i64));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.computable(request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(ZeroElements::check(check, request));
-  auto key = static_cast<std::uint64_t>(integerAttribute(request, "key", 0));
+  auto key = static_cast<std::uint64_t>(request.attributes->integer("key"));
   ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
@@ -53,8 +50,7 @@ Bound random(std::string_view name, const KernelRequest &request, double offset,
 
 Bound constant(const KernelRequest &request) {
   Check check("constant", request);
-  SLUICE_RETURN_IF_ERROR(check.count(0, 1));
-  double value = numberAttribute(request, "value", 0);
+  double value = request.attributes->number("value");
   return makeKernel(request, [value](Call &call) {
     const Operand &y = call.outputs[0];
     walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], value); });
@@ -64,8 +60,7 @@ Bound constant(const KernelRequest &request) {
 
 Bound iota(const KernelRequest &request) {
   Check check("iota", request);
-  SLUICE_RETURN_IF_ERROR(check.count(0, 1));
-  std::int64_t dim = integerAttribute(request, "dim", 0);
+  std::int64_t dim = request.attributes->integer("dim");
   if (dim < 0 || dim >= request.outputs[0].rank)
     return check.refuse("dim, expected 0 to " + std::to_string(request.outputs[0].rank - 1) + " but got " +
                         std::to_string(dim));
@@ -80,12 +75,12 @@ Bound iota(const KernelRequest &request) {
 }
 
 Bound random_normal(const KernelRequest &request) {
-  return random("random_normal", request, numberAttribute(request, "mean", 0), numberAttribute(request, "stddev", 1),
+  return random("random_normal", request, request.attributes->number("mean"), request.attributes->number("stddev"),
                 philoxNormal);
 }
 
 Bound random_uniform(const KernelRequest &request) {
-  double low = numberAttribute(request, "low", 0), high = numberAttribute(request, "high", 1);
+  double low = request.attributes->number("low"), high = request.attributes->number("high");
   return random("random_uniform", request, low, high - low, philoxUniform);
 }
 

@@ -16,7 +16,6 @@ namespace {
 
 /// `whole` has the dims of the indices followed by those of a row of the table.
 Status checkRows(const Check &check, const Operand &table, const Operand &indices, const Operand &whole) {
-  SLUICE_RETURN_IF_ERROR(check.integer(indices));
   if (table.rank < 1)
     return check.rank(table, 1);
   SLUICE_RETURN_IF_ERROR(check.rank(whole, indices.rank + table.rank - 1));
@@ -33,7 +32,6 @@ Dims rowDims(const Dims &dims, int first) {
 
 Bound rows(std::string_view name, const KernelRequest &request) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   SLUICE_RETURN_IF_ERROR(checkRows(check, request.inputs[0], request.inputs[1], request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
   return makeKernel(request, [name](Call &call) {
@@ -62,13 +60,10 @@ Bound rows(std::string_view name, const KernelRequest &request) {
 
 Bound addRows(std::string_view name, const KernelRequest &request) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
-  SLUICE_RETURN_IF_ERROR(check.computable(updates));
-  SLUICE_RETURN_IF_ERROR(check.computable(y));
   SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
-  std::int64_t padding = integerAttribute(request, "padding", -1);
+  std::int64_t padding = request.attributes->integer("padding");
   return makeKernel(request, [name, padding](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;

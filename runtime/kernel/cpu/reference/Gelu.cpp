@@ -4,6 +4,7 @@
 //   tanh  y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
@@ -32,10 +33,8 @@ double tanhSlope(double x) {
 
 Bound gelu(const KernelRequest &request) {
   Check check("gelu", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
-  auto form = integerAttribute(request, "approximate", 0) ? tanhForm : erfForm;
+  auto form = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhForm : erfForm;
   return makeKernel(request, [form](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) { store(y, at[1], form(load(x, at[0]))); });
@@ -45,11 +44,9 @@ Bound gelu(const KernelRequest &request) {
 
 Bound gelu_grad(const KernelRequest &request) {
   Check check("gelu_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  auto slope = integerAttribute(request, "approximate", 0) ? tanhSlope : erfSlope;
+  auto slope = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhSlope : erfSlope;
   return makeKernel(request, [slope](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
     walk<3>(dx.rank, dx.extent, {dy.strides, x.strides, dx.strides},

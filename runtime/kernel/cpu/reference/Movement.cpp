@@ -20,7 +20,6 @@ void move(const Operand &x, const Dims &xStrides, std::int64_t xOffset, const Op
 
 Bound copy(const KernelRequest &request) {
   Check check("copy", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
   SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
@@ -32,11 +31,10 @@ Bound copy(const KernelRequest &request) {
 
 Bound piece(const KernelRequest &request) {
   Check check("piece", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
-  std::int64_t dim = integerAttribute(request, "dim", 0);
+  std::int64_t dim = request.attributes->integer("dim");
   if (dim < 0 || dim >= y.rank)
     return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
   for (int d = 0; d < y.rank; ++d)
@@ -54,9 +52,8 @@ Bound piece(const KernelRequest &request) {
 
 Bound concat(const KernelRequest &request) {
   Check check("concat", request);
-  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
   const Operand &y = request.outputs[0];
-  std::int64_t dim = integerAttribute(request, "dim", 0);
+  std::int64_t dim = request.attributes->integer("dim");
   if (dim < 0 || dim >= y.rank)
     return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
   std::int64_t total = 0;
@@ -83,11 +80,10 @@ Bound concat(const KernelRequest &request) {
 // An input that is cut on this rank may be padded to what it has room for as well.
 Bound pad(const KernelRequest &request) {
   Check check("pad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
-  auto low = listAttribute(request, "low"), high = listAttribute(request, "high"), step = listAttribute(request, "step");
+  auto low = request.attributes->list("low"), high = request.attributes->list("high"), step = request.attributes->list("step");
   if (low.size() != static_cast<std::size_t>(y.rank) || high.size() != low.size())
     return check.refuse("low and high, expected " + std::to_string(y.rank) + " numbers each but got " +
                         std::to_string(low.size()) + " and " + std::to_string(high.size()));
@@ -110,7 +106,7 @@ Bound pad(const KernelRequest &request) {
     SLUICE_RETURN_IF_ERROR(check.dim(y, d, padded));
     before[d] = low[d];
   }
-  double value = numberAttribute(request, "value", 0);
+  double value = request.attributes->number("value");
   return makeKernel(request, [before, pitch, value](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], value); });

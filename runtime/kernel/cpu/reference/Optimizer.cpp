@@ -10,7 +10,7 @@ namespace {
 /// Adam with decay in the gradient, or AdamW with decay apart.
 void adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double &parameter, double gradient,
               double &average, double &square) {
-  if (u.kind == OptimizerKind::adamw)
+  if (u.kind == kernel::OptimizerKind::adamw)
     parameter *= 1 - step.learningRate * u.weightDecay;
   else
     gradient += u.weightDecay * parameter;
@@ -43,7 +43,7 @@ void updateOne(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, cons
     double parameter = load(p, at[0]), gradient = load(g, at[1]) * step.clip, state[2] = {};
     for (int i = 0; i < u.states; ++i)
       state[i] = load(inputs[2 + i], at[3 + i]);
-    if (u.kind == OptimizerKind::sgd)
+    if (u.kind == kernel::OptimizerKind::sgd)
       sgdStep(u, step, parameter, gradient, state[0]);
     else
       adamStep(u, step, parameter, gradient, state[0], state[1]);
@@ -53,7 +53,7 @@ void updateOne(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, cons
   });
 }
 
-Bound optimizer(std::string_view name, OptimizerKind kind, const KernelRequest &request) {
+Bound optimizer(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
   return makeKernel(request, [u = update](Call &call) {
     if (!u.guarded(call))
@@ -67,8 +67,8 @@ Bound optimizer(std::string_view name, OptimizerKind kind, const KernelRequest &
 
 } // namespace
 
-Bound sgd(const KernelRequest &request) { return optimizer("sgd", OptimizerKind::sgd, request); }
-Bound adam(const KernelRequest &request) { return optimizer("adam", OptimizerKind::adam, request); }
-Bound adamw(const KernelRequest &request) { return optimizer("adamw", OptimizerKind::adamw, request); }
+Bound sgd(const KernelRequest &request) { return optimizer("sgd", kernel::OptimizerKind::sgd, request); }
+Bound adam(const KernelRequest &request) { return optimizer("adam", kernel::OptimizerKind::adam, request); }
+Bound adamw(const KernelRequest &request) { return optimizer("adamw", kernel::OptimizerKind::adamw, request); }
 
 } // namespace sluice::cpu::reference

@@ -1,4 +1,5 @@
 //===- Pointwise.cpp - element by element, with broadcasting ------------------===//
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
@@ -9,8 +10,6 @@ namespace {
 /// y = op(x), floats.
 template <typename Op> Bound unary(std::string_view name, const KernelRequest &request, Op op) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [op](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -23,14 +22,11 @@ template <typename Op> Bound unary(std::string_view name, const KernelRequest &r
 /// c = op(a, b), all of one type. Integers are computed as integers.
 template <typename Op> Bound binary(std::string_view name, const KernelRequest &request, Op op) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   for (const Operand &input : request.inputs) {
     SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
-    if (isFloat(request.outputs[0].dtype)) {
-      SLUICE_RETURN_IF_ERROR(check.computable());
-    } else {
+    // Floats may differ in type.
+    if (!isFloat(request.outputs[0].dtype) || !isFloat(input.dtype))
       SLUICE_RETURN_IF_ERROR(check.dtype(input, request.outputs[0].dtype));
-    }
   }
   return makeKernel(request, [op](Call &call) {
     const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
@@ -49,21 +45,22 @@ template <typename Op> Bound binary(std::string_view name, const KernelRequest &
 /// NaN wins, as in torch.maximum.
 template <typename T> T larger(T a, T b) { return a != a || a > b ? a : b; }
 
-template <typename T> bool holds(std::int64_t predicate, T a, T b) {
+template <typename T> bool holds(kernel::ComparePredicate predicate, T a, T b) {
   switch (predicate) {
-  case 0:
+  case kernel::ComparePredicate::eq:
     return a == b;
-  case 1:
+  case kernel::ComparePredicate::ne:
     return a != b;
-  case 2:
+  case kernel::ComparePredicate::lt:
     return a < b;
-  case 3:
+  case kernel::ComparePredicate::le:
     return a <= b;
-  case 4:
+  case kernel::ComparePredicate::gt:
     return a > b;
-  default:
+  case kernel::ComparePredicate::ge:
     return a >= b;
   }
+  return false;
 }
 
 /// Wraps rather than overflowing.
@@ -138,19 +135,17 @@ Bound softplus(const KernelRequest &request) {
   return unary("softplus", request, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
 }
 Bound power(const KernelRequest &request) {
-  double exponent = numberAttribute(request, "exponent", 1);
+  double exponent = request.attributes->number("exponent");
   return unary("power", request, [exponent](double x) { return std::pow(x, exponent); });
 }
 Bound scale(const KernelRequest &request) {
-  double factor = numberAttribute(request, "factor", 1);
+  double factor = request.attributes->number("factor");
   return unary("scale", request, [factor](double x) { return x * factor; });
 }
 
 /// dy where y > 0, else 0.
 Bound relu_grad(const KernelRequest &request) {
   Check check("relu_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
   return makeKernel(request, [](Call &call) {
@@ -163,14 +158,10 @@ Bound relu_grad(const KernelRequest &request) {
 
 Bound compare(const KernelRequest &request) {
   Check check("compare", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::u8));
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[1], request.inputs[0].dtype));
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
-  std::int64_t predicate = integerAttribute(request, "predicate", 0);
-  if (predicate < 0 || predicate > 5)
-    return check.refuse("predicate, expected 0 to 5 but got " + std::to_string(predicate));
+  const auto predicate = request.attributes->choice<kernel::ComparePredicate>("predicate");
   return makeKernel(request, [predicate](Call &call) {
     const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
     std::uint8_t *out = c.as<std::uint8_t>();
@@ -188,8 +179,6 @@ Bound compare(const KernelRequest &request) {
 
 Bound select(const KernelRequest &request) {
   Check check("select", request);
-  SLUICE_RETURN_IF_ERROR(check.count(3, 1));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], DType::u8));
   for (int i = 1; i < 3; ++i)
     SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], request.outputs[0].dtype));
   for (const Operand &input : request.inputs)
@@ -210,7 +199,6 @@ Bound select(const KernelRequest &request) {
 
 Bound cast(const KernelRequest &request) {
   Check check("cast", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];

@@ -50,7 +50,6 @@ void addTo(const Operand &o, std::int64_t place, double value) { store(o, place,
 
 Bound max_pool2d(const KernelRequest &request) {
   Check check("max_pool2d", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[0], request.outputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -64,7 +63,6 @@ Bound max_pool2d(const KernelRequest &request) {
 
 Bound max_pool2d_grad(const KernelRequest &request) {
   Check check("max_pool2d_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(2, 1));
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[1], request.outputs[0]));
   SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[1], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
@@ -80,7 +78,6 @@ Bound max_pool2d_grad(const KernelRequest &request) {
 
 Bound avg_pool2d(const KernelRequest &request) {
   Check check("avg_pool2d", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[0], request.outputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -95,7 +92,6 @@ Bound avg_pool2d(const KernelRequest &request) {
 
 Bound avg_pool2d_grad(const KernelRequest &request) {
   Check check("avg_pool2d_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
   SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.outputs[0], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &dx = call.outputs[0];

@@ -11,12 +11,10 @@ namespace {
 template <typename Combine>
 Bound reduce(std::string_view name, const KernelRequest &request, double start, Combine combine) {
   Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   std::array<bool, maxRank> reduced{};
   int kept = x.rank;
-  for (std::int64_t dim : listAttribute(request, "dims")) {
+  for (std::int64_t dim : request.attributes->list("dims")) {
     if (dim < 0 || dim >= x.rank || reduced[dim])
       return check.refuse("dims, expected distinct dims below " + std::to_string(x.rank) + " but got " +
                           std::to_string(dim));
@@ -26,7 +24,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, double start, 
   // The output keeps the reduced dims with extent 1, or leaves them out.
   if (y.rank != x.rank)
     SLUICE_RETURN_IF_ERROR(check.rank(y, kept));
-  bool mean = integerAttribute(request, "mean", 0) != 0;
+  bool mean = request.attributes->integer("mean") != 0;
   Dims outerExtent{}, outerX{}, outerY{}, innerExtent{}, innerX{};
   int outer = 0, inner = 0;
   for (int d = 0, out = 0; d < x.rank; ++d) {

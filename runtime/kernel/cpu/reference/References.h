@@ -1,6 +1,6 @@
 //===- References.h - the plain form of every kernel --------------------------===//
 //
-// One function a catalogue entry, under its name. References take any strides, compute in double, and are written to be
+// One function per record, under its name. References take any strides, compute in double, and are written to be
 // read: they are what the fast kernels are tested against, and serve where a fast kernel does not take the operands. What
 // they have in common with a device's kernels is written twice: one mistake in both would not be seen.
 //
@@ -12,9 +12,8 @@
 
 namespace sluice::cpu::reference {
 
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) Bound name(const KernelRequest &request);
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
+#define SLUICE_KERNEL(name, form, ...) Bound name(const KernelRequest &request);
+#include "runtime/kernel/catalogue/catalogue.def"
 
 } // namespace sluice::cpu::reference
 

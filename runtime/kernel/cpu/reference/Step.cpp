@@ -7,10 +7,8 @@ namespace sluice::cpu::reference {
 
 Bound accumulate(const KernelRequest &request) {
   Check check("accumulate", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
-  bool first = integerAttribute(request, "first", 0) != 0;
+  bool first = request.attributes->integer("first") != 0;
   return makeKernel(request, [first](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {x.strides, y.strides},
@@ -21,10 +19,8 @@ Bound accumulate(const KernelRequest &request) {
 
 Bound power_sum(const KernelRequest &request) {
   Check check("power_sum", request);
-  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
-  double p = numberAttribute(request, "p", 2);
+  double p = request.attributes->number("p");
   if (!(p > 0))
     return check.refuse("p, expected a positive number but got " + std::to_string(p));
   return makeKernel(request, [p](Call &call) {
@@ -44,11 +40,9 @@ Bound power_sum(const KernelRequest &request) {
 
 Bound norm_root(const KernelRequest &request) {
   Check check("norm_root", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
-  double p = numberAttribute(request, "p", 2);
+  double p = request.attributes->number("p");
   return makeKernel(request, [p](Call &call) {
     double sum = load(call.inputs[0], 0);
     store(call.outputs[0], 0, std::isinf(p) || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
@@ -58,11 +52,9 @@ Bound norm_root(const KernelRequest &request) {
 
 Bound clip_coefficient(const KernelRequest &request) {
   Check check("clip_coefficient", request);
-  SLUICE_RETURN_IF_ERROR(check.count(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.computable());
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
-  double maxNorm = numberAttribute(request, "max_norm", 1);
+  double maxNorm = request.attributes->number("max_norm");
   return makeKernel(request, [maxNorm](Call &call) {
     double coefficient = maxNorm / (load(call.inputs[0], 0) + 1e-6);
     // Written so that NaN stays NaN.
@@ -73,8 +65,6 @@ Bound clip_coefficient(const KernelRequest &request) {
 
 Bound all_finite(const KernelRequest &request) {
   Check check("all_finite", request);
-  SLUICE_RETURN_IF_ERROR(check.countAtLeast(1, 1));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], DType::u8));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     bool finite = true;

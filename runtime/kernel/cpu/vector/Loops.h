@@ -56,6 +56,11 @@ struct ScoreRows {
   float *maximum, *sum, factor[mostScoreRows];
 };
 
+/// Operations of the binary loop; maskPositive: a where b > 0, else 0.
+enum class BinaryLoop : std::uint8_t { add, subtract, multiply, divide, maximum, maskPositive };
+/// Operations of the unary loop.
+enum class UnaryLoop : std::uint8_t { negate, exp, relu, scale, sqrt, rsqrt, tanh, erf, sigmoid, softplus, log };
+
 /// Loops over elements of type T.
 template <typename T> struct TypedLoops {
   void (*gelu)(const T *x, T *y, std::int64_t count, bool tanhForm);
@@ -103,12 +108,10 @@ template <typename T> struct TypedLoops {
   /// and on, zeros beyond the last.
   void (*packColumns)(const T *x, std::int64_t pitch, std::int64_t rows, std::int64_t size, float *out);
   float (*dotRow)(const T *x, const T *y, std::int64_t count);
-  /// c[i] = op(a[i * aStep], b[i * bStep]); steps 0 or 1; op 0 add, 1 subtract, 2 multiply, 3 divide, 4 maximum,
-  /// 5 a where b > 0, else 0.
-  void (*binary)(int op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
-  /// y[i] = op(x[i]); op 0 negate, 1 exp, 2 relu, 3 scale by `factor`, 4 sqrt, 5 rsqrt, 6 tanh, 7 erf, 8 sigmoid,
-  /// 9 softplus, 10 log.
-  void (*unary)(int op, const T *x, T *y, std::int64_t count, float factor);
+  /// c[i] = op(a[i * aStep], b[i * bStep]); steps 0 or 1.
+  void (*binary)(BinaryLoop op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
+  /// y[i] = op(x[i]); `factor` is that of scale.
+  void (*unary)(UnaryLoop op, const T *x, T *y, std::int64_t count, float factor);
   /// Over rows that stand `pitch` apart: sums += x - shift, squares += (x - shift)^2.
   void (*shiftedSums)(const T *x, std::int64_t pitch, std::int64_t rows, const float *shift, float *sums,
                       float *squares, std::int64_t count);

@@ -8,10 +8,9 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_OPTIMIZER_H
 
 #include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/catalogue/Choices.h"
 
 namespace sluice::cuda {
-
-enum class OptimizerKindOf : int { sgd, adam, adamw };
 
 /// The numbers of an update, and the scalars that it reads.
 struct UpdateNumbers {
@@ -28,8 +27,8 @@ template <typename T> struct UpdateStep {
 
   SLUICE_DEVICE explicit UpdateStep(const UpdateNumbers &args) {
     const double number = static_cast<double>(static_cast<const Index *>(args.step.data)[0]), rate = readAny(args.rate, 0);
-    sgd = args.kind == static_cast<int>(OptimizerKindOf::sgd);
-    decoupled = args.kind == static_cast<int>(OptimizerKindOf::adamw);
+    sgd = args.kind == static_cast<int>(kernel::OptimizerKind::sgd);
+    decoupled = args.kind == static_cast<int>(kernel::OptimizerKind::adamw);
     first = number <= 1;
     nesterov = args.nesterov != 0;
     states = args.states;

@@ -8,6 +8,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H
 
 #include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/catalogue/Choices.h"
 
 namespace sluice::cuda {
 
@@ -176,29 +177,31 @@ SLUICE_DEVICE void binaryInteger(const PointwiseArgs &args, Lane lane) {
                            readInteger(args.x[1], offsetOver(args.x[1].strides, args.y, i))));
 }
 
-template <typename T> SLUICE_DEVICE bool holds(int predicate, T a, T b) {
+template <typename T> SLUICE_DEVICE bool holds(kernel::ComparePredicate predicate, T a, T b) {
   switch (predicate) {
-  case 0:
+  case kernel::ComparePredicate::eq:
     return a == b;
-  case 1:
+  case kernel::ComparePredicate::ne:
     return a != b;
-  case 2:
+  case kernel::ComparePredicate::lt:
     return a < b;
-  case 3:
+  case kernel::ComparePredicate::le:
     return a <= b;
-  case 4:
+  case kernel::ComparePredicate::gt:
     return a > b;
-  default:
+  case kernel::ComparePredicate::ge:
     return a >= b;
   }
+  return false;
 }
 SLUICE_DEVICE void compare(const PointwiseArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
     const Index left = offsetOver(args.x[0].strides, args.y, i), right = offsetOver(args.x[1].strides, args.y, i);
+    const auto predicate = static_cast<kernel::ComparePredicate>(args.operation);
     const bool result = isFloatType(args.x[0].type)
-                            ? holds(args.operation, readAny(args.x[0], left), readAny(args.x[1], right))
-                            : holds(args.operation, readInteger(args.x[0], left), readInteger(args.x[1], right));
+                            ? holds(predicate, readAny(args.x[0], left), readAny(args.x[1], right))
+                            : holds(predicate, readInteger(args.x[0], left), readInteger(args.x[1], right));
     static_cast<unsigned char *>(args.y.data)[offsetIn(args.y, args.y.rank, i)] = result;
   }
 }

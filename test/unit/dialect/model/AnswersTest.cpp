@@ -128,7 +128,7 @@ TEST_F(ModelAnswers, AKernelOnEachDevice) {
   std::set<std::pair<std::string, std::string>> unused = missing;
   for (const DeviceKernels &device : devices())
     forComputing([&](const std::string &name, Operation *op) {
-      std::string kernel = cast<KernelOpInterface>(op).getKernelCall().kernel.str();
+      std::string kernel = cast<KernelOpInterface>(op).getKernelCall().name().str();
       unused.erase({device.name, kernel});
       bool isListed = missing.count({device.name, kernel});
       EXPECT_NE(device.has(kernel), isListed)

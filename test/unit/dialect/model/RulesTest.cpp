@@ -6,26 +6,12 @@
 
 #include "test/unit/dialect/model/Programs.h"
 
-#include <map>
 #include <set>
 
 using namespace mlir;
 
 namespace sluice::model::test {
 namespace {
-
-struct CatalogueLine {
-  int inputs, outputs;
-};
-
-const std::map<std::string, CatalogueLine> &catalogueLines() {
-  static const std::map<std::string, CatalogueLine> lines = {
-#define SLUICE_KERNEL(name, inputs, outputs, reduction) {#name, {inputs, outputs}},
-#include "runtime/kernel/catalogue.def"
-#undef SLUICE_KERNEL
-  };
-  return lines;
-}
 
 std::string describe(Operation *op) {
   std::string text;
@@ -62,18 +48,18 @@ TEST(ModelRules, KernelCallsFitTheCatalogue) {
   auto module = programs.parseAll();
   module->walk([&](KernelOpInterface op) {
     KernelCall call = op.getKernelCall();
-    auto line = catalogueLines().find(call.kernel.str());
-    ASSERT_TRUE(line != catalogueLines().end()) << call.kernel.str();
-    if (line->second.inputs >= 0) {
-      EXPECT_EQ(line->second.inputs, static_cast<int>(call.inputs.size())) << describe(op);
-    }
+    const KernelRecord &record = kernelRecord(call.kernel);
+    const Attributes attributes = launchAttributes(call.attributes);
+    const OperandCounts counts = expectedOperands(record, attributes, call.inputs.size(), op->getNumResults());
+    EXPECT_TRUE(counts.isAtLeast ? call.inputs.size() >= counts.inputs : call.inputs.size() == counts.inputs) << describe(op);
     // A split is a view; where it is not, each piece is a copy of its own.
-    if (line->second.outputs >= 0 && !isa<ViewOpInterface>(op.getOperation())) {
-      EXPECT_EQ(line->second.outputs, static_cast<int>(op->getNumResults())) << describe(op);
+    if (!isa<ViewOpInterface>(op.getOperation())) {
+      EXPECT_EQ(counts.outputs, op->getNumResults()) << describe(op);
     }
+    EXPECT_EQ("", attributeProblem(record, attributes)) << describe(op);
     for (NamedAttribute attribute : call.attributes)
       EXPECT_TRUE((isa<IntegerAttr, FloatAttr, DenseI64ArrayAttr>(attribute.getValue()))) << describe(op);
-    for (auto pairs : {call.mayAlias, call.mustAlias})
+    for (const AliasPairs &pairs : {call.mayAlias(op->getResults()), call.mustAlias(op->getResults())})
       for (auto [input, output] : pairs) {
         ASSERT_LT(input, call.inputs.size()) << describe(op);
         ASSERT_LT(output, op->getNumResults()) << describe(op);
@@ -85,13 +71,13 @@ TEST(ModelRules, KernelCallsFitTheCatalogue) {
 TEST(ModelRules, UpdatesTakeOverTheMemoryOfParameterAndStates) {
   Programs programs;
   auto module = programs.parseAll();
-  using Pairs = SmallVector<std::pair<unsigned, unsigned>>;
-  EXPECT_EQ((Pairs{{0, 0}, {2, 1}, {3, 2}}), programs.first<AdamwOp>(*module).getKernelCall().mustAlias);
-  EXPECT_EQ((Pairs{{0, 0}}), programs.first<SgdOp>(*module).getKernelCall().mustAlias);
+  auto updated = [](auto op) { return op.getKernelCall().mustAlias(op->getResults()); };
+  EXPECT_EQ((AliasPairs{{0, 0}, {2, 1}, {3, 2}}), updated(programs.first<AdamwOp>(*module)));
+  EXPECT_EQ((AliasPairs{{0, 0}}), updated(programs.first<SgdOp>(*module)));
   // Of each parameter of a list.
   SgdOp last;
   module->walk([&](SgdOp op) { last = op; });
-  EXPECT_EQ((Pairs{{0, 0}, {2, 1}}), last.getKernelCall().mustAlias);
+  EXPECT_EQ((AliasPairs{{0, 0}, {2, 1}}), updated(last));
 }
 
 // The extents of a dim's factors multiply to the dim's extent; only a repeated dim has no factor.

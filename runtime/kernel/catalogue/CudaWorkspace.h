@@ -1,10 +1,10 @@
-//===- Workspace.h - how much scratch memory each CUDA kernel asks for -------------------------------===//
+//===- CudaWorkspace.h - how much scratch memory each CUDA kernel takes ---------===//
 //
-// Pure arithmetic, shared by the kernels and by cudaWorkspaceCap. Bytes.
+// Pure arithmetic, shared by the kernels and by the caps of their records. Bytes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_KERNEL_CUDA_WORKSPACE_H
-#define SLUICE_RUNTIME_KERNEL_CUDA_WORKSPACE_H
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_CUDAWORKSPACE_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_CUDAWORKSPACE_H
 
 #include "runtime/base/cuda/Lane.h"
 
@@ -58,4 +58,4 @@ constexpr std::uint64_t powerSumWorkspace(std::uint64_t inputs) { return inputs 
 
 } // namespace sluice::cuda
 
-#endif // SLUICE_RUNTIME_KERNEL_CUDA_WORKSPACE_H
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_CUDAWORKSPACE_H

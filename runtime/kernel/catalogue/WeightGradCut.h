@@ -1,13 +1,13 @@
 //===- WeightGradCut.h - how the gradient of a convolution's weight is cut in pieces -----===//
 //
-// Pure arithmetic on shapes, shared by the kernel and by cpuWorkspaceCap. A piece is one panel of columns of the products,
+// Pure arithmetic on shapes, shared by the kernel and by the cap of its record. A piece is one panel of columns of the products,
 // one block of outputs and one run of the images' rows; runs have sums of their own, which are added in order.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_KERNEL_CPU_WEIGHTGRADCUT_H
-#define SLUICE_RUNTIME_KERNEL_CPU_WEIGHTGRADCUT_H
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H
 
-#include "runtime/kernel/cpu/Workspace.h"
+#include "runtime/kernel/catalogue/CpuWorkspace.h"
 
 #include <array>
 
@@ -65,4 +65,4 @@ struct WeightGradCut {
 
 } // namespace sluice::cpu
 
-#endif // SLUICE_RUNTIME_KERNEL_CPU_WEIGHTGRADCUT_H
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H

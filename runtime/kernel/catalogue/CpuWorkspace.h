@@ -1,11 +1,11 @@
-//===- Workspace.h - how much scratch memory each kernel asks for -------------===//
+//===- CpuWorkspace.h - how much scratch memory each CPU kernel takes ----------===//
 //
-// Pure arithmetic, shared by the kernels and by cpuWorkspaceCap: a cap is enough because it is the same formula, on
+// Pure arithmetic, shared by the kernels and by the caps of their records: a cap is enough because it is the same formula, on
 // extents that are at least as large. Bytes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H
-#define SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_CPUWORKSPACE_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_CPUWORKSPACE_H
 
 #include <algorithm>
 #include <cstdint>
@@ -103,4 +103,4 @@ constexpr std::uint64_t libraryWorkspace(int threads, bool avx512) {
 
 } // namespace sluice::cpu
 
-#endif // SLUICE_RUNTIME_KERNEL_CPU_WORKSPACE_H
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_CPUWORKSPACE_H

@@ -1,0 +1,42 @@
+//===- KernelCall.cpp - a call against the record of its kernel -------------------===//
+#include "dialect/rules/KernelCall.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace sluice {
+
+Attributes launchAttributes(ArrayRef<NamedAttribute> attributes) {
+  std::vector<Attributes::Item> items;
+  for (NamedAttribute attribute : attributes) {
+    Attributes::Item item;
+    item.name = attribute.getName().strref();
+    if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
+      item.integer = static_cast<std::int64_t>(integer.getValue().getZExtValue());
+    else if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
+      item.number = number.getValueAsDouble();
+    else if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
+      item.list.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+    items.push_back(std::move(item));
+  }
+  return Attributes(std::move(items));
+}
+
+/// True for tensors of one shape and element type.
+static bool haveOneType(Value a, Value b) {
+  auto left = cast<RankedTensorType>(a.getType()), right = cast<RankedTensorType>(b.getType());
+  return left.getShape() == right.getShape() && left.getElementType() == right.getElementType();
+}
+
+AliasPairs KernelCall::mayAlias(ResultRange results) const {
+  AliasPairs pairs = mayAliasPairs(kernelRecord(kernel), launchAttributes(attributes), inputs.size(), results.size());
+  llvm::erase_if(pairs, [&](auto pair) { return !haveOneType(inputs[pair.first], results[pair.second]); });
+  return pairs;
+}
+
+AliasPairs KernelCall::mustAlias(ResultRange results) const {
+  return mustAliasPairs(kernelRecord(kernel), launchAttributes(attributes), inputs.size(), results.size());
+}
+
+} // namespace sluice

@@ -1,0 +1,59 @@
+//===- CudaWorkspaceCaps.cpp - scratch memory of CUDA's kernels ------------------===//
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
+#include "runtime/kernel/catalogue/WorkspaceCaps.h"
+
+#include <algorithm>
+
+namespace sluice::cuda {
+namespace {
+
+std::int64_t lastExtent(const Operand &operand) { return operand.rank > 0 ? operand.shape[operand.rank - 1] : 0; }
+
+std::uint64_t bytesOf(const Operand &operand) {
+  return static_cast<std::uint64_t>(shapeElements(operand)) * dtypeBytes(operand.dtype);
+}
+
+std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight, const Operand &targets) {
+  if (weight.rank != 2)
+    return 0;
+  const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
+  const std::int64_t chunk = std::clamp<std::int64_t>(launch.attributes.integer("rows"), 1, rows);
+  return LinearLossWorkspace(rows, chunk, weight.shape[0], dtypeBytes(x.dtype)).own() + blasWorkspace;
+}
+
+} // namespace
+
+std::uint64_t matmulCap(const LaunchDescription &) { return blasWorkspace; }
+std::uint64_t attentionCap(const LaunchDescription &) { return dnnAttentionWorkspace; }
+
+std::uint64_t attentionGradCap(const LaunchDescription &launch) {
+  const Operand &dout = launch.inputs[0];
+  return dout.rank == 4 ? attentionGradWorkspace(dout.shape[0], dout.shape[2], dout.shape[1]) : 0;
+}
+
+std::uint64_t convolutionCap(const LaunchDescription &launch) { return dnnConvolutionWorkspace(bytesOf(launch.inputs[1])); }
+
+std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch) {
+  const Operand &dy = launch.inputs[0], &dweight = launch.outputs[0];
+  if (dy.rank != 4 || dweight.rank != 4)
+    return 0;
+  return std::max(dnnConvolutionWorkspace(bytesOf(dweight)),
+                  convolutionWorkspace(std::max<std::int64_t>(launch.attributes.integer("groups"), 1), dweight.shape.data(),
+                                       dy.shape.data()));
+}
+
+std::uint64_t batchNormCap(const LaunchDescription &launch) { return batchNormWorkspace(lastExtent(launch.inputs[0])); }
+std::uint64_t normGradCap(const LaunchDescription &launch) { return normGradWorkspace(lastExtent(launch.inputs[1])); }
+std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
+  return crossEntropyWorkspace(shapeElements(launch.inputs[1]));
+}
+std::uint64_t crossEntropyGradCap(const LaunchDescription &) { return crossEntropyGradWorkspace; }
+std::uint64_t linearLossCap(const LaunchDescription &launch) {
+  return linearLossBytes(launch, launch.inputs[0], launch.inputs[1], launch.inputs[2]);
+}
+std::uint64_t linearLossGradCap(const LaunchDescription &launch) {
+  return linearLossBytes(launch, launch.inputs[1], launch.inputs[2], launch.inputs[3]);
+}
+std::uint64_t powerSumCap(const LaunchDescription &launch) { return powerSumWorkspace(launch.inputs.size()); }
+
+} // namespace sluice::cuda

@@ -1,0 +1,180 @@
+//===- Launch.cpp - a launch against the record of its kernel --------------------===//
+#include "runtime/kernel/catalogue/Catalogue.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+/// The records of the operands that a launch with these attributes has; of a list or an update each once.
+std::vector<const OperandRecord *> present(std::span<const OperandRecord> operands, const Attributes &attributes) {
+  std::vector<const OperandRecord *> result;
+  for (const OperandRecord &operand : operands)
+    if (operand.given.empty() || attributes.number(operand.given) != 0)
+      result.push_back(&operand);
+  return result;
+}
+
+std::size_t countOf(std::span<const OperandRecord *const> operands, OperandCount count) {
+  return static_cast<std::size_t>(std::ranges::count(operands, count, &OperandRecord::count));
+}
+
+/// An operand that is there or not by the number of operands alone.
+bool isByCount(const OperandRecord &operand) {
+  return operand.count == OperandCount::optional && operand.given.empty();
+}
+
+std::vector<const OperandRecord *> expand(std::span<const OperandRecord> operands, const Attributes &attributes,
+                                          std::size_t size) {
+  const std::vector<const OperandRecord *> there = present(operands, attributes);
+  const std::size_t group = countOf(there, OperandCount::each), rest = there.size() - group;
+  std::vector<const OperandRecord *> result;
+  while (group > 0 && result.size() + group + rest <= size)
+    result.insert(result.end(), there.begin(), there.begin() + static_cast<std::ptrdiff_t>(group));
+  for (const OperandRecord *operand : std::span(there).subspan(group))
+    do {
+      if (result.size() < size)
+        result.push_back(operand);
+    } while (operand->count == OperandCount::oneOrMore && result.size() < size);
+  return result;
+}
+
+/// Pairs of each parameter of an update in turn.
+AliasPairs pairsOf(std::span<const AliasRecord> aliases, const KernelRecord &record, const Attributes &attributes,
+                   std::size_t inputs, std::size_t outputs) {
+  const auto in = inputRecords(record, attributes, inputs), out = outputRecords(record, attributes, outputs);
+  const auto places = [](const std::vector<const OperandRecord *> &operands, std::string_view name) {
+    std::vector<unsigned> result;
+    for (unsigned i = 0; i < operands.size(); ++i)
+      if (operands[i]->name == name)
+        result.push_back(i);
+    return result;
+  };
+  AliasPairs result;
+  for (std::size_t parameter = 0, more = 1; more; ++parameter) {
+    more = 0;
+    for (const AliasRecord &alias : aliases) {
+      const auto from = places(in, alias.input), to = places(out, alias.output);
+      if (parameter < from.size() && parameter < to.size()) {
+        result.push_back({from[parameter], to[parameter]});
+        more = 1;
+      }
+    }
+  }
+  return result;
+}
+
+std::string typesText(DTypeSet dtypes) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < dtypeCount; ++i)
+    if (dtypes.has(static_cast<DType>(i)))
+      names.push_back(dtypeName(static_cast<DType>(i)));
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+  return text;
+}
+
+Status refuse(const KernelRecord &record, const std::string &what) {
+  return refusedError("kernel '" + std::string(record.name) + "' " + what);
+}
+
+Status checkTypes(const KernelRecord &record, std::string_view side, std::span<const Operand> operands,
+                  const std::vector<const OperandRecord *> &expected) {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (!expected[i]->dtypes.has(operands[i].dtype))
+      return refuse(record, std::string(side) + " " + std::to_string(i) + " dtype, expected " +
+                                typesText(expected[i]->dtypes) + " but got " + std::string(dtypeName(operands[i].dtype)));
+  return Status::ok();
+}
+
+/// As attributeProblem, for the attributes of the record alone.
+std::string valueProblem(const KernelRecord &record, const Attributes &attributes) {
+  for (const AttributeRecord &attribute : record.attributes) {
+    const Attributes::Item *item = attributes.find(attribute.name);
+    if (!item && attribute.absence == AttributeAbsence::refused)
+      return "is missing attribute '" + std::string(attribute.name) + "'";
+    if (!item || (attribute.kind != AttributeKind::choice && attribute.kind != AttributeKind::flag))
+      continue;
+    const std::int64_t last = attribute.kind == AttributeKind::flag ? 1 : std::ssize(attribute.choices) - 1;
+    if (item->integer < 0 || item->integer > last)
+      return std::string(attribute.name) + ", expected 0 to " + std::to_string(last) + " but got " +
+             std::to_string(item->integer);
+  }
+  return {};
+}
+
+} // namespace
+
+OperandCounts expectedOperands(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
+                               std::size_t outputs) {
+  const auto in = present(record.inputs, attributes), out = present(record.outputs, attributes);
+  const std::size_t groupIn = countOf(in, OperandCount::each), groupOut = countOf(out, OperandCount::each);
+  const std::size_t parameters = groupOut == 0 ? 1 : std::max<std::size_t>(outputs / groupOut, 1);
+  OperandCounts counts{groupIn * (parameters - 1) + in.size(), groupOut * (parameters - 1) + out.size(),
+                       countOf(in, OperandCount::oneOrMore) > 0};
+  for (const OperandRecord *operand : in)
+    if (isByCount(*operand) && inputs < counts.inputs)
+      --counts.inputs;
+  return counts;
+}
+
+std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, const Attributes &attributes, std::size_t inputs) {
+  return expand(record.inputs, attributes, inputs);
+}
+
+std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes,
+                                                 std::size_t outputs) {
+  return expand(record.outputs, attributes, outputs);
+}
+
+AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs) {
+  return pairsOf(record.mayAlias, record, attributes, inputs, outputs);
+}
+
+AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs) {
+  return pairsOf(record.mustAlias, record, attributes, inputs, outputs);
+}
+
+std::string_view kindText(AttributeKind kind) {
+  switch (kind) {
+  case AttributeKind::number:
+    return "a number";
+  case AttributeKind::list:
+    return "a list of integers";
+  default:
+    return "an integer";
+  }
+}
+
+std::string attributeProblem(const KernelRecord &record, const Attributes &attributes) {
+  for (const Attributes::Item &item : attributes.all())
+    if (std::ranges::find(record.attributes, item.name, &AttributeRecord::name) == record.attributes.end())
+      return "has no attribute '" + std::string(item.name) + "'";
+  return valueProblem(record, attributes);
+}
+
+Attributes withFallbacks(const KernelRecord &record, const Attributes &attributes) {
+  Attributes all = attributes;
+  for (const AttributeRecord &attribute : record.attributes)
+    if (attribute.absence == AttributeAbsence::fallback && !attributes.find(attribute.name))
+      all.add({attribute.name, static_cast<std::int64_t>(attribute.fallback), attribute.fallback, {}});
+  return all;
+}
+
+Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                   const Attributes &attributes) {
+  const OperandCounts counts = expectedOperands(record, attributes, inputs.size(), outputs.size());
+  if (counts.isAtLeast ? inputs.size() < counts.inputs : inputs.size() != counts.inputs)
+    return refuse(record, std::string("inputs, expected ") + (counts.isAtLeast ? "at least " : "") +
+                              std::to_string(counts.inputs) + " but got " + std::to_string(inputs.size()));
+  if (outputs.size() != counts.outputs)
+    return refuse(record, "outputs, expected " + std::to_string(counts.outputs) + " but got " +
+                              std::to_string(outputs.size()));
+  SLUICE_RETURN_IF_ERROR(checkTypes(record, "input", inputs, inputRecords(record, attributes, inputs.size())));
+  SLUICE_RETURN_IF_ERROR(checkTypes(record, "output", outputs, outputRecords(record, attributes, outputs.size())));
+  const std::string problem = valueProblem(record, attributes);
+  return problem.empty() ? Status::ok() : refuse(record, problem);
+}
+
+} // namespace sluice

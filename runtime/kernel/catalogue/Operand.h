@@ -1,0 +1,93 @@
+//===- Operand.h - operands and attributes of a launch ------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_OPERAND_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_OPERAND_H
+
+#include "runtime/base/DType.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+inline constexpr int maxRank = 8;
+
+/// A typed strided window of memory, as bound on this rank at load. `shape` is the storage extent that the plan
+/// declares; `extent` is what is truly there on this rank (shape with padded dims cut to their valid extent): kernels
+/// iterate over `extent` and never touch what lies beyond it.
+struct Operand {
+  void *data = nullptr;
+  DType dtype = DType::f32;
+  int rank = 0;
+  std::array<std::int64_t, maxRank> shape{};
+  std::array<std::int64_t, maxRank> extent{};
+  /// In elements.
+  std::array<std::int64_t, maxRank> strides{};
+  /// Global coordinate of the first element in each dim, and global extents: for kernels keyed by global element index.
+  std::array<std::int64_t, maxRank> origin{};
+  std::array<std::int64_t, maxRank> global{};
+
+  std::int64_t elements() const {
+    std::int64_t count = 1;
+    for (int d = 0; d < rank; ++d)
+      count *= extent[d];
+    return count;
+  }
+  /// True where the extent is dense row-major.
+  bool isDense() const {
+    std::int64_t expected = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      if (extent[d] != 1 && strides[d] != expected)
+        return false;
+      expected *= extent[d];
+    }
+    return true;
+  }
+  template <typename T> T *as() const { return static_cast<T *>(data); }
+};
+
+/// Attributes by name. Absent names give the fallback.
+class Attributes {
+public:
+  struct Item {
+    std::string_view name;
+    std::int64_t integer = 0;
+    double number = 0;
+    std::vector<std::int64_t> list;
+  };
+  explicit Attributes(std::vector<Item> items = {}) : items(std::move(items)) {}
+  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const {
+    const Item *item = find(name);
+    return item ? item->integer : fallback;
+  }
+  /// The enumerator of an integer that names one of a few values.
+  template <typename Choice> Choice choice(std::string_view name) const { return static_cast<Choice>(integer(name)); }
+  /// A number may be given as an integer.
+  double number(std::string_view name, double fallback = 0) const {
+    const Item *item = find(name);
+    if (!item)
+      return fallback;
+    return item->number == 0 ? static_cast<double>(item->integer) : item->number;
+  }
+  std::span<const std::int64_t> list(std::string_view name) const {
+    const Item *item = find(name);
+    return item ? std::span<const std::int64_t>(item->list) : std::span<const std::int64_t>();
+  }
+  const Item *find(std::string_view name) const {
+    for (const Item &item : items)
+      if (item.name == name)
+        return &item;
+    return nullptr;
+  }
+  std::span<const Item> all() const { return items; }
+  void add(Item item) { items.push_back(std::move(item)); }
+
+private:
+  std::vector<Item> items;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_OPERAND_H

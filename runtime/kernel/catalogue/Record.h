@@ -1,0 +1,132 @@
+//===- Record.h - the record of a kernel --------------------------------------===//
+//
+// A record says what a launch of the kernel must have, which memory its operands may share and how much scratch memory it
+// takes. Implementations are found by KernelId (runtime/kernel/Kernel.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_RECORD_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_RECORD_H
+
+#include "runtime/kernel/catalogue/Operand.h"
+
+#include <initializer_list>
+
+namespace sluice {
+
+/// One enumerator per record, in the catalogue's order. Plans name kernels by their names.
+enum class KernelId : std::uint16_t {
+#define SLUICE_KERNEL(name, form, ...) name,
+#include "runtime/kernel/catalogue/catalogue.def"
+};
+
+/// A list of at most N items that a constant can hold.
+template <typename T, std::size_t N> class RecordList {
+public:
+  constexpr RecordList() = default;
+  constexpr RecordList(std::initializer_list<T> list) {
+    for (const T &item : list)
+      items[count++] = item;
+  }
+  constexpr const T *begin() const { return items; }
+  constexpr const T *end() const { return items + count; }
+  constexpr std::size_t size() const { return count; }
+  constexpr bool empty() const { return count == 0; }
+
+private:
+  T items[N]{};
+  std::size_t count = 0;
+};
+
+/// A set of element types.
+class DTypeSet {
+public:
+  constexpr DTypeSet() = default;
+  constexpr DTypeSet(std::initializer_list<DType> dtypes) {
+    for (DType dtype : dtypes)
+      bits |= 1u << static_cast<unsigned>(dtype);
+  }
+  constexpr bool has(DType dtype) const { return bits >> static_cast<unsigned>(dtype) & 1; }
+
+private:
+  std::uint8_t bits = 0;
+};
+
+/// How many operands of a launch one operand of a record describes.
+enum class OperandCount : std::uint8_t {
+  one,
+  /// One or none, by the attribute `given`, else by the number of inputs.
+  optional,
+  oneOrMore,
+  /// One per parameter of an update; the operands of one parameter are neighbours, before all others.
+  each,
+};
+
+struct OperandRecord {
+  std::string_view name;
+  DTypeSet dtypes;
+  OperandCount count = OperandCount::one;
+  /// The attribute that is not 0 where the operand is there; empty: no attribute decides.
+  std::string_view given = {};
+};
+
+enum class AttributeKind : std::uint8_t { integer, flag, choice, number, list };
+
+/// The value of an attribute that a launch does not have: the fallback, a number that the kernel computes, or none.
+enum class AttributeAbsence : std::uint8_t { fallback, computed, refused };
+
+struct AttributeRecord {
+  std::string_view name;
+  AttributeKind kind = AttributeKind::integer;
+  AttributeAbsence absence = AttributeAbsence::fallback;
+  /// The value of an absent integer, flag, choice or number; an absent list is empty.
+  double fallback = 0;
+  /// The names of the values of a choice, from 0.
+  std::span<const std::string_view> choices = {};
+};
+
+/// An input and an output by name.
+struct AliasRecord {
+  std::string_view input, output;
+};
+
+/// The class of the reduction inside a kernel. The values are those of ReductionClass in runtime/plan/plan.fbs.
+enum class KernelReduction : std::uint8_t { not_a_reduction, ordered, fixed, none };
+
+/// The form of a kernel on the CPU besides its reference.
+enum class CpuForm : std::uint8_t { reference, fast };
+
+/// A launch as the compiler knows it: shapes without memory, attributes with their defaults.
+struct LaunchDescription {
+  std::span<const Operand> inputs, outputs;
+  const Attributes &attributes;
+  int threads = 1;
+  bool avx512 = false;
+};
+
+/// Bytes of scratch memory that a launch may take at most. Pure arithmetic on shapes.
+using WorkspaceFunction = std::uint64_t (*)(const LaunchDescription &launch);
+
+struct DeviceWorkspace {
+  /// Null: the device's kernel takes none.
+  WorkspaceFunction cpu = nullptr, cuda = nullptr;
+};
+
+struct KernelRecord {
+  KernelId id;
+  std::string_view name;
+  CpuForm cpu = CpuForm::fast;
+  std::string_view summary;
+  RecordList<OperandRecord, 8> inputs = {};
+  RecordList<OperandRecord, 3> outputs = {};
+  RecordList<AttributeRecord, 7> attributes = {};
+  KernelReduction reduction = KernelReduction::not_a_reduction;
+  /// Pairs of one type that may share memory if the input is not read afterwards, in order of preference.
+  RecordList<AliasRecord, 6> mayAlias = {};
+  /// Pairs that share memory: the kernel updates the input in place.
+  RecordList<AliasRecord, 3> mustAlias = {};
+  DeviceWorkspace workspace = {};
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_RECORD_H
