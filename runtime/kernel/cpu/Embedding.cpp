@@ -45,8 +45,7 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
   });
 }
 
-template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest &request) {
-  std::int64_t padding = request.attributes->integer("padding");
+template <typename T> Bound addRowsOf(std::string_view name, std::int64_t padding, const KernelRequest &request) {
   return makeKernel(request, [&l = loops(), name, padding](Call &call) {
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
@@ -67,19 +66,22 @@ template <typename T> Bound addRowsOf(std::string_view name, const KernelRequest
   });
 }
 
-Bound addRows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
+/// `padding`: the index whose updates add nothing; -1: no index.
+Bound addRows(std::string_view name, std::int64_t padding, PrepareFunction plain, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
   const Operand &updates = request.inputs[0], &y = request.outputs[0];
   if (y.rank != 2 || !contiguousRows(updates) || !contiguousRows(y) || !hasLoops(updates.dtype) || !hasLoops(y.dtype))
     return slow;
-  return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(name, request); });
+  return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(name, padding, request); });
 }
 
 } // namespace
 
 Bound fast::gather(const KernelRequest &request) { return rows("gather", reference::gather, request); }
 Bound fast::embedding(const KernelRequest &request) { return rows("embedding", reference::embedding, request); }
-Bound fast::scatter_add(const KernelRequest &request) { return addRows("scatter_add", reference::scatter_add, request); }
-Bound fast::embedding_grad(const KernelRequest &request) { return addRows("embedding_grad", reference::embedding_grad, request); }
+Bound fast::scatter_add(const KernelRequest &request) { return addRows("scatter_add", -1, reference::scatter_add, request); }
+Bound fast::embedding_grad(const KernelRequest &request) {
+  return addRows("embedding_grad", request.attributes->integer("padding"), reference::embedding_grad, request);
+}
 
 } // namespace sluice::cpu

@@ -60,10 +60,11 @@ Status addClear(LaunchList &list, const IndexedArgs &args) {
   return list.add<IndexedArgs>("sluice_clearRows", gridFor(list.owner(), countOf(args.table)), args, bindAdd);
 }
 
-Bound add(std::string_view name, const KernelRequest &request) {
+/// `padding`: the index whose updates add nothing; -1: no index.
+Bound add(std::string_view name, std::int64_t padding, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
-  args.skipped = request.attributes->integer("padding");
+  args.skipped = padding;
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addClear(*list, args));
   constexpr int threads = 256;
@@ -132,8 +133,11 @@ CudaKernels indexedKernels() {
   static constexpr CudaKernel kernels[] = {
       {KernelId::gather, [](const KernelRequest &request) { return take("gather", request); }},
       {KernelId::embedding, [](const KernelRequest &request) { return take("embedding", request); }},
-      {KernelId::scatter_add, [](const KernelRequest &request) { return add("scatter_add", request); }},
-      {KernelId::embedding_grad, [](const KernelRequest &request) { return add("embedding_grad", request); }},
+      {KernelId::scatter_add, [](const KernelRequest &request) { return add("scatter_add", -1, request); }},
+      {KernelId::embedding_grad,
+       [](const KernelRequest &request) {
+         return add("embedding_grad", request.attributes->integer("padding"), request);
+       }},
       {KernelId::take_along, takeAlongOf},
       {KernelId::add_along, addAlongOf},
       {KernelId::argmax, argmaxOf},

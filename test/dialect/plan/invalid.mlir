@@ -159,7 +159,7 @@ plan.entry @f {
 
 // -----
 
-plan.buffer @a : tensor<4xf32> {space = "device", buffer_class = "temporary", bytes = 16 : i64, entry = "f"}
+plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{may_alias, expected pairs of an input and an output but got [0, 1]}}

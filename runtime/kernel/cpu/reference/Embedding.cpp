@@ -58,12 +58,12 @@ Bound rows(std::string_view name, const KernelRequest &request) {
   });
 }
 
-Bound addRows(std::string_view name, const KernelRequest &request) {
+/// `padding`: the index whose updates add nothing; -1: no index.
+Bound addRows(std::string_view name, std::int64_t padding, const KernelRequest &request) {
   Check check(name, request);
   const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
   SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
-  std::int64_t padding = request.attributes->integer("padding");
   return makeKernel(request, [name, padding](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
@@ -89,7 +89,9 @@ Bound addRows(std::string_view name, const KernelRequest &request) {
 
 Bound gather(const KernelRequest &request) { return rows("gather", request); }
 Bound embedding(const KernelRequest &request) { return rows("embedding", request); }
-Bound scatter_add(const KernelRequest &request) { return addRows("scatter_add", request); }
-Bound embedding_grad(const KernelRequest &request) { return addRows("embedding_grad", request); }
+Bound scatter_add(const KernelRequest &request) { return addRows("scatter_add", -1, request); }
+Bound embedding_grad(const KernelRequest &request) {
+  return addRows("embedding_grad", request.attributes->integer("padding"), request);
+}
 
 } // namespace sluice::cpu::reference
