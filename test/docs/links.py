@@ -1,4 +1,4 @@
-"""Relative links of the Markdown pages lead to files of the repository, and their anchors to headings."""
+"""Relative links of the Markdown pages lead to files of the repository, their anchors to headings, and paths in code exist."""
 
 import os
 import re
@@ -9,6 +9,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import lint
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+# Tests are also named by their path below test/.
+PATH = re.compile(r"`((?:dialect|passes|runtime|tools|test|docs)/[\w./-]*\w)/?`")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.S | re.M)
 
 
@@ -23,6 +25,9 @@ def check(root):
         if name.startswith("docs/generated/"):
             continue
         text = path.read_text()
+        for match in PATH.finditer(text):
+            if not any((Path(root) / top / match[1]).exists() for top in ("", "test")):
+                yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: path {match[1]}, which does not exist"
         # Blank out code, keeping line numbers.
         text = CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
         for match in LINK.finditer(text):
@@ -38,9 +43,11 @@ def check(root):
 
 
 CLEAN = {"README.md": "# A b\n[x](docs/a.md#some-words-here) `[x](none)` [y](https://a.b) [z](#a-b)\n",
-         "docs/a.md": "## Some words, here\n[up](../README.md)\n"}
+         "docs/a.md": "## Some words, here\n[up](../README.md) `docs/a.md` `passes/x.mlir` `passes/<stage>/Passes.td`\n",
+         "test/passes/x.mlir": "\n"}
 PLANTED = [({"docs/b.md": "\n[x](none.md)\n"}, "docs/b.md:2: link to none.md, which does not exist"),
-           ({"docs/b.md": "[x](a.md#other)\n"}, "link to a.md#other, which has no such heading")]
+           ({"docs/b.md": "[x](a.md#other)\n"}, "link to a.md#other, which has no such heading"),
+           ({"docs/b.md": "\n\n`passes/Gone.cpp`\n"}, "docs/b.md:3: path passes/Gone.cpp, which does not exist")]
 
 if __name__ == "__main__":
     lint.main(check, CLEAN, PLANTED)
