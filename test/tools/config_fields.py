@@ -138,7 +138,7 @@ def page_table():
             idle.append(f"`{field}`")
         else:
             rows.append(f"| `{field}` | " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n\nNo effect on the computation: " + ", ".join(idle) + ".\n"
+    return "\n".join(rows) + "\n\nThese fields have no effect on the computation: " + ", ".join(idle) + ".\n"
 
 
 def main():
