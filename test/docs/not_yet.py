@@ -1,0 +1,63 @@
+"""not_yet.py README PLAN MODEL: each name in the README's "not yet" row is refused by an error that contains the name.
+
+Keys of the recipe that take only their default are in the row too.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SETTINGS = {
+    "mesh.context": ["mesh.context=2"], "mesh.pipeline": ["mesh.pipeline=2"], "1f1b": ["schedule.order=1f1b"],
+    "selective": ["recompute.policy=selective"], "budget": ["recompute.policy=budget"],
+    "recompute.save": ['recompute.save=["matmul"]'],
+    "auto": ["sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
+             "schedule.backward_prefetch=auto"],
+    "optimizer.in_backward": ["optimizer.in_backward=true"], "gradient.reduce_per_pass": ["gradient.reduce_per_pass=true"],
+    "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
+}
+COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
+VALUELESS = ("--pareto", "--dry-run", "--doctor", "--poison", "--measure-pages", "--find-nonfinite")
+SUBCOMMANDS = ("explain", "simulate", "pack", "compare", "calibrate")
+# Not a name of a feature: the program whose subcommands the row lists.
+PROGRAM = "sluice-plan"
+
+
+def commands(name, plan, model):
+    """The commands that ask for the feature."""
+    if name in SETTINGS:
+        return [["sluice-compile", model, "--set", "mesh.shard=2", "--set", setting, "-o", "x.plan"] for setting in SETTINGS[name]]
+    if name in SUBCOMMANDS:
+        return [["sluice-plan", name, plan]]
+    value = [] if name in VALUELESS else ["1"]
+    if name in COMPILE:
+        return [["sluice-compile", model, "-o", "x.plan", name, *value]]
+    if name.startswith("--"):
+        return [["sluice-train", plan, "--data", "random:1", name, *value]]
+    return []
+
+
+def main():
+    readme, plan, model = sys.argv[1:]
+    row = re.search(r"^\| not yet \|.*$", Path(readme).read_text(), re.M)[0]
+    names = [name for name in re.findall(r"`([^`]+)`", row) if name != PROGRAM]
+    problems = [f"'{name}' is not in the row" for name in SETTINGS if name not in names]
+    table = subprocess.run(["sluice-compile", "--recipe-keys"], capture_output=True, text=True).stdout
+    problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
+                 if key not in names]
+    for name in names:
+        asked = commands(name, plan, model)
+        if not asked:
+            problems.append(f"no command asks for '{name}'")
+        for command in asked:
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode not in (1, 2) or not done.stderr.startswith("error: ") or name not in done.stderr:
+                problems.append(f"{' '.join(command)}: expected an error with '{name}' but got exit code {done.returncode} "
+                                f"and {done.stderr!r}")
+    print("\n".join(problems) or f"{len(names)} features are refused by name")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
