@@ -79,6 +79,8 @@ public:
                                                        std::string_view channel) = 0;
   /// A rank has failed: every rank's pending and later calls return `reason`. Thread-safe.
   virtual void abort(const Status &reason) = 0;
+  /// Ok while the world goes on, then the reason that it was ended with. Thread-safe.
+  virtual Status state() const = 0;
 
   /// The rank of this process has run an instruction of an entry point. A world of processes tells the others, so that
   /// one which is stuck can be named with the last thing that it did. Thread-safe.

@@ -10,6 +10,8 @@
 #include "runtime/device/StreamClock.h"
 #include "runtime/executor/Executor.h"
 
+#include <chrono>
+
 namespace sluice {
 
 class Backend {
@@ -20,6 +22,8 @@ public:
   virtual cuda::KernelContext *kernelContext() { return nullptr; }
   /// Of a device whose streams run apart from their caller; null on the CPU.
   virtual StreamClock *clock() { return nullptr; }
+  /// Waits for the device's streams call `check`, and end with its error.
+  virtual void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) {}
   /// True where the device's memory and the host's are one, so that moves need no stream.
   virtual bool isHost() const { return true; }
 

@@ -5,9 +5,20 @@
 #include "runtime/kernel/cuda/KernelContext.h"
 
 #include <charconv>
+#include <mutex>
+#include <utility>
 
 namespace sluice {
 namespace {
+
+/// Streams that still run may use a device and its kernels until the process ends.
+void keepForever(std::unique_ptr<CudaDevice> device, std::unique_ptr<cuda::KernelContext> kernels) {
+  using Kept = std::vector<std::pair<std::unique_ptr<CudaDevice>, std::unique_ptr<cuda::KernelContext>>>;
+  static std::mutex mutex;
+  static Kept *const kept = new Kept;
+  std::lock_guard lock(mutex);
+  kept->emplace_back(std::move(device), std::move(kernels));
+}
 
 class CudaBackend final : public Backend {
 public:
@@ -16,11 +27,16 @@ public:
   ~CudaBackend() override {
     // Whatever runs may use the kernels' code.
     (void)owned->synchronize();
+    if (owned->isAbandoned())
+      keepForever(std::move(owned), std::move(kernels));
   }
 
   Device &device() override { return *owned; }
   cuda::KernelContext *kernelContext() override { return kernels.get(); }
   StreamClock *clock() override { return &owned->clock(); }
+  void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) override {
+    owned->watchWaits(std::move(check));
+  }
   bool isHost() const override { return false; }
   bool records() const override { return recording; }
   void shareRecordings(std::unique_ptr<Communicator> meeting) override {

@@ -9,7 +9,8 @@ PlanExecutor::~PlanExecutor() {
   context.world->nameProgress({});
   if (!backend || backend->isHost())
     return;
-  // Kernels and communicators of a GPU hold what belongs to its context, which is current after this.
+  // After a failure of another rank nothing is waited for, and the world and the device keep what streams may still
+  // use. Kernels and communicators of a GPU hold what belongs to its context, which is current after this.
   (void)backend->device().synchronize();
   // NCCL keeps a communicator until no graph holds its collectives.
   backend->destroyRecordings();

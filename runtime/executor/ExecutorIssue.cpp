@@ -4,6 +4,10 @@
 
 namespace sluice {
 
+DeviceWorld *PlanExecutor::deviceWorld() const {
+  return backend->isHost() ? nullptr : dynamic_cast<DeviceWorld *>(context.world.get());
+}
+
 Status PlanExecutor::runEntry(std::string_view name) {
   if (!failure.isOk())
     return failure;
@@ -24,16 +28,15 @@ Status PlanExecutor::awaitPorts(std::string_view name) {
       for (EventId event : entry.portEvents)
         if (!backend->device().await(event).isOk())
           return synchronize();
-      const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get());
-      return world && !world->health().isOk() ? synchronize() : Status();
+      return deviceWorld() && !context.world->state().isOk() ? synchronize() : Status();
     }
   return unknown("entry point", name);
 }
 
 Status PlanExecutor::synchronize() {
   Status status = backend->device().synchronize();
-  if (const auto *world = dynamic_cast<const DeviceWorld *>(context.world.get()); world && status.isOk())
-    status = world->health();
+  if (deviceWorld() && status.isOk())
+    status = context.world->state();
   if (status.isOk() && context.clock)
     status = readTimes();
   busy = false;

@@ -63,16 +63,18 @@ Status PlanExecutor::makeDevice() {
             .withNote("run it with --cuda-graph auto, which issues its steps");
     }
   // Virtual ranks are recorded together.
-  if (recording && backend->records() && context.world->size() > 1 && !dynamic_cast<DeviceWorld *>(context.world.get())) {
+  if (recording && backend->records() && context.world->size() > 1 && !deviceWorld()) {
     std::vector<int> everybody(static_cast<std::size_t>(context.world->size()));
     std::iota(everybody.begin(), everybody.end(), 0);
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), everybody, "graph"));
     backend->shareRecordings(std::move(meeting));
   }
   // What a library of collectives takes for itself is taken before the arena.
-  auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
-  if (deviceWorld)
+  DeviceWorld *const byLibrary = deviceWorld();
+  if (byLibrary) {
+    backend->watchWaits([byLibrary](auto since) { return byLibrary->checkWait(since); });
     SLUICE_RETURN_IF_ERROR(makeChannels());
+  }
   for (const auto &arena : plan().arenas) {
     const std::string purpose = "the arena of rank " + std::to_string(rank());
     Result<void *> memory = device->allocate(spaceOf(arena->space), arena->bytes, purpose);
@@ -80,8 +82,8 @@ Status PlanExecutor::makeDevice() {
       return withHolders(memory.takeStatus(), arena->space);
     void *base = *memory;
     binder.setArena(arena->space, base, arena->bytes);
-    if (deviceWorld && arena->space == plan::Space::device)
-      SLUICE_RETURN_IF_ERROR(deviceWorld->registerMemory(base, arena->bytes));
+    if (byLibrary && arena->space == plan::Space::device)
+      SLUICE_RETURN_IF_ERROR(byLibrary->registerMemory(base, arena->bytes));
   }
   for (const auto &stream : plan().streams) {
     const bool ofHost = stream->processor == plan::Processor::host;
@@ -232,6 +234,8 @@ Status PlanExecutor::withHolders(Status status, plan::Space space) const {
   std::ranges::stable_sort(held, std::ranges::greater(), &plan::BufferT::bytes);
   for (std::size_t i = 0; i < held.size() && i < 3; ++i)
     status.addNote("buffer '" + held[i]->name + "' takes " + std::to_string(held[i]->bytes) + " bytes");
+  if (deviceWorld() && space == plan::Space::device)
+    status.addNote("nccl takes " + std::to_string(deviceWorld()->libraryBytes()) + " bytes for its communicators");
   return status;
 }
 
@@ -294,10 +298,9 @@ Result<Communicator *> PlanExecutor::findChannel(const std::vector<std::uint32_t
         (!axes.empty() && axes.back() >= plan().mesh.size()))
       return refusedError("axes of a collective, expected different axes of the mesh in its order but got others");
     const std::vector<int> members = groupMembers(plan(), static_cast<std::uint32_t>(rank()), axes);
-    auto *const deviceWorld = dynamic_cast<DeviceWorld *>(context.world.get());
-    SLUICE_ASSIGN_OR_RETURN(found, deviceWorld && !backend->isHost()
-                                       ? deviceWorld->createForDevice(rank(), members, plan().streams[stream]->name)
-                                       : context.world->create(rank(), members, plan().streams[stream]->name));
+    const std::string &name = plan().streams[stream]->name;
+    SLUICE_ASSIGN_OR_RETURN(found, deviceWorld() ? deviceWorld()->createForDevice(rank(), members, name)
+                                                 : context.world->create(rank(), members, name));
   }
   return found.get();
 }

@@ -20,6 +20,8 @@
 
 namespace sluice {
 
+class DeviceWorld;
+
 /// An instruction as it is issued.
 struct IssueItem {
   plan::Operation kind = plan::Operation::NONE;
@@ -114,6 +116,8 @@ private:
   void writeSeed(const IssueEntry &entry) const;
 
   //===--- Issue ---===//
+  /// Null where the ranks share a GPU, or have none.
+  DeviceWorld *deviceWorld() const;
   Status replay(IssueEntry &entry);
   Result<std::uint32_t> record(IssueEntry &entry);
   Status issue(const IssueEntry &entry, bool isRecorded);

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/ProcessRanks.h"
+#include "runtime/base/cuda/Table.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/train/AlgorithmFile.h"
-#include "runtime/train/DnnOption.h"
 #include "runtime/train/BufferTable.h"
+#include "runtime/train/DnnOption.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,6 +31,19 @@ struct Request {
   std::uint64_t bytes = 0;
 };
 
+/// The launcher numbers the processes of a machine; each takes the GPU of its number. Where the launcher or a container
+/// shows a process one GPU, it is that one.
+int localDevice() {
+  const Result<const cuda::Table *> table = cuda::table();
+  int visible = 0;
+  if (table.isOk() && (*table)->driver.deviceCount(&visible) == 0 && visible == 1)
+    return 0;
+  for (const char *name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char *number = std::getenv(name))
+      return std::atoi(number);
+  return 0;
+}
+
 class ProcessRanks final : public Ranks {
 public:
   ProcessRanks(plan::PlanT plan, const RanksOptions &options)
@@ -40,12 +54,7 @@ public:
     chosen.threads = options.threads;
     chosen.seed = options.seed;
     chosen.delays = options.delays;
-    // The launcher numbers the processes of a machine; each takes the GPU of its number.
-    for (const char *name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
-      if (const char *number = std::getenv(name)) {
-        chosen.device = std::atoi(number);
-        break;
-      }
+    chosen.device = localDevice();
     chosen.graphs = options.cudaGraph == "on"    ? GraphMode::on
                       : options.cudaGraph == "off" ? GraphMode::off
                                                    : GraphMode::automatic;
@@ -221,6 +230,8 @@ Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOpt
     NcclOptions nccl;
     nccl.registers = plan.register_arena;
     nccl.watchdogSeconds = options.watchdogSeconds;
+    nccl.startSeconds = options.joinSeconds;
+    nccl.endProcess = options.endProcess;
     SLUICE_ASSIGN_OR_RETURN(own.world, createNcclWorld(options.world, options.rank, nccl));
   }
   auto ranks = std::make_unique<ProcessRanks>(std::move(plan), own);

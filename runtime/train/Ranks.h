@@ -78,6 +78,10 @@ struct RanksOptions {
   std::function<void(const std::string &)> note = {};
   /// Seconds after which a collective that does not end ends the run; 0: never.
   double watchdogSeconds = 25;
+  /// Seconds within which GPUs are connected; 0: for ever.
+  double joinSeconds = 60;
+  /// Ends the process with a failure, where a library keeps the rank's thread after it. Called on another thread.
+  std::function<void(const Status &)> endProcess = {};
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.
   std::shared_ptr<World> world = nullptr;
   int rank = 0;

@@ -186,6 +186,7 @@ public:
   }
   /// The suites let the last rank do it.
   void abort(const Status &reason) override { worlds.back()->abort(reason); }
+  Status state() const override { return worlds.back()->state(); }
 
 private:
   std::vector<std::unique_ptr<process::ProcessWorld>> worlds;

@@ -40,6 +40,7 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(captureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   EXPECT_EQ(captureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(sizeof(DevicePointer), sizeof(CUdeviceptr));
+  EXPECT_EQ(sizeof(Uuid), sizeof(CUuuid));
   EXPECT_EQ(blas::typeF32, CUDA_R_32F);
   EXPECT_EQ(blas::typeF64, CUDA_R_64F);
   EXPECT_EQ(blas::typeF16, CUDA_R_16F);

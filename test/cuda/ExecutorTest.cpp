@@ -1,8 +1,7 @@
 //===- ExecutorTest.cpp - plans for a GPU that cannot run, and a GPU that fails ------------------------------------===//
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/executor/RankGroup.h"
-#include "test/cuda/Fake.h"
-#include "test/unit/executor/ShardedPlan.h"
+#include "test/cuda/Ranks.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -11,12 +10,6 @@
 
 namespace sluice::test {
 namespace {
-
-plan::PlanT onCuda(std::uint32_t ranks) {
-  plan::PlanT plan = std::move(sharded(ranks).plan);
-  plan.target->device = "cuda";
-  return plan;
-}
 
 Status statusOf(const plan::PlanT &plan) {
   auto group = RankGroup::create(plan);
@@ -35,24 +28,6 @@ TEST(CudaExecutor, RunsTheShardedStep) {
   }
 }
 
-/// The parameter's shard after two steps, of each rank.
-using Shards = std::vector<std::vector<float>>;
-
-Status runSteps(Executor &executor, std::vector<float> &shard) {
-  const Operand &weight = executor.parameters()[0].tensor.value;
-  shard.assign(static_cast<std::size_t>(weight.elements()), 0.5f + static_cast<float>(executor.rank()));
-  SLUICE_RETURN_IF_ERROR(executor.write(weight.data, shard.data(), shard.size() * 4));
-  for (int step = 0; step < 4; ++step) {
-    SLUICE_ASSIGN_OR_RETURN(PortMemory x, executor.input("train_step", "x"));
-    for (std::uint32_t r = 0; r < x.repetitions; ++r)
-      for (std::uint64_t i = 0; i < x.bytes / 4; ++i)
-        x.as<float>(r)[i] = static_cast<float>(executor.rank() + 1) * 0.1f + static_cast<float>(i % 7) * 0.3f;
-    SLUICE_RETURN_IF_ERROR(executor.runEntry("train_step"));
-    SLUICE_RETURN_IF_ERROR(executor.synchronize());
-  }
-  return executor.read(shard.data(), weight.data, shard.size() * 4);
-}
-
 // Tests that ranks joined by NCCL, with steps issued and with steps replayed from a graph, give what the CPU gives; that each
 // collective is one group whose counts are the unit's chunks, padding included; and that what is registered is the arena.
 TEST(CudaExecutor, RanksJoinedByNccl) {
@@ -67,13 +42,8 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
                         }).isOk());
   }
   for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
-    FakeOptions machine;
-    machine.devices = ranks;
-    FakeCuda fake(machine);
-    plan::PlanT plan = onCuda(ranks);
-    // Within a graph there is no event of an earlier step; the checker admits no such wait either.
-    auto &first = plan.entries[0]->sections[0]->instructions;
-    first.erase(first.begin() + waitUpdate);
+    FakeCuda fake(devices(ranks));
+    const plan::PlanT plan = recordable(ranks);
     const auto host = createLocalWorld(ranks);
     Shards got(ranks);
     std::vector<std::thread> threads;
@@ -97,7 +67,7 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
     EXPECT_EQ(fake.liveObjects(), 0);
     int gathers = 0, reductions = 0, replays = 0;
     // 10 rows of 3 over 3 ranks: chunks of 4 rows, the last one padded.
-    for (const FakeCall &call : FakeCuda::takeCalls()) {
+    for (const FakeCall &call : takeCallsOfSteps()) {
       if (call.kind == FakeCall::Kind::graph) {
         ++replays;
         EXPECT_EQ(call.flags, cuda::instantiateNodePriority);
@@ -150,10 +120,7 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   Shards shards[2] = {Shards(ranks), Shards(ranks)};
   for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
     FakeCuda fake;
-    plan::PlanT plan = onCuda(ranks);
-    // Within a graph there is no event of an earlier step; the checker admits no such wait either.
-    auto &first = plan.entries[0]->sections[0]->instructions;
-    first.erase(first.begin() + waitUpdate);
+    const plan::PlanT plan = recordable(ranks);
     ExecutorOptions options;
     options.graphs = graphs;
     {
@@ -184,9 +151,7 @@ TEST(CudaExecutor, VirtualRanksAreOneGraph) {
 
 /// Four steps of the sharded plan on virtual ranks, or on ranks of NCCL with a device each; the first failure.
 Status runStepsOnRanks(std::uint32_t ranks, bool byNccl, GraphMode graphs, Shards &shards) {
-  plan::PlanT plan = onCuda(ranks);
-  auto &first = plan.entries[0]->sections[0]->instructions;
-  first.erase(first.begin() + waitUpdate);
+  const plan::PlanT plan = recordable(ranks);
   shards.assign(ranks, {});
   ExecutorOptions options;
   options.graphs = graphs;
@@ -243,7 +208,10 @@ TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
         status = runStepsOnRanks(ranks, byNccl, GraphMode::on, got);
         EXPECT_EQ(status.code(), StatusCode::failed);
         EXPECT_EQ(fake.complaint(), "");
-        EXPECT_EQ(fake.liveObjects(), 0);
+        // After a failure beside NCCL all is kept until the process ends.
+        if (!byNccl) {
+          EXPECT_EQ(fake.liveObjects(), 0);
+        }
       }
     }
 }
@@ -271,9 +239,7 @@ TEST(CudaExecutor, AFailureWhileRecordingEndsAllRanks) {
   // Of the second step.
   fails.failingLaunch = 12;
   FakeCuda fake(fails);
-  plan::PlanT plan = onCuda(2);
-  auto &first = plan.entries[0]->sections[0]->instructions;
-  first.erase(first.begin() + waitUpdate);
+  const plan::PlanT plan = recordable(2);
   auto group = RankGroup::create(plan);
   ASSERT_TRUE(group.isOk()) << group.status().message();
   Status status;

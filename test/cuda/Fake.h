@@ -20,7 +20,7 @@ namespace sluice::test {
 
 /// One call that put work on a stream, in the order of the calls.
 struct FakeCall {
-  enum class Kind : std::uint8_t { launch, copy, fill, host, record, wait, matmul, collective, graph };
+  enum class Kind : std::uint8_t { launch, copy, fill, host, record, wait, matmul, collective, graph, mark };
   Kind kind = Kind::launch;
   cuda::Stream stream = nullptr;
   /// Of a kernel or collective.
@@ -86,7 +86,7 @@ public:
     std::byte *address = nullptr;
     std::uint64_t bytes = 0;
     bool pinned = false;
-    int caller = -1;
+    int caller = -1, device = 0;
   };
   static std::vector<Memory> memoryOf(int caller);
   static std::vector<cuda::Stream> streamsOf(int caller);
@@ -94,14 +94,14 @@ public:
   /// Whatever was allocated and not released.
   static std::uint64_t allocatedBytes();
   static std::uint64_t pinnedBytes();
-  /// Device memory that NCCL holds.
-  static std::uint64_t ncclBytes();
   /// NCCL reports this error for every communicator, as after a failure of the network; 0: none.
   static void setNcclError(cuda::Code error);
   static int liveObjects();
   /// Ranges registered with communicators.
   static std::vector<std::pair<const void *, std::size_t>> registered();
   static std::vector<std::pair<const void *, std::size_t>> registeredWith(const void *communicator);
+  /// Was the communicator split off one that shares its buffers and connections?
+  static bool sharesResources(const void *communicator);
   /// The ranks of a communicator of NCCL.
   static std::vector<int> membersOf(const void *communicator);
   /// What the fake holds against its caller: a wait in a capture that was not joined, a wrong use, a kernel that hangs.

@@ -68,6 +68,11 @@ static void fillFakeDevice(Driver &d) {
   d.contextSet = [](Context context) -> Code {
     return currentDevice = context ? static_cast<int>(static_cast<char *>(context) - contexts) : -1, 0;
   };
+  d.contextDevice = [](int *device) -> Code { return *device = currentDevice, checkContext("cuCtxGetDevice"); };
+  d.deviceUuid = [](Uuid *uuid, int device) -> Code {
+    *uuid = {};
+    return uuid->bytes[15] = static_cast<unsigned char>(device), 0;
+  };
   d.contextGet = [](Context *context) -> Code {
     return *context = currentDevice < 0 ? nullptr : contexts + currentDevice, 0;
   };
@@ -95,6 +100,7 @@ FakeCuda::~FakeCuda() {
   endFakeNccl();
   state->streams.clear();
   freeFakeNccl();
+  freeFakeMemory();
   delete state;
   state = nullptr;
 }

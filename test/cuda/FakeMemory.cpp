@@ -40,7 +40,7 @@ Code allocate(std::byte *&address, std::uint64_t bytes, bool pinned) {
     return outOfMemory;
   address = reinterpret_cast<std::byte *>(base + lead(pinned));
   std::lock_guard lock(state->mutex);
-  state->memory.push_back({address, bytes, pinned, fakeCaller});
+  state->memory.push_back({address, bytes, pinned, fakeCaller, currentDevice});
   return 0;
 }
 
@@ -63,8 +63,10 @@ std::uint64_t bytesOf(bool pinned) {
   return bytes;
 }
 
-/// As if each device had what all of them together have taken.
-std::uint64_t freeBytes() { return state->options.memory - FakeCuda::allocatedBytes() - FakeCuda::ncclBytes(); }
+std::uint64_t freeBytes() {
+  std::lock_guard lock(state->mutex);
+  return freeBytesLocked();
+}
 
 /// Puts elements of one type in the place of others.
 template <typename Element> Code fill(DevicePointer to, Element value, std::size_t count, Stream stream) {
@@ -76,6 +78,18 @@ template <typename Element> Code fill(DevicePointer to, Element value, std::size
 }
 
 } // namespace
+
+std::uint64_t freeBytesLocked() {
+  std::uint64_t used = state->ncclBytes[currentDevice];
+  for (const FakeCuda::Memory &memory : state->memory)
+    used += !memory.pinned && memory.device == currentDevice ? memory.bytes : 0;
+  return state->options.memory - std::min(used, state->options.memory);
+}
+
+void freeFakeMemory() {
+  for (const FakeCuda::Memory &memory : state->memory)
+    release(reinterpret_cast<char *>(memory.address) - lead(memory.pinned), wholePages(memory.bytes, memory.pinned));
+}
 
 void fillFakeMemory(Driver &d) {
   d.memoryInfo = [](std::size_t *free, std::size_t *total) -> Code {
@@ -134,10 +148,6 @@ void fillFakeMemory(Driver &d) {
 
 std::uint64_t FakeCuda::allocatedBytes() { return bytesOf(false); }
 std::uint64_t FakeCuda::pinnedBytes() { return bytesOf(true); }
-std::uint64_t FakeCuda::ncclBytes() {
-  std::lock_guard lock(state->mutex);
-  return state->ncclBytes;
-}
 
 std::vector<FakeCuda::Memory> FakeCuda::memoryOf(int caller) {
   std::lock_guard lock(state->mutex);

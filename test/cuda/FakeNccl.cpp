@@ -196,6 +196,7 @@ void fillFakeNccl(Nccl &n) {
     std::unique_ptr<FakeComm> comm = join(from.root, from.rank, std::move(members), "split " + std::to_string(number));
     if (!comm)
       return 2;
+    comm->splitShare = from.splitShare;
     *made = comm.release();
     return 0;
   };
@@ -279,6 +280,9 @@ std::vector<std::pair<const void *, std::size_t>> FakeCuda::registeredWith(const
   return found;
 }
 
+bool FakeCuda::sharesResources(const void *communicator) {
+  return static_cast<const FakeComm *>(communicator)->splitShare;
+}
 std::vector<int> FakeCuda::membersOf(const void *communicator) { return static_cast<const FakeComm *>(communicator)->members; }
 
 } // namespace sluice::test

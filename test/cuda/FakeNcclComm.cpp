@@ -45,6 +45,7 @@ std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector
   }
   comm->root = std::move(root);
   comm->rank = rank;
+  comm->device = currentDevice;
   comm->members = std::move(members);
   comm->way = std::move(*way);
   return comm;
@@ -69,12 +70,9 @@ Code connect(FakeComm &comm) {
   if (comm.deviceBytes)
     return 0;
   std::lock_guard lock(state->mutex);
-  std::uint64_t used = state->ncclBytes;
-  for (const FakeCuda::Memory &memory : state->memory)
-    used += memory.pinned ? 0 : memory.bytes;
-  if (state->options.ncclBytes > state->options.memory - used)
+  if (state->options.ncclBytes > freeBytesLocked())
     return 1;
-  state->ncclBytes += comm.deviceBytes = state->options.ncclBytes;
+  state->ncclBytes[comm.device] += comm.deviceBytes = state->options.ncclBytes;
   return 0;
 }
 
@@ -88,7 +86,7 @@ Code retire(FakeComm *comm, const char *call) {
     fakeComplain(std::string(call) + " waits for a collective that does not end");
   {
     std::lock_guard lock(state->mutex);
-    state->ncclBytes -= comm->deviceBytes;
+    state->ncclBytes[comm->device] -= comm->deviceBytes;
   }
   std::lock_guard lock(commsMutex);
   goneComms.emplace_back(comm);

@@ -43,7 +43,7 @@ struct FakeComm {
   std::shared_ptr<Root> root;
   std::shared_ptr<Gate> gate;
   /// Of this rank in the root, and the members' ranks there.
-  int rank = 0;
+  int rank = 0, device = 0;
   std::vector<int> members;
   std::unique_ptr<Communicator> way;
   int splits = 0;

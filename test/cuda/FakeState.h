@@ -99,7 +99,8 @@ struct FakeState {
   std::vector<FakeStream *> streamOrder;
   std::vector<FakeEvent *> events;
   std::vector<FakeCuda::Memory> memory;
-  std::uint64_t ncclBytes = 0;
+  /// By device.
+  std::map<int, std::uint64_t> ncclBytes;
   std::string complaint;
   int launches = 0, modules = 0, graphs = 0, contexts = 0, replays = 0;
   /// The error that every call gives once the device has failed.
@@ -120,8 +121,13 @@ void complainLocked(const std::string &text);
 /// 0, or an error where no context is current.
 cuda::Code checkContext(const char *call);
 
+/// Of the current device; with the state's lock held.
+std::uint64_t freeBytesLocked();
+
 void fillFakeStreams(cuda::Driver &driver);
 void fillFakeMemory(cuda::Driver &driver);
+/// What nobody has freed.
+void freeFakeMemory();
 void fillFakeGraphs(cuda::Driver &driver);
 
 } // namespace sluice::test

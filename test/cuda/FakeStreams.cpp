@@ -2,6 +2,7 @@
 #include "test/cuda/FakeState.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace sluice::test {
 
@@ -238,6 +239,13 @@ void fillFakeStreams(Driver &d) {
   };
   d.streamWait = [](Stream stream, Event event, unsigned) -> Code { return waitFor(stream, event); };
   d.streamCapturing = [](Stream stream, int *status) -> Code { return *status = streamOf(stream)->graph != nullptr, 0; };
+  d.writeValue = [](Stream stream, DevicePointer to, std::uint32_t value, unsigned) -> Code {
+    FakeCall call;
+    call.kind = FakeCall::Kind::mark;
+    auto *const at = reinterpret_cast<std::uint32_t *>(to);
+    call.addresses = {at};
+    return fakeEnqueue(stream, std::move(call), [at, value] { std::atomic_ref(*at).store(value); });
+  };
   d.hostCall = [](Stream stream, HostFunction function, void *data) -> Code {
     FakeCall call;
     call.kind = FakeCall::Kind::host;

@@ -1,53 +1,22 @@
 //===- NcclTest.cpp - communicators of GPUs on the emulated device ------------------------------------------------===//
 //
 // What is called of NCCL is what a call says: one group a coalesced call, its counts, type and operation; memory is
-// registered where asked and not otherwise; a rank that does not come is named within the watch's time. And virtual ranks on
-// one GPU give the bits of the `local` communicator.
+// registered where asked and not otherwise; a rank that does not come is named within the watch's time. And virtual
+// ranks on one GPU give the bits of the `local` communicator.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/collective/cuda/VirtualRanks.h"
 #include "runtime/base/Half.h"
+#include "runtime/collective/cuda/VirtualRanks.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/device/cuda/CudaDevice.h"
-#include "test/cuda/Fake.h"
+#include "test/cuda/Ranks.h"
 
 #include <gtest/gtest.h>
-#include <numeric>
 #include <random>
 #include <thread>
 
 namespace sluice::test {
 namespace {
-
-FakeOptions devices(int count) {
-  FakeOptions options;
-  options.devices = count;
-  return options;
-}
-
-std::vector<int> everybody(int size) {
-  std::vector<int> members(static_cast<std::size_t>(size));
-  std::iota(members.begin(), members.end(), 0);
-  return members;
-}
-
-/// Runs body(rank, device) on a thread for each rank, on device `rank` where the machine has as many.
-template <typename Body> void forRanks(int size, Body body) {
-  int devices = 0;
-  FakeCuda::table().driver.deviceCount(&devices);
-  std::vector<std::thread> threads;
-  for (int r = 0; r < size; ++r)
-    threads.emplace_back([&body, r, devices] {
-      CudaDeviceOptions options;
-      options.ordinal = r % devices;
-      auto device = CudaDevice::create(options);
-      ASSERT_TRUE(device.isOk()) << device.status().message();
-      ASSERT_TRUE((*device)->createStream("gather", 0).isOk());
-      body(r, **device);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-}
 
 /// Two tensors of a unit, a rank's own copy.
 struct Unit {
@@ -92,10 +61,10 @@ TEST(Nccl, OneGroupForAUnit) {
     ASSERT_TRUE(device.synchronize().isOk());
     two->reset();
     all->reset();
-    EXPECT_TRUE((*world)->health().isOk());
+    EXPECT_TRUE((*world)->state().isOk());
   });
   int groups = 0, means = 0;
-  for (const FakeCall &call : FakeCuda::takeCalls()) {
+  for (const FakeCall &call : takeCallsOfSteps()) {
     if (call.kind != FakeCall::Kind::collective)
       continue;
     EXPECT_EQ(call.name, "ncclReduceScatter");
@@ -135,33 +104,6 @@ TEST(Nccl, RegistersWhereAsked) {
     });
     EXPECT_EQ(FakeCuda::registered().size(), 0u);
   }
-}
-
-// Tests that a rank whose peer does not call is not left waiting, and that the error names rank, channel, instruction, unit.
-TEST(Nccl, WatchNamesTheCall) {
-  FakeCuda fake(devices(2));
-  const auto host = createLocalWorld(2);
-  forRanks(2, [&](int rank, CudaDevice &device) {
-    NcclOptions options;
-    options.watchdogSeconds = rank == 0 ? 0.5 : 0;
-    auto world = createNcclWorld(host, rank, options);
-    ASSERT_TRUE(world.isOk());
-    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
-    ASSERT_TRUE(all.isOk());
-    Unit unit = unitOf(rank, 4, 8, 4);
-    if (rank == 0) {
-      ASSERT_TRUE((*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0)).isOk());
-      (void)device.synchronize();
-      for (int i = 0; i < 50 && (*world)->health().isOk(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      EXPECT_EQ((*world)->health().code(), StatusCode::failed);
-      EXPECT_EQ((*world)->health().message(), "rank 0 has waited 0 s for its peers on channel 'gather' at instruction 12 (h.0)");
-      EXPECT_FALSE((*all)->allGather(unit.segments, DType::f32, {13, "h.1"}, device.stream(0)).isOk());
-    } else {
-      // Waits for what rank 0's watch will say.
-      EXPECT_EQ((*all)->barrier({1, "test"}).message(), "rank 0 has waited 0 s for its peers on channel 'gather' at instruction 12 (h.0)");
-    }
-  });
 }
 
 TEST(Nccl, AbsenceIsTold) {

@@ -51,6 +51,9 @@ def read(paths):
                     continue
                 process = head["rank"].rsplit(":", 1)[0]
                 if call := CALL.fullmatch(head["text"].strip()):
+                    # A gather of one byte connects the ranks of a communicator.
+                    if (call["name"], call["type"], call["count"]) == ("AllGather", "1", "1"):
+                        continue
                     calls.setdefault(head["rank"], []).append(call.groupdict() | {"comm": (process, call["comm"])})
                 elif found := REGISTERED.fullmatch(head["text"].strip()):
                     registered.setdefault((process, found["comm"]), []).append(int(found["size"]))

@@ -15,6 +15,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 namespace sluice {
 namespace {
@@ -31,6 +32,12 @@ public:
   Status run();
   /// Ends the run on all ranks; the error is printed by rank 0, or by a rank that cannot reach it. The exit code.
   int end(Status status);
+
+  /// Ends the process without destroying what a device may still use.
+  [[noreturn]] static void leave(int code) {
+    std::fflush(nullptr);
+    _exit(code);
+  }
 
 private:
   /// Does this process print and write? Of several processes only that of rank 0 does.
@@ -68,6 +75,8 @@ Status Run::complete() {
       std::fprintf(stderr, "note: %s\n", text.c_str());
   };
   command.ranks.watchdogSeconds = command.launch.watchdogSeconds;
+  command.ranks.joinSeconds = command.launch.joinSeconds;
+  command.ranks.endProcess = [this](const Status &status) { leave(end(status)); };
   if (train.data.empty() && command.generate.count == 0)
     return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
   if (train.evaluation.data.empty() && (train.evaluation.every || train.evaluation.batches))
@@ -156,8 +165,14 @@ int trainMain(int argc, char **argv, FaultReader faults) {
   Status status = run.join(faults);
   if (status.isOk())
     status = run.run();
-  if (!status.isOk())
-    return run.end(std::move(status));
+  if (!status.isOk()) {
+    const int code = run.end(std::move(status));
+    if (!run.launched)
+      return code;
+    // Waits a moment for the other processes.
+    run.command.ranks.world.reset();
+    Run::leave(code);
+  }
   return std::fflush(stdout) == 0 ? 0 : report(inputError("cannot write to standard output"));
 }
 

@@ -25,6 +25,11 @@ using Graph = void *;
 using GraphExec = void *;
 using HostFunction = void (*)(void *);
 
+/// CUuuid.
+struct Uuid {
+  unsigned char bytes[16];
+};
+
 inline constexpr Code outOfMemory = 2;
 inline constexpr Code noDevice = 100;
 inline constexpr Code noBinaryForGpu = 209;

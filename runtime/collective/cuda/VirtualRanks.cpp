@@ -221,6 +221,7 @@ public:
         std::move(inner), std::vector<int>(members.begin(), members.end()), std::string(channel)));
   }
   void abort(const Status &reason) override { host->abort(reason); }
+  Status state() const override { return host->state(); }
 
 private:
   const std::shared_ptr<World> host;

@@ -104,6 +104,11 @@ public:
         group->abort(failure);
   }
 
+  Status state() const override {
+    std::lock_guard lock(mutex);
+    return failure;
+  }
+
 private:
   using Key = std::pair<std::string, std::vector<int>>;
   struct Gathering {
@@ -113,7 +118,7 @@ private:
   };
 
   const int worldSize;
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable joined;
   Status failure;
   /// Groups that some member still has to join.

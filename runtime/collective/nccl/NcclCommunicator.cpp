@@ -31,10 +31,7 @@ static Result<int> typeOf(DType dtype) {
 
 NcclCommunicator::~NcclCommunicator() {
   leave(this);
-  std::lock_guard lock(mutex);
-  if (done)
-    table.driver.eventDestroy(done);
-  if (ended)
+  if (group->hasFailed)
     return;
   for (void *handle : registrations)
     table.nccl.deregisterBuffer(comm, handle);
@@ -61,24 +58,6 @@ Status NcclCommunicator::broadcast(std::span<const SegmentPointers> segments, DT
                                    void *stream) {
   return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
                 : host->broadcast(segments, dtype, root, label, nullptr);
-}
-
-void NcclCommunicator::abort(const Status &reason) {
-  host->abort(reason);
-  end();
-}
-
-void NcclCommunicator::refuse() {
-  std::lock_guard lock(mutex);
-  refuses = true;
-}
-
-void NcclCommunicator::end() {
-  std::lock_guard lock(mutex);
-  if (ended)
-    return;
-  ended = true;
-  table.nccl.abort(comm);
 }
 
 Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
@@ -112,14 +91,16 @@ Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
 }
 
 Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
-  {
-    std::lock_guard lock(mutex);
-    if (refuses || ended)
-      return failedError("the communicator of channel '" + channel + "' was aborted");
-  }
+  if (group->hasFailed)
+    return failedError("channel '" + channel + "' was ended by an earlier failure");
   SLUICE_RETURN_IF_ERROR(checkCall(call, size()));
   SLUICE_ASSIGN_OR_RETURN(int type, typeOf(call.dtype));
   SLUICE_ASSIGN_OR_RETURN(int op, operationOf(call, type));
+  const auto [position, isNew] =
+      positions.try_emplace({call.label.instruction, call.label.what}, static_cast<std::uint32_t>(labels.size() + 1));
+  if (isNew)
+    labels.push_back(call.label);
+  SLUICE_RETURN_IF_ERROR(writeMark(position->second, stream));
   Status status = ncclStatus(table.nccl.groupStart(), "ncclGroupStart");
   if (status.isOk())
     status = issue(call, type, op, stream);
@@ -127,7 +108,15 @@ Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
   Status grouped = ncclStatus(table.nccl.groupEnd(), "ncclGroupEnd");
   SLUICE_RETURN_IF_ERROR(status);
   SLUICE_RETURN_IF_ERROR(grouped);
-  return note(call, stream);
+  return writeMark(0, stream);
+}
+
+/// In the order of the stream; a graph repeats it.
+Status NcclCommunicator::writeMark(std::uint32_t position, cuda::Stream stream) const {
+  if (!mark)
+    return {};
+  return driverStatus(table, table.driver.writeValue(stream, reinterpret_cast<cuda::DevicePointer>(mark), position, 0),
+                      "cuStreamWriteValue32");
 }
 
 Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream stream) const {
@@ -157,23 +146,6 @@ Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream 
   return {};
 }
 
-/// What the watch looks at. A call that is recorded into a graph is not under way.
-Status NcclCommunicator::note(const Call &call, cuda::Stream stream) {
-  int capturing = 0;
-  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.streamCapturing(stream, &capturing), "cuStreamIsCapturing"));
-  if (capturing)
-    return {};
-  std::lock_guard lock(mutex);
-  if (!done)
-    SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.eventCreate(&done, cuda::eventDisableTiming), "cuEventCreate"));
-  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.eventRecord(done, stream), "cuEventRecord"));
-  underWay = true;
-  since = std::chrono::steady_clock::now();
-  instruction = call.label.instruction;
-  what = call.label.what;
-  return {};
-}
-
 Status NcclCommunicator::registerMemory(void *memory, std::uint64_t bytes) {
   void *handle = nullptr;
   SLUICE_RETURN_IF_ERROR(ncclStatus(table.nccl.registerBuffer(comm, memory, bytes, &handle), "ncclCommRegister"));
@@ -181,28 +153,18 @@ Status NcclCommunicator::registerMemory(void *memory, std::uint64_t bytes) {
   return {};
 }
 
-Status NcclCommunicator::inspect(double limit) {
-  std::lock_guard lock(mutex);
-  if (ended)
-    return {};
-  const auto last = [&] {
-    return what.empty() ? std::string("before the first call") : "at instruction " + std::to_string(instruction) + " (" + what + ")";
-  };
+Status NcclCommunicator::asyncError() const {
   cuda::Code error = 0;
-  if (table.nccl.asyncError(comm, &error) == 0 && error != 0 && error != inProgress)
-    return failedError("rank " + std::to_string(worldRank) + ", channel '" + channel + "', " + last() + ": " +
-                       ncclStatus(error, "nccl").message());
-  if (!underWay || limit <= 0)
+  if (table.nccl.asyncError(comm, &error) != 0 || error == 0 || error == inProgress)
     return {};
-  if (table.driver.eventQuery(done) != cuda::notReady) {
-    underWay = false;
-    return {};
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
-  if (seconds < limit)
-    return {};
-  return failedError("rank " + std::to_string(worldRank) + " has waited " + std::to_string(static_cast<int>(seconds)) +
-                     " s for its peers on channel '" + channel + "' " + last());
+  return failedError("rank " + std::to_string(group->worldRank) + ", channel '" + channel +
+                     "': " + ncclStatus(error, "nccl").message());
+}
+
+std::string NcclCommunicator::describePosition(std::uint32_t position) const {
+  const CallLabel &label = labels[position - 1];
+  return "channel '" + channel + "' at instruction " + std::to_string(label.instruction) + " (" +
+         std::string(label.what) + ")";
 }
 
 } // namespace sluice::nccl

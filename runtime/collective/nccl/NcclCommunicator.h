@@ -5,19 +5,28 @@
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/Call.h"
 
-#include <chrono>
+#include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 
 namespace sluice::nccl {
 
-/// A call with a stream goes to NCCL, one without to the communicator of the host.
+/// What the communicators of a world share.
+struct Group {
+  const cuda::Table &table;
+  const int worldRank;
+  /// After a failure no collective is called and no communicator destroyed.
+  std::atomic<bool> hasFailed = false;
+};
+
+/// A call with a stream goes to NCCL, one without to the communicator of the host. The rank's thread uses it.
 class NcclCommunicator final : public Communicator {
 public:
-  NcclCommunicator(const cuda::Table &table, cuda::nccl::Comm comm, std::unique_ptr<Communicator> host, int worldRank,
-                   std::string channel, std::function<void(NcclCommunicator *)> leave)
-      : table(table), comm(comm), host(std::move(host)), worldRank(worldRank), channel(std::move(channel)), leave(std::move(leave)) {}
+  /// `mark`: where the stream writes the number of the collective that it is in; null: nowhere.
+  NcclCommunicator(std::shared_ptr<Group> group, cuda::nccl::Comm comm, std::unique_ptr<Communicator> host,
+                   std::string channel, std::uint32_t *mark, std::function<void(NcclCommunicator *)> leave)
+      : group(std::move(group)), table(this->group->table), comm(comm), host(std::move(host)),
+        channel(std::move(channel)), mark(mark), leave(std::move(leave)) {}
   ~NcclCommunicator() override;
 
   int rank() const override { return host->rank(); }
@@ -30,40 +39,35 @@ public:
   Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
                    void *stream) override;
   Status barrier(const CallLabel &label) override { return host->barrier(label); }
-  void abort(const Status &reason) override;
+  void abort(const Status &reason) override { host->abort(reason); }
 
   Status registerMemory(void *memory, std::uint64_t bytes);
-  /// What is wrong with the group: NCCL's word, or a call that takes longer than so many seconds (0: no matter how long).
-  Status inspect(double limit);
-  /// Ends what is under way.
-  void end();
-  /// Takes no call any more; what is under way goes on until the end.
-  void refuse();
+  /// NCCL's asynchronous error; any thread.
+  Status asyncError() const;
+  /// The number that the stream has written last; 0: it is in no collective.
+  std::uint32_t position() const { return mark ? std::atomic_ref(*mark).load(std::memory_order_relaxed) : 0; }
+  /// "channel 'gather' at instruction 12 (h.0)" of a position.
+  std::string describePosition(std::uint32_t position) const;
 
 private:
   Status run(const Call &call, cuda::Stream stream);
   Status issue(const Call &call, int type, int op, cuda::Stream stream) const;
-  /// NCCL's number of an operation; a pre-multiplied sum is made once for each factor and type.
+  /// NCCL's number of an operation; a pre-multiplied sum is created once for each factor and type.
   Result<int> operationOf(const Call &call, int type);
-  Status note(const Call &call, cuda::Stream stream);
+  Status writeMark(std::uint32_t position, cuda::Stream stream) const;
 
+  const std::shared_ptr<Group> group;
   const cuda::Table &table;
   cuda::nccl::Comm comm;
   const std::unique_ptr<Communicator> host;
-  const int worldRank;
   const std::string channel;
+  std::uint32_t *const mark;
   const std::function<void(NcclCommunicator *)> leave;
   std::map<std::pair<double, int>, int> operations;
   std::vector<void *> registrations;
-
-  /// Of the watch and the rank's thread.
-  std::mutex mutex;
-  bool refuses = false, ended = false;
-  cuda::Event done = nullptr;
-  bool underWay = false;
-  std::chrono::steady_clock::time_point since;
-  std::uint32_t instruction = 0;
-  std::string what;
+  /// Of the labels below, by instruction and name; positions count from 1.
+  std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> positions;
+  std::vector<CallLabel> labels;
 };
 
 } // namespace sluice::nccl

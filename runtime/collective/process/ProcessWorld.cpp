@@ -147,6 +147,11 @@ void ProcessWorld::abort(const Status &reason) {
   fail(reason);
 }
 
+Status ProcessWorld::state() const {
+  std::lock_guard lock(mutex);
+  return failure;
+}
+
 void ProcessWorld::fail(const Status &reason) {
   if (!failure.isOk())
     return;

@@ -39,6 +39,7 @@ public:
   Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
                                                std::string_view channel) override;
   void abort(const Status &reason) override;
+  Status state() const override;
   void noteProgress(std::uint32_t entry, std::uint32_t instruction) override;
   void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override;
   bool isHeard(int rank) override;
@@ -66,7 +67,7 @@ private:
 
   const std::unique_ptr<Link> link;
   const ProcessWorldOptions options;
-  std::mutex mutex;
+  mutable std::mutex mutex;
   /// For what concerns no channel: peers that go.
   std::condition_variable changed;
   Status failure;

@@ -1,11 +1,12 @@
 //===- CudaDevice.cpp - the device of one rank on a GPU -------------------------------===//
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/base/cuda/Nvtx.h"
+#include "runtime/device/cpu/FirstFailure.h"
 #include "runtime/device/cuda/CudaClock.h"
 #include "runtime/device/cuda/CudaMemory.h"
 #include "runtime/device/cuda/HostCalls.h"
 #include "runtime/device/cuda/HostSignals.h"
-#include "runtime/device/cpu/FirstFailure.h"
+#include "runtime/device/cuda/StreamWaits.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,13 +17,14 @@ namespace sluice {
 namespace {
 
 using namespace cuda;
+using Clock = std::chrono::steady_clock;
 
 DevicePointer pointerOf(const void *address) { return reinterpret_cast<DevicePointer>(address); }
 
 class CudaStreams final : public CudaDevice {
 public:
   CudaStreams(const Table &table, const CudaDeviceOptions &options)
-      : table(table), options(options), hostCalls(failure, options.threads) {}
+      : table(table), options(options), waits(table, failure), hostCalls(failure, options.threads) {}
 
   ~CudaStreams() override {
     if (!context || !use().isOk())
@@ -68,6 +70,8 @@ public:
   Status use() const override { return check(table.driver.contextSet(context), "cuCtxSetCurrent"); }
   std::string architecture() const override { return "sm_" + std::to_string(major * 10 + minor); }
   void report(const Status &status) override { failure.report(status); }
+  void watchWaits(std::function<Status(Clock::time_point)> check) override { waits.watch(std::move(check)); }
+  bool isAbandoned() const override { return waits.isAbandoned(); }
   StreamClock &clock() override {
     if (!times)
       times.emplace(table, service);
@@ -163,20 +167,25 @@ public:
   Status await(EventId event) override {
     SLUICE_RETURN_IF_ERROR(checkEvent(event));
     SLUICE_RETURN_IF_ERROR(use());
-    // After an error of its context a stream tells nothing any more.
-    while (!failure.known() && !signals.await(event, std::chrono::milliseconds(100)))
+    // After an error of its context a stream runs no host function any more.
+    const Clock::time_point since = Clock::now();
+    while (!failure.known() && !signals.await(event, waits.pause())) {
+      waits.check(since);
       for (const NamedStream &stream : streams)
-        if (const Code code = table.driver.eventQuery(stream.join); code != 0 && code != notReady)
-          failure.report(check(code, "cuEventQuery of stream '" + stream.name + "'"));
+        if (const Code code = table.driver.streamQuery(stream.stream); code != 0 && code != notReady)
+          failure.report(check(code, "cuStreamQuery of stream '" + stream.name + "'"));
+    }
     return failure.get();
   }
 
   Status synchronize() override {
     SLUICE_RETURN_IF_ERROR(use());
     for (const NamedStream &stream : streams)
-      if (Status status = check(table.driver.streamSynchronize(stream.stream), "cuStreamSynchronize of stream '" + stream.name + "'");
+      if (Status status = waits.waitFor(stream.stream, "cuStreamSynchronize of stream '" + stream.name + "'");
           !status.isOk())
         failure.report(status);
+    if (waits.isAbandoned())
+      return failure.get();
     pauses.clear();
     return failure.take();
   }
@@ -186,28 +195,7 @@ public:
   }
 
   Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes, std::uint64_t count) override {
-    if (count == 0)
-      return {};
-    std::uint32_t word[2] = {};
-    std::memcpy(word, pattern, elementBytes);
-    const DevicePointer at = pointerOf(to);
-    const Driver &driver = table.driver;
-    switch (elementBytes) {
-    case 1:
-      return check(driver.fill8(at, static_cast<unsigned char>(word[0]), count, nativeStream), "cuMemsetD8Async");
-    case 2:
-      return check(driver.fill16(at, static_cast<unsigned short>(word[0]), count, nativeStream), "cuMemsetD16Async");
-    case 4:
-      return check(driver.fill32(at, word[0], count, nativeStream), "cuMemsetD32Async");
-    case 8:
-      // The lower and the upper halves, as columns eight bytes apart.
-      for (int half = 0; half < 2; ++half)
-        SLUICE_RETURN_IF_ERROR(
-            check(driver.fillRows32(at + half * 4, 8, word[half], 1, count, nativeStream), "cuMemsetD2D32Async"));
-      return {};
-    default:
-      return internalError("a fill of elements of " + std::to_string(elementBytes) + " bytes");
-    }
+    return fillMemory(table, nativeStream, to, pattern, elementBytes, count);
   }
 
   Status read(void *to, const void *from, std::uint64_t bytes) override { return move(to, from, bytes); }
@@ -371,7 +359,7 @@ private:
       return {};
     SLUICE_RETURN_IF_ERROR(use());
     SLUICE_RETURN_IF_ERROR(check(table.driver.copy(pointerOf(to), pointerOf(from), bytes, service), "cuMemcpyAsync"));
-    return check(table.driver.streamSynchronize(service), "cuStreamSynchronize");
+    return waits.waitFor(service, "cuStreamSynchronize");
   }
 
   Status delay(StreamId stream, const Command &command, std::uint32_t repetition) {
@@ -392,6 +380,7 @@ private:
   std::optional<CudaMemory> memory;
   std::optional<CudaClock> times;
   FirstFailure failure;
+  StreamWaits waits;
   HostCalls hostCalls;
   std::vector<NamedStream> streams;
   std::vector<Event> events, planEvents;

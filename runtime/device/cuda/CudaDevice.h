@@ -11,6 +11,8 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/StreamClock.h"
 
+#include <chrono>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -40,6 +42,11 @@ public:
   virtual std::string architecture() const = 0;
   /// A failure that something beside the streams has found; thread-safe. The first one is kept, later commands are not run.
   virtual void report(const Status &status) = 0;
+
+  /// Waits for streams call `check` with the time since which they wait, and end with the error that it returns. After
+  /// that the device is abandoned: streams may still run, so nothing of it is waited for or destroyed.
+  virtual void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) = 0;
+  virtual bool isAbandoned() const = 0;
 
   /// Times of the streams; belongs to the device.
   virtual StreamClock &clock() = 0;

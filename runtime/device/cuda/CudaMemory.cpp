@@ -53,4 +53,32 @@ Status CudaMemory::allocateHost(std::uint64_t bytes, void *&address) {
   return {};
 }
 
+Status fillMemory(const cuda::Table &table, cuda::Stream nativeStream, void *to, const void *pattern,
+                  std::uint32_t elementBytes, std::uint64_t count) {
+  if (count == 0)
+    return {};
+  std::uint32_t word[2] = {};
+  std::memcpy(word, pattern, elementBytes);
+  const cuda::DevicePointer at = reinterpret_cast<cuda::DevicePointer>(to);
+  const cuda::Driver &driver = table.driver;
+  switch (elementBytes) {
+  case 1:
+    return driverStatus(table, driver.fill8(at, static_cast<unsigned char>(word[0]), count, nativeStream),
+                        "cuMemsetD8Async");
+  case 2:
+    return driverStatus(table, driver.fill16(at, static_cast<unsigned short>(word[0]), count, nativeStream),
+                        "cuMemsetD16Async");
+  case 4:
+    return driverStatus(table, driver.fill32(at, word[0], count, nativeStream), "cuMemsetD32Async");
+  case 8:
+    // The lower and the upper halves, as columns eight bytes apart.
+    for (int half = 0; half < 2; ++half)
+      SLUICE_RETURN_IF_ERROR(driverStatus(
+          table, driver.fillRows32(at + half * 4, 8, word[half], 1, count, nativeStream), "cuMemsetD2D32Async"));
+    return {};
+  default:
+    return internalError("a fill of elements of " + std::to_string(elementBytes) + " bytes");
+  }
+}
+
 } // namespace sluice

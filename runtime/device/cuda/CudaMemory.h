@@ -35,6 +35,10 @@ private:
   std::array<std::uint64_t, 2> requested{};
 };
 
+/// `count` elements of 1, 2, 4 or 8 bytes of that pattern, on the stream.
+Status fillMemory(const cuda::Table &table, cuda::Stream stream, void *to, const void *pattern,
+                  std::uint32_t elementBytes, std::uint64_t count);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H

@@ -1,15 +1,20 @@
 //===- Answers.cpp - a machine with a GPU that computes nothing ------------------------------------------===//
 //
-// libcuda, libcublasLt, libnccl and libcudnn that are found and opened as the real ones are, for tests of what happens where a driver
-// is old, a device is small, a launch fails. Device memory is numbers; nothing is ever read from it. The environment says
-// what is wrong, as SLUICE_STUB=name=number,...:
+// libcuda, libcublasLt, libnccl and libcudnn that are found and opened as the real ones are, for tests of what happens
+// where a driver is old, a device is small, a launch fails. Device memory is numbers; nothing is ever read from it. The
+// environment says what is wrong, as SLUICE_STUB=name=number,...:
 //
 //   driver    the driver's version (13000)          devices   how many there are (1); init: what cuInit returns
 //   major     of the capability (9)                 memory    bytes that are free (8 GiB)
-//   launch    what a launch returns                 event     what a query of an event returns
-//   stream    what waiting for a stream returns     nccl      NCCL's version (22809); async: its asynchronous error
+//   launch    what a launch returns                 stream    what waiting for a stream returns
+//   nccl      NCCL's version (22809)                async     its asynchronous error
 //   blas      what cublasLt's start returns         algorithms  how many it finds (1)
 //   dnn       cuDNN's version (91900)               dnnstart    what its start returns
+//   uuid      of every device (its ordinal; -1: the process's number)  copies      1: copies to the host write ones, so
+//   that a loss is finite stuck     1: streams stop at the first collective of the plan. 2: and a query of a stream
+//   does not return connect   1: NCCL's initialisation does not return
+//
+// ncclCommDestroy waits until no graph exists, as that of NCCL does for graphs that hold its collectives.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Api.h"
@@ -18,7 +23,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
 
 using namespace sluice::cuda;
 
@@ -42,8 +51,14 @@ static long long setting(const char *name, long long fallback) {
 }
 
 #ifdef SLUICE_STUB_DRIVER
-/// Set by the first launch, behind which streams go wrong, and by the first query of an event.
-static std::atomic<bool> launched = false, asked = false;
+/// Set by the first launch, after which streams go wrong.
+static std::atomic<bool> launched = false;
+/// A stream is in a collective of a plan.
+static std::atomic<bool> inCollective = false;
+static bool isStuck() { return inCollective && setting("stuck", 0) != 0; }
+static std::atomic<DevicePointer> nextAddress = 1ULL << 40;
+/// Graphs that exist, for the NCCL of this folder.
+extern "C" __attribute__((visibility("default"))) std::atomic<int> sluiceStubGraphs = 0;
 
 SLUICE_ANSWER cuInit(unsigned) { return static_cast<Code>(setting("init", 0)); }
 SLUICE_ANSWER cuDriverGetVersion(int *version) { return *version = static_cast<int>(setting("driver", 13000)), 0; }
@@ -64,44 +79,84 @@ SLUICE_ANSWER cuDeviceGetAttribute(int *value, int attribute, int) {
                                          : 132;
   return 0;
 }
-SLUICE_ANSWER cuDevicePrimaryCtxRetain(Context *context, int) { return *context = handle(), 0; }
+static std::atomic<int> currentDevice = 0;
+SLUICE_ANSWER cuDevicePrimaryCtxRetain(Context *context, int device) {
+  currentDevice = device;
+  return *context = handle(), 0;
+}
 SLUICE_ANSWER cuCtxGetCurrent(Context *context) { return *context = handle(), 0; }
 SLUICE_ANSWER cuMemGetInfo_v2(std::size_t *free, std::size_t *total) {
   *free = *total = static_cast<std::size_t>(setting("memory", 8LL << 30));
   return 0;
 }
 SLUICE_ANSWER cuMemAlloc_v2(DevicePointer *pointer, std::size_t bytes) {
-  static std::atomic<DevicePointer> next = 1ULL << 40;
-  return *pointer = next.fetch_add((bytes + 4095) / 4096 * 4096), 0;
+  return *pointer = nextAddress.fetch_add((bytes + 4095) / 4096 * 4096), 0;
 }
+SLUICE_ANSWER cuMemcpyAsync(DevicePointer to, DevicePointer, std::size_t bytes, Stream) {
+  if (setting("copies", 0) && (to < 1ULL << 40 || to >= nextAddress))
+    for (std::size_t at = 0; at < bytes; ++at)
+      reinterpret_cast<char *>(to)[at] = at % 4 == 0;
+  return 0;
+}
+SLUICE_ANSWER cuDeviceGetUuid_v2(Uuid *uuid, int device) {
+  *uuid = {};
+  const long long number = setting("uuid", device) < 0 ? getpid() : setting("uuid", device);
+  return std::memcpy(uuid->bytes, &number, sizeof number), 0;
+}
+SLUICE_ANSWER cuCtxGetDevice(int *device) { return *device = currentDevice, 0; }
 SLUICE_ANSWER cuMemHostAlloc(void **pointer, std::size_t bytes, unsigned) { return *pointer = std::calloc(bytes + 1, 1), 0; }
 SLUICE_ANSWER cuMemFreeHost(void *pointer) { return std::free(pointer), 0; }
 SLUICE_ANSWER cuCtxGetStreamPriorityRange(int *least, int *greatest) { return *least = 0, *greatest = -5, 0; }
 SLUICE_ANSWER cuStreamCreateWithPriority(Stream *stream, unsigned, int) { return *stream = handle(), 0; }
-/// A stream waits for what an event waits for: where a watch asks for the event, once, long enough for a watch of 1 s.
-static void waitAsStreams() {
-  static std::atomic<bool> waited = false;
-  if (setting("event", 0) != notReady || waited)
-    return;
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  if (asked && !waited.exchange(true))
-    std::this_thread::sleep_for(std::chrono::seconds(2));
+static void sleepForEver() {
+  while (true)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 SLUICE_ANSWER cuStreamSynchronize(Stream) {
-  if (launched)
-    waitAsStreams();
+  if (isStuck())
+    sleepForEver();
   return launched ? static_cast<Code>(setting("stream", 0)) : 0;
+}
+SLUICE_ANSWER cuStreamQuery(Stream) {
+  if (isStuck() && setting("stuck", 0) == 2)
+    sleepForEver();
+  return isStuck() ? notReady : launched ? static_cast<Code>(setting("stream", 0)) : 0;
+}
+/// A stream that is stuck does not come to the end of its collective.
+SLUICE_ANSWER cuStreamWriteValue32_v2(Stream, DevicePointer to, std::uint32_t value, unsigned) {
+  if (!isStuck())
+    *reinterpret_cast<std::uint32_t *>(to) = value;
+  inCollective = inCollective || value != 0;
+  return 0;
+}
+/// The host functions of a graph.
+using HostCalls = std::vector<std::pair<HostFunction, void *>>;
+static HostCalls *capturing = nullptr;
+SLUICE_ANSWER cuStreamBeginCapture_v2(Stream, int) { return capturing = new HostCalls, 0; }
+SLUICE_ANSWER cuStreamEndCapture(Stream, Graph *graph) { return *graph = std::exchange(capturing, nullptr), 0; }
+SLUICE_ANSWER cuGraphDestroy(Graph graph) { return delete static_cast<HostCalls *>(graph), 0; }
+SLUICE_ANSWER cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph, unsigned long long) {
+  ++sluiceStubGraphs;
+  return *exec = new HostCalls(*static_cast<HostCalls *>(graph)), 0;
+}
+SLUICE_ANSWER cuGraphLaunch(GraphExec exec, Stream) {
+  for (const auto &[function, data] : *static_cast<HostCalls *>(exec))
+    function(data);
+  return 0;
+}
+SLUICE_ANSWER cuGraphExecDestroy(GraphExec exec) {
+  --sluiceStubGraphs;
+  return delete static_cast<HostCalls *>(exec), 0;
 }
 SLUICE_ANSWER cuStreamIsCapturing(Stream, int *status) { return *status = 0, 0; }
 SLUICE_ANSWER cuLaunchHostFunc(Stream, HostFunction function, void *data) {
-  waitAsStreams();
-  return function(data), 0;
+  if (capturing)
+    capturing->push_back({function, data});
+  else if (!isStuck())
+    function(data);
+  return 0;
 }
 SLUICE_ANSWER cuEventCreate(Event *event, unsigned) { return *event = handle(), 0; }
-SLUICE_ANSWER cuEventQuery(Event) {
-  asked = true;
-  return static_cast<Code>(setting("event", 0));
-}
 SLUICE_ANSWER cuEventElapsedTime(float *milliseconds, Event, Event) { return *milliseconds = 0, 0; }
 SLUICE_ANSWER cuModuleLoadData(Module *module, const void *) { return *module = handle(), 0; }
 SLUICE_ANSWER cuModuleGetFunction(Function *function, Module, const char *) { return *function = handle(), 0; }
@@ -110,8 +165,6 @@ SLUICE_ANSWER cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, u
   launched = true;
   return static_cast<Code>(setting("launch", 0));
 }
-SLUICE_ANSWER cuStreamEndCapture(Stream, Graph *graph) { return *graph = handle(), 0; }
-SLUICE_ANSWER cuGraphInstantiateWithFlags(GraphExec *exec, Graph, unsigned long long) { return *exec = handle(), 0; }
 #endif
 
 #ifdef SLUICE_STUB_BLAS
@@ -132,7 +185,18 @@ SLUICE_ANSWER cudnnBackendCreateDescriptor(int, void **made) { return *made = ha
 
 #ifdef SLUICE_STUB_NCCL
 SLUICE_ANSWER ncclGetVersion(int *version) { return *version = static_cast<int>(setting("nccl", 22809)), 0; }
-SLUICE_ANSWER ncclCommInitRankConfig(nccl::Comm *comm, int, nccl::UniqueId, int, nccl::Config *) { return *comm = handle(), 0; }
+SLUICE_ANSWER ncclCommInitRankConfig(nccl::Comm *comm, int, nccl::UniqueId, int, nccl::Config *) {
+  while (setting("connect", 0))
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  return *comm = handle(), 0;
+}
+SLUICE_ANSWER ncclCommDestroy(nccl::Comm) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const auto *graphs = static_cast<std::atomic<int> *>(dlsym(driver, "sluiceStubGraphs"));
+  while (*graphs > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return 0;
+}
 SLUICE_ANSWER ncclCommSplit(nccl::Comm, int, int, nccl::Comm *made, nccl::Config *) { return *made = handle(), 0; }
 SLUICE_ANSWER ncclCommGetAsyncError(nccl::Comm, Code *error) { return *error = static_cast<Code>(setting("async", 0)), 0; }
 #endif
