@@ -2,7 +2,7 @@
 
 #include "passes/Pipeline.h"
 
-#include "dialect/model/Model.h"
+#include "dialect/model/Attributes.h"
 #include "dialect/plan/Plan.h"
 #include "dialect/spmd/Spmd.h"
 #include "passes/emit/Emit.h"
@@ -42,14 +42,19 @@ const PipelinePhase *sluice::findPhase(llvm::StringRef name) {
   return nullptr;
 }
 
+llvm::StringRef sluice::compiledTo(mlir::ModuleOp module) {
+  auto phase = module->getAttrOfType<mlir::StringAttr>(model::compiledToName);
+  return phase ? phase.getValue() : llvm::StringRef();
+}
+
 Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                          llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
   llvm::ArrayRef<PipelinePhase> all = pipelinePhases();
   unsigned first = 0;
-  if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
-    const PipelinePhase *phase = findPhase(done.getValue());
+  if (llvm::StringRef done = compiledTo(module); !done.empty()) {
+    const PipelinePhase *phase = findPhase(done);
     if (!phase)
-      return inputError("'model.compiled_to', expected a phase but got '" + done.getValue().str() + "'");
+      return inputError("'" + model::compiledToName.str() + "', expected a phase but got '" + done.str() + "'");
     first = phase - all.begin() + 1;
   }
   for (unsigned i = first; i < all.size() && (!last || &all[i] <= last); ++i) {
@@ -61,7 +66,7 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
       return inputError("cannot compile the module: phase '" + all[i].name.str() + "' refuses it");
     if (llvm::failed(mlir::verify(module)))
       return internalError("phase '" + all[i].name.str() + "' leaves IR that does not verify, please report it");
-    module->setAttr(compiledToAttribute, mlir::StringAttr::get(module.getContext(), all[i].name));
+    module->setAttr(model::compiledToName, mlir::StringAttr::get(module.getContext(), all[i].name));
     if (afterPhase)
       SLUICE_RETURN_IF_ERROR(afterPhase(i + 1, all[i]));
   }

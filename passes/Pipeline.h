@@ -29,8 +29,8 @@ llvm::ArrayRef<PipelinePhase> pipelinePhases();
 /// Null where there is no phase of that name.
 const PipelinePhase *findPhase(llvm::StringRef name);
 
-/// The attribute that names the last phase a module has been through.
-inline constexpr llvm::StringLiteral compiledToAttribute = "model.compiled_to";
+/// The last phase that the module has been through; empty before the first.
+llvm::StringRef compiledTo(mlir::ModuleOp module);
 
 /// Puts the module through the phases that it has not been through yet, up to and with `last` (null: all). `afterPhase`
 /// is called with the phase's number, from 1. What a phase refuses is an input error, with its diagnostics printed; IR

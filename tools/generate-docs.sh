@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Writes the pages of ops and passes out of their tablegen definitions, and that of kernels out of their records:
-# docs/generated/, or another folder. kernel-page is in PATH or in build/bin.
+# Writes the pages of dialects and passes from their tablegen definitions and that of kernels from their records:
+# docs/spec/ and docs/generated/, or the same folders below another one. kernel-page is in PATH or in build/bin.
 #
 #   tools/generate-docs.sh [FOLDER]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-out=${1:-$root/docs/generated}
+out=${1:-$root/docs}
 llvm=/usr/lib/llvm-22
-mkdir -p "$out"
+mkdir -p "$out/spec" "$out/generated"
 cd "$root"
 
 # The page's head, then tablegen's text with runs of empty lines made one and no blanks at the ends of lines.
@@ -21,10 +21,12 @@ page() {
 }
 for dialect in model spmd plan; do
   file=$(ls dialect/$dialect/*Ops.td)
-  page "The $dialect dialect" "$file" -gen-dialect-doc -dialect=$dialect > "$out/$dialect.md"
+  # The words of an enum are at its attribute; the list of enums is that of all dialects.
+  page "The $dialect dialect" "$file" -gen-dialect-doc -dialect=$dialect |
+    sed -e "/^# '$dialect' Dialect\$/d" -e '/^## Enums$/,$d' | cat -s > "$out/spec/$dialect.md"
 done
 for file in passes/*/Passes.td; do
   stage=$(basename "$(dirname "$file")")
-  page "Passes of the $stage stage" "$file" -gen-pass-doc > "$out/passes-$stage.md"
+  page "Passes of the $stage stage" "$file" -gen-pass-doc > "$out/generated/passes-$stage.md"
 done
-PATH=$PATH:$root/build/bin kernel-page > "$out/kernels.md"
+PATH=$PATH:$root/build/bin kernel-page > "$out/generated/kernels.md"

@@ -10,18 +10,31 @@
 
 namespace sluice::model {
 
+// On the module.
+inline constexpr llvm::StringLiteral nameName = ModelDialect::NameAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral configName = ModelDialect::ConfigAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral batchName = ModelDialect::BatchAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral sequenceName = ModelDialect::SequenceAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral recipeName = ModelDialect::RecipeAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral recipeOriginsName = ModelDialect::RecipeOriginsAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral compiledToName = ModelDialect::CompiledToAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral unshardedName = ModelDialect::UnshardedAttrHelper::getNameStr();
+// On functions.
 inline constexpr llvm::StringLiteral entryName = ModelDialect::EntryAttrHelper::getNameStr();
+// On arguments and results of entry points.
 inline constexpr llvm::StringLiteral inputName = ModelDialect::InputAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral limitName = ModelDialect::LimitAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral idName = ModelDialect::IdAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral outputName = ModelDialect::OutputAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral unshardedName = ModelDialect::UnshardedAttrHelper::getNameStr();
+// On ops.
 inline constexpr llvm::StringLiteral blockName = ModelDialect::BlockAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral checkpointName = ModelDialect::CheckpointAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral phaseName = ModelDialect::PhaseAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral passName = ModelDialect::PassAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral invocationName = ModelDialect::InvocationAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral idsName = ModelDialect::IdsAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral recomputeName = ModelDialect::RecomputeAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral shardingRuleName = ModelDialect::ShardingRuleAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral costName = ModelDialect::CostAttrHelper::getNameStr();
 
 /// The kind of an entry point; nothing for another function.
 inline std::optional<EntryKind> entryOf(mlir::Operation *function) {
@@ -55,9 +68,9 @@ inline llvm::StringRef blockOf(mlir::Operation *op) {
 inline llvm::StringRef outermostBlock(llvm::StringRef path) { return path.split('/').first; }
 
 /// Which invocation of its outermost block the op belongs to, from 0.
-inline std::int64_t passOf(mlir::Operation *op) {
-  auto pass = op->getAttrOfType<mlir::IntegerAttr>(passName);
-  return pass ? pass.getInt() : 0;
+inline std::int64_t invocationOf(mlir::Operation *op) {
+  auto invocation = op->getAttrOfType<mlir::IntegerAttr>(invocationName);
+  return invocation ? invocation.getInt() : 0;
 }
 
 } // namespace sluice::model

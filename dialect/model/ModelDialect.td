@@ -14,18 +14,43 @@ def Model_Dialect : Dialect {
   let cppNamespace = "::sluice::model";
   let summary = "what is computed: tensors of one rank's micro-batch, whole parameters, no devices";
   let description = [{
-    ```
-    model -> spmd -> plan
-    ```
-    A module holds parameters (`model.parameter`), and functions (`func.func`) with the attribute `model.entry`:
-    `#model.entry<train>` for one whose result is a loss to be trained on, `#model.entry<forward>` for one that is run as it
-    is. On entry a function
-    is the forward computation and its loss, in `model.block` regions that name the source's modules. On exit of the
-    model phase a train function is one whole step: forward, loss, backward, update. Then ops are flat, and each carries
-    `model.block` (path of its module), `model.phase` (`forward`, `loss`, `backward`, `update`) and `model.ids` (the
-    number of each result in the unsharded program). Values are static ranked tensors.
-    The module carries `model.recipe` (resolved recipe, dictionary with the recipe's dotted keys), `model.name`,
-    `model.config` (text of the source's config.json), `model.batch` and `model.sequence`.
+    What each op of the `model` dialect computes and what its verifier holds. A label such as `matmul_c2` stands here, beside the check in
+    `dialect/model/ops/<Family>.cpp`, and above the test in `test/dialect/model/errors-<family>.mlir`.
+
+    Every value is a static ranked tensor. Element types: *float* is `f32`, `f64`, `bf16` or `f16`; *integer* is `i32` or `i64`; *boolean* is `ui8`,
+    0 or 1. *Scalar* means rank 0. Constraints compare shapes and element types; the encoding of a type (the valid extent of a shard) is not
+    compared. *Statistics type* of an element type: `f64` for `f64`, else `f32`. Composites compute in the statistics type and round once, at the end.
+    Where a result type "follows", the op infers it, and a different one is an error.
+
+    Shapes *broadcast* as in numpy: trailing dims align, a missing leading dim or an extent of 1 repeats.
+
+    An op that has no derivative is marked *inactive*. The derivative of the others is given as `d<operand>`, the cotangent of the operand, from
+    `dy`, the cotangent of the result.
+
+    ## Creation
+
+    All inactive.
+
+    ## Movement
+
+    Results of broadcast, reshape, transpose, slice and split are windows of the operand's memory where strides can say so; then they cost nothing.
+
+    ## Images
+
+    Images are channels-last: `[N, H, W, C]`. Lists of two are of height and width.
+
+    ## Step
+
+    Scalars are f32, or f64 beside f64 parameters. All inactive; types stay under every compute precision.
+
+    ## Optimizer
+
+    All inactive; types stay under every compute precision. An update is of any number of parameters: `values` lists for each of them the parameter, its gradient and its states, one parameter behind the other, and
+    `updated` lists the new parameter and its new states likewise; `lr`, `step`, `coefficient`, `guard` are those of all. New parameters and states take over the memory of the old ones. Each gradient is first multiplied by
+    `coefficient`. Where `guard` is 0 nothing changes. `lr` is an f32 or f64 scalar, `step` an i64 scalar that counts from 1. The importer's steps have an update for each parameter; `spmd-merge-updates` makes one of a unit's.
+
+    **Constraints.** (update_c1) at least one parameter, and for each of them a gradient and as many states as the optimizer has, before and after. (update_c2) gradient, states, new parameter and new states are as their parameter.
+    (update_c3) `lr`, `step`, `coefficient`, `guard` are scalars.
   }];
   let discardableAttrs = (ins
     // On the module.
@@ -48,16 +73,24 @@ def Model_Dialect : Dialect {
     "::mlir::StringAttr":$block,
     "::mlir::StringAttr":$checkpoint,
     "::sluice::model::PhaseAttr":$phase,
-    "::mlir::IntegerAttr":$pass,
+    "::mlir::IntegerAttr":$invocation,
     "::mlir::DenseI64ArrayAttr":$ids,
     "::mlir::UnitAttr":$recompute,
     "::mlir::StringAttr":$sharding_rule,
     "::mlir::StringAttr":$cost
   );
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 def Model_EntryKindAttr : Rules_EnumAttr<Model_Dialect, Rules_EntryKind, "entry">;
+def Model_InitializerKindAttr : Rules_EnumAttr<Model_Dialect, Rules_InitializerKind, "initializer">;
+def Model_GeluApproximationAttr : Rules_EnumAttr<Model_Dialect, Rules_GeluApproximation, "approximation">;
+def Model_LossReductionAttr : Rules_EnumAttr<Model_Dialect, Rules_LossReduction, "reduction">;
+def Model_ComparePredicateAttr : Rules_EnumAttr<Model_Dialect, Rules_ComparePredicate, "predicate">;
+def Model_RopeScalingAttr : Rules_EnumAttr<Model_Dialect, Rules_RopeScaling, "scaling">;
 def Model_PhaseAttr : Rules_EnumAttr<Model_Dialect, Rules_Phase, "phase">;
 
 /// A static tensor of floats, integers or booleans (i8 as unsigned byte for conditions).

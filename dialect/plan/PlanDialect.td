@@ -14,11 +14,66 @@ def Plan_Dialect : Dialect {
     ```
     model -> spmd -> plan
     ```
-    A module holds the mesh, units and parameters of the phases before, `plan.stream` and `plan.buffer` symbols, and
-    `plan.entry` ops. Instructions name buffers through views (an attribute), not SSA values: their order is the order of
-    issue over all streams. Instructions carry `phase`, and where they apply `when`, `unit`, `pass`, `recompute`.
-    After scheduling every instruction has its stream and every dependence between streams its events; after memory
-    planning every buffer has offset and lifespan.
+
+    Answers: when, on which stream, at which byte? One operation for each instruction of the runtime, plus the tables that
+    they name. What the bytes of a plan file mean is [docs/plan-format.md](../plan-format.md); each op below becomes the table of
+    the same name there.
+
+    ## Views
+
+    Instructions name memory by views, not by SSA values: an attribute that is a typed strided window of a buffer.
+
+    ```mlir
+    #plan.view<@w.gathered.0 : 7x4xf32>                             // dense, from the first byte
+    #plan.view<@qkv : 4x64x32xbf16 offset 64 strides [6144, 96, 1]>   // a window: bytes to its start, elements between
+    #plan.view<@x.host : 4x64xi32 step 1024>                        // moves by 1024 bytes with each repetition
+    #plan.view<@w.shard : 4x4xf32 valid <dim = 0, chunk = 4, total = 7, axes = ["shard"]>>  // a padded shard
+    ```
+
+    The valid extent of the last one on a rank is `clamp(total - coordinate * chunk, 0, chunk)`. Nothing else depends on the rank.
+
+    - (C1) The buffer exists. (C2) Offset, `step` times the repetitions but one, and the span of the view lie within the
+      buffer. (C3) Strides, where they are given, are one for each dim. (C4) The element type is an integer or a float.
+
+    ## Instructions
+
+    Every instruction has a `stream`, a `phase` (`forward`, `loss`, `backward`, `update`, `init`) and may say `when` in a repeated
+    section it is issued (`first`, `not_first`, `last`, `not_last`), for which `unit`, in which `pass` through the model, and that it is a
+    `recompute`.
+
+    - (C1) The stream exists. (C2) `when` and `phase` are known words. (C3) Its views are views (above).
+
+    | op | what it does | further constraints |
+    |---|---|---|
+    | `launch` | runs a kernel of the [catalogue](../generated/kernels.md) on views | the kernel is in the catalogue; the numbers of inputs and outputs are those of its record; `may_alias` is pairs of an input and an output |
+    | `collective` | `all_gather`, `reduce_scatter`, `all_reduce` or `broadcast` over axes, on a list of segments | known kind and reduction; one destination for each source; views are dense |
+    | `await` | a collective, by its token, is complete from here on; replaced by a wait when events are inserted | none left behind the streams phase |
+    | `copy` | copies between spaces or buffers | |
+    | `fill` | fills a view with a value | |
+    | `record` | records an event on its stream | |
+    | `wait` | its stream waits for the latest record of an event | a record comes before it (`plan-verify-streams`) |
+    | `release` | buffers of a gathered unit hold nothing from here on | |
+
+    ```mlir
+    plan.launch "matmul" ins [#plan.view<@input.x : 2x7xf32>, #plan.view<@w.gathered.0 : 7x4xf32>] outs [#plan.view<@h.0.act.0 : 2x4xf32>] {} on @compute {phase = #plan.phase<forward>, flops = 112 : i64}
+    plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@w.shard : 4x4xf32>] to [#plan.view<@w.gathered.0 : 8x4xf32>] on @gather {phase = #plan.phase<forward>, unit = "h.0"}
+    plan.copy <@input.x.host : 2x7xf32 step 56> to <@input.x : 2x7xf32> on @compute {phase = #plan.phase<forward>}
+    plan.fill <@h.0.grad.0 : 1x4xf32 offset 112> with 0.0 on @compute {phase = #plan.phase<backward>}
+    plan.record 0 on @compute {phase = #plan.phase<forward>}
+    plan.wait 0 on @gather {phase = #plan.phase<forward>}
+    plan.release [@w.gathered.0] on @compute {phase = #plan.phase<forward>}
+    ```
+
+    ## From spmd to plan
+
+    - A value has a buffer of its own, unless it is a window of its operand's (`ViewOpInterface`), takes over its operand's memory
+      (`mustAlias`, `spmd.donates`, all_reduce), or is joined with others (`DestinationOpInterface`), then it is copied into its window
+      and `plan-place-destinations` lets it be made there.
+    - Where memory may not be taken over because something reads it later, or because it persists, a copy is made.
+    - A gathered value's buffer has chunk x ranks rows; the value is the first rows of it. A gradient that is reduced has a
+      buffer of as many rows, whose tail is filled with zeros before the reduction.
+    - A collective waits for the compute position at which it is issued. Its memory is in use until compute has waited for it.
+      These two rules are all that lifespans rely on, and the checker proves them anew from the plan alone.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -68,5 +123,11 @@ def Plan_ViewAttr : Plan_Attr<"View", "view"> {
     ::sluice::plan_ir::ViewAttr onBuffer(::mlir::FlatSymbolRefAttr other, int64_t newOffset) const;
   }];
 }
+
+/// Counts and positions from 0, and counts from 1.
+def Plan_Count : ConfinedAttr<I64Attr, [IntNonNegative]>;
+def Plan_PositiveCount : ConfinedAttr<I64Attr, [IntPositive]>;
+def Plan_BufferType : StaticShapeTensorOf<[AnyInteger, AnyFloat]>;
+def Plan_ViewArrayAttr : TypedArrayAttrBase<Plan_ViewAttr, "list of views">;
 
 #endif // SLUICE_DIALECT_PLAN_PLANDIALECT_TD

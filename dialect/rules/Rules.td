@@ -9,6 +9,9 @@
 
 include "mlir/IR/OpBase.td"
 
+/// An op over a list of operands.
+def Rules_AtLeastOneOperand : PredOpTrait<"there is at least one operand", CPred<"$_op.getNumOperands() > 0">>;
+
 def VjpOpInterface : OpInterface<"VjpOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{

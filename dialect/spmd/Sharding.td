@@ -44,7 +44,7 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     result, and `reduction` (`sum`, `max`, `logsumexp` or `mean`) of them is the value; along axes that are not named, all
     ranks hold equal parts. A sharding of one dim for a tensor of more divides the flattened tensor: a shard by elements,
     whose local type has one dim.
-    ```mlir
+    ```
     #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>
     #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>
     #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}p1]>

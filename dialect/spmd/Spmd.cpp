@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+using namespace mlir;
 using namespace sluice::spmd;
 
 #include "dialect/spmd/SpmdDialect.cpp.inc"

@@ -16,6 +16,14 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace sluice::spmd {
+
+/// True for reductions of all_reduce, and of those for the ones of reduce_scatter.
+inline bool isReduction(ReductionKind kind) { return kind != ReductionKind::none; }
+inline bool isSumOrMean(ReductionKind kind) { return isReduction(kind) && kind != ReductionKind::max; }
+
+} // namespace sluice::spmd
+
 #define GET_ATTRDEF_CLASSES
 #include "dialect/spmd/SpmdAttrs.h.inc"
 

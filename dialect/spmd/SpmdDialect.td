@@ -17,16 +17,81 @@ def Spmd_Dialect : Dialect {
     ```
     model -> spmd -> plan
     ```
-    One `func.func` per entry point over *local* tensors; compute ops are model ops on local types. Parameters and states
-    are arguments and results, donated: argument attributes `spmd.parameter` (symbol), `spmd.state` (name; absent for the
-    parameter itself), `spmd.input` (name of a host input; `spmd.per_repetition` where each micro-batch has its own),
-    result attributes `spmd.donates` (argument number whose memory the result takes over) and `spmd.output` (name of a
-    host output). The body is a list of `spmd.section` ops and `func.return`. A shard's type carries
-    `#spmd.sharding`; nothing else depends on the rank. Compute ops keep `model.block`, `model.phase`, `model.ids`;
-    collectives and releases carry `unit` and `model.phase`.
-    True on exit of the sharding phase: no `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or
-    `recompute` is left in entry points; every move between ranks is a collective of this dialect; local extent x axes =
-    padded global extent.
+
+    Answers: where does each piece live, and what crosses ranks? Compute ops are still those of the [model dialect](model.md), on the tensors
+    of one rank; this dialect adds the mesh, the shard's type, sections, and collectives in two halves. A label such as `wait_c3` stands here,
+    beside the check in `dialect/spmd/ops/`, and above the test in `test/dialect/spmd/errors-structure.mlir` or `errors-collective.mlir`.
+
+    ## An entry point
+
+    One `func.func` for each entry, with sections and a return and nothing else in it.
+
+    | attribute | on | says |
+    |---|---|---|
+    | `spmd.parameter`, `spmd.state` | argument | a shard of that parameter, or of that optimizer state beside it |
+    | `spmd.input`, `spmd.per_repetition` | argument | a host input; one for each repetition of the first section |
+    | `spmd.space` | argument | it is in host memory: `#spmd.space<host>` |
+    | `spmd.stream` | op of a section | the stream that executes it, where that is not compute: `#spmd.stream<host>`, on values in host memory, or `#spmd.stream<gather>`, before a gather |
+    | `spmd.donates` | result | the argument whose memory the result takes over |
+    | `spmd.output` | result | a host output |
+    | `spmd.when` | op of a section | the repetitions in which it is issued: `#spmd.when<first>`, `not_first`, `last`, `not_last`, or a list as `#spmd.when<[0, 2]>`; absent: all |
+    | `model.phase`, `model.block`, `model.ids`, `model.recompute` | op | as the model stage left them; an inlined recompute region carries `model.recompute` |
+    | `spmd.places` | op of a section | where its parts of a split dim lie, and how much of each is there: `#spmd.sharding` for each operand and result that has one, else `unit` |
+    | `spmd.tensor` | `model.parameter` | it is one rank's part of a parameter of that `shape`: of `dim`, cut in `segments` that are split over the axis `tensor`, or over `axis` if that is given; of one segment that the ranks do not divide, a chunk as of a shard |
+    | `spmd.rows` | function | each rank along that axis has its part of the rows of every input |
+    | `spmd.term` | `model.gradient` | it is one rank's term of a sum over these axes, which the unit's reduction completes |
+    | `spmd.unshard` | `all_reduce_start` | the model's author wrote it: blocks whose units are gathered while it is under way |
+
+    Persistent arguments stand first: parameters in the order of the module, each followed by its states in order of name; then inputs. What is written is a
+    result that donates; a parameter without gradient has none. `@init` takes the same persistent arguments and `seed`, and writes them all.
+    A forward entry takes parameters and no states.
+
+    When the sharding phase ends, `spmd-verify` has found: no `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint`,
+    `recompute` and no conversion cast in an entry; every argument of a parameter has the type that the mesh gives it; every token is waited for
+    once; no op reads a value in the other memory but `copy_start`; nothing reads a gathered value, or a view of one, behind its release, and every gathered value is released; no collective has
+    an axis of one rank.
+
+    ## Shardings
+
+    ```
+    #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>
+    #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>
+    #spmd.sharding<[{}, {} ] partial sum over ["expert"]>
+    ```
+
+    One element for each dim of a tensor. `{}`: every rank holds the dim in full. Otherwise the dim has `segments` equal segments (1 if
+    absent; the fused weight of Q, K and V has 3), each cut in chunks of `chunk` rows along the axes, the first outermost. The rank with
+    coordinate c holds the rows from `c * chunk` of each segment. `total` is the unpadded extent of the dim: on a rank,
+    `clamp(total / segments - c * chunk, 0, chunk)` rows of a segment are data, which may be 0, and rows after them are padding and never
+    data. A sub-axis (a factor of an axis) is an axis of the mesh with the name `axis.N`. `p1` after an element is the priority for
+    propagation, where a smaller number is kept. Along the axes of `partial`, each rank holds a partial result; `sum`, `max` or `logsumexp`
+    combines them. Ranks along an axis that is not named hold equal data.
+
+    As a discardable attribute it annotates a value of a global type:
+
+    | attribute | on | says |
+    |---|---|---|
+    | `spmd.sharding` | argument, `model.parameter` | its sharding |
+    | `spmd.shardings` | op | the sharding of each result |
+    | `spmd.operand_shardings` | op | the sharding in which it takes each operand, where one differs from that of the value |
+
+    As the encoding of a type it makes the type local, that of one rank's shard:
+
+    ```
+    tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
+    ```
+
+    A dim without segments has chunks of `ceil(total / ranks)` rows on every rank, so that all ranks hold the same bytes. Over one rank a
+    tensor is global and its type has no encoding.
+
+    **Constraints.** (dim_sharding_c1) axes are distinct. (dim_sharding_c2) with axes, segments, chunk and total are positive, and segments
+    divide the total. (dim_sharding_c3) without axes, none of them is given. (sharding_c1) an axis occurs once. (sharding_c2) partial results
+    have axes and a reduction. (sharding_c3) an encoding has one element for each dim, and a sharded dim the extent `segments * chunk`.
+
+    ## Collectives
+
+    A collective is started by one op and waited for by another; between the two stands what runs meanwhile. The start takes a list of
+    tensors, each a segment of one instruction; the token stands for all of them. Where a start stands is where it is issued.
   }];
   let discardableAttrs = (ins
     // On arguments of entry points.
@@ -42,8 +107,20 @@ def Spmd_Dialect : Dialect {
     "::sluice::spmd::WhenAttr":$when,
     "::sluice::spmd::StreamKindAttr":$stream,
     "::mlir::ArrayAttr":$places,
-    "::mlir::ArrayAttr":$unshard
+    "::mlir::ArrayAttr":$unshard,
+    // Shardings of values, parameters, gradients and functions.
+    "::sluice::spmd::ShardingAttr":$sharding,
+    "::mlir::ArrayAttr":$shardings,
+    "::mlir::ArrayAttr":$operand_shardings,
+    // A parameter of which each rank holds a part; a gradient that is one rank's term of a sum over these axes; a function
+    // whose inputs are cut by rows.
+    "::mlir::DictionaryAttr":$tensor,
+    "::mlir::ArrayAttr":$term,
+    "::mlir::StringAttr":$rows
   );
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }

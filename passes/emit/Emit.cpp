@@ -2,6 +2,7 @@
 #include "passes/emit/Emit.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/model/Attributes.h"
 #include "passes/emit/EmitContext.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/recipe/RecipeKeys.h"
@@ -43,10 +44,10 @@ std::unique_ptr<plan::LearningRateT> learningRateOf(const Recipe &recipe) {
 void emitHead(EmitContext &context, const Recipe &recipe) {
   plan::PlanT &plan = context.plan;
   setVersions(plan);
-  plan.name = textOf(context.module, "model.name");
-  plan.config = textOf(context.module, "model.config");
-  plan.batch = integerOf(context.module, "model.batch");
-  plan.sequence = integerOf(context.module, "model.sequence");
+  plan.name = textOf(context.module, model::nameName);
+  plan.config = textOf(context.module, model::configName);
+  plan.batch = integerOf(context.module, model::batchName);
+  plan.sequence = integerOf(context.module, model::sequenceName);
   plan.microbatches = recipe.gradient.microbatches;
   plan.target = std::make_unique<plan::TargetT>();
   plan.target->device = stringifyEnum(recipe.target.device);

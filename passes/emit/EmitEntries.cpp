@@ -116,8 +116,8 @@ private:
       result.when = enumOf<plan::When>(stringifyWhenKind(when.getKind()), plan::EnumNamesWhen());
     result.repetitions.assign(when.getRepetitions().begin(), when.getRepetitions().end());
     result.phase = enumOf<plan::Phase>(stringifyPhase(plan_ir::phaseOf(op)), plan::EnumNamesPhase());
-    if (auto pass = op->getAttrOfType<IntegerAttr>("pass"))
-      result.pass = pass.getInt();
+    if (auto invocation = op->getAttrOfType<IntegerAttr>("invocation"))
+      result.pass = invocation.getInt();
     if (auto unit = op->getAttrOfType<StringAttr>("unit"))
       if (auto it = context.units.find(unit.getValue()); it != context.units.end())
         result.unit = it->second;

@@ -92,7 +92,7 @@ private:
       if (std::optional<Attribute> value = op.getInherentAttr(key); value && *value)
         add(key, *value);
     for (NamedAttribute attribute : op.getDiscardableAttrs())
-      if (!attribute.getName().strref().starts_with("model."))
+      if (!isa_and_present<model::ModelDialect>(attribute.getNameDialect()))
         add(attribute.getName(), attribute.getValue());
     return settings;
   }

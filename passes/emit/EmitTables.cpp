@@ -4,6 +4,7 @@
 
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
 
 using namespace mlir;
 
@@ -107,7 +108,7 @@ void emitUnits(EmitContext &context) {
 
 std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
   auto initializer = std::make_unique<plan::InitializerT>();
-  initializer->kind = enumOf<plan::InitializerKind>(op.getInit(), plan::EnumNamesInitializerKind());
+  initializer->kind = enumOf<plan::InitializerKind>(stringifyInitializerKind(op.getInit()), plan::EnumNamesInitializerKind());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
   return initializer;
@@ -127,7 +128,7 @@ void emitParameters(EmitContext &context) {
         parameter->aliases.push_back(alias.str());
     parameter->dtype = dtypeOf(type.getElementType());
     parameter->shape.assign(type.getShape().begin(), type.getShape().end());
-    if (auto split = op->getAttrOfType<DictionaryAttr>("spmd.tensor")) {
+    if (auto split = op->getAttrOfType<DictionaryAttr>(spmd::tensorName)) {
       const auto whole = cast<DenseI64ArrayAttr>(split.get("shape")).asArrayRef();
       parameter->split = std::make_unique<plan::TensorSplitT>();
       parameter->split->dim = cast<IntegerAttr>(split.get("dim")).getInt();

@@ -40,15 +40,15 @@ public:
     };
     Value nothing = number(-std::numeric_limits<double>::infinity(), builder.getF32Type());
     Value column = index(1), reach = index(0);
-    auto keep = [&](llvm::StringRef predicate) {
-      Value seen = model::CompareOp::create(builder, location, reach, column, builder.getStringAttr(predicate));
+    auto keep = [&](ComparePredicate predicate) {
+      Value seen = model::CompareOp::create(builder, location, reach, column, predicate);
       scores = model::SelectOp::create(builder, location, seen, scores, nothing);
     };
-    keep("ge");
+    keep(ComparePredicate::ge);
     if (mask.window > 0) {
       Value width = number(static_cast<double>(mask.window), i32);
       reach = model::SubtractOp::create(builder, location, reach, width);
-      keep("lt");
+      keep(ComparePredicate::lt);
     }
     return scores;
   }

@@ -91,7 +91,7 @@ private:
     location = at(name);
     if (config.activation == "relu")
       return model::ReluOp::create(builder, location, x).getResult();
-    return model::GeluOp::create(builder, location, x, builder.getStringAttr(config.activation)).getY();
+    return model::GeluOp::create(builder, location, x, *symbolizeGeluApproximation(config.activation)).getY();
   }
 
   Value layer(std::int64_t index, Value x) {

@@ -11,10 +11,10 @@ using namespace sluice;
 
 OwningOpRef<ModuleOp> GraphBuilder::build(llvm::StringRef name, llvm::StringRef configText) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(at(""));
-  module.get()->setAttr(model::ModelDialect::NameAttrHelper::getNameStr(), builder.getStringAttr(name));
-  module.get()->setAttr(model::ModelDialect::ConfigAttrHelper::getNameStr(), builder.getStringAttr(configText));
-  module.get()->setAttr(model::ModelDialect::BatchAttrHelper::getNameStr(), builder.getI64IntegerAttr(batch));
-  module.get()->setAttr(model::ModelDialect::SequenceAttrHelper::getNameStr(), builder.getI64IntegerAttr(sequence));
+  module.get()->setAttr(model::nameName, builder.getStringAttr(name));
+  module.get()->setAttr(model::configName, builder.getStringAttr(configText));
+  module.get()->setAttr(model::batchName, builder.getI64IntegerAttr(batch));
+  module.get()->setAttr(model::sequenceName, builder.getI64IntegerAttr(sequence));
   builder.setInsertionPointToStart(module->getBody());
   declareParameters();
   buildTrainStep();
@@ -38,7 +38,7 @@ void GraphBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_t
   parameters[name] = tensor(shape);
   ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
   model::ParameterOp::create(builder, at(name), builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
-                             builder.getStringAttr(init), builder.getF64FloatAttr(0.0),
+                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(init)), builder.getF64FloatAttr(0.0),
                              builder.getF64FloatAttr(deviation), aliases, /*frozen=*/UnitAttr(),
                              padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
 }
@@ -121,7 +121,7 @@ void GraphBuilder::buildTrainStep() {
   seed = step = row = Value();
   location = at("loss");
   Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
-                                             builder.getStringAttr("mean"), builder.getI64IntegerAttr(-100), FloatAttr())
+                                             builder.getAttr<model::LossReductionAttr>(LossReduction::mean), builder.getI64IntegerAttr(-100), FloatAttr())
                    .getLoss();
   func::ReturnOp::create(builder, location, ValueRange{loss});
 }

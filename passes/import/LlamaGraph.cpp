@@ -74,7 +74,7 @@ private:
     const RopeConfig &rope = config.rope;
     bool scaled = rope.scaling != "default", smooth = rope.scaling == "llama3";
     return model::RopeOp::create(builder, location, x, number(rope.theta), builder.getI64IntegerAttr(0),
-                                 builder.getStringAttr(rope.scaling), scaled ? number(rope.factor) : number(1),
+                                 builder.getAttr<model::RopeScalingAttr>(*symbolizeRopeScaling(rope.scaling)), scaled ? number(rope.factor) : number(1),
                                  smooth ? number(rope.low) : number(1), smooth ? number(rope.high) : number(1),
                                  smooth ? number(rope.original) : number(1), UnitAttr())
         .getY();
@@ -104,7 +104,7 @@ private:
       return model::SwigluOp::create(builder, location, gate, up).getY();
     Value active = config.activation == "relu"
                        ? Value(model::ReluOp::create(builder, location, gate))
-                       : Value(model::GeluOp::create(builder, location, gate, builder.getStringAttr(config.activation)));
+                       : Value(model::GeluOp::create(builder, location, gate, *symbolizeGeluApproximation(config.activation)));
     return model::MultiplyOp::create(builder, location, active, up);
   }
 

@@ -1,7 +1,9 @@
 //===- CheckBudget.cpp - more memory than allowed ----------------------------------------===//
 #include "passes/memory/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/plan/Plan.h"
+#include "dialect/spmd/Spmd.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
 
@@ -95,9 +97,8 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   const uint64_t sharded = held(BufferClass::parameter) + held(BufferClass::optimizer) + held(BufferClass::gradient_shard);
   const int64_t shard = recipe.mesh.shard;
   std::vector<Remedy> remedies;
-  int64_t blocks = 0;
-  for (Operation &op : *module.getBody())
-    blocks += op.getName().getStringRef() == "spmd.unit";
+  const auto units = module.getOps<spmd::UnitOp>();
+  const int64_t blocks = std::distance(units.begin(), units.end());
   if (recipe.recompute.policy != RecomputePolicy::block && activations > 0)
     remedies.push_back({"recompute.policy = \"block\" keeps about one block's activations of " +
                             std::to_string(std::max<int64_t>(blocks - 1, 1)),
@@ -108,7 +109,7 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves what each rank keeps of parameters, " +
                           "gradients and optimizer state",
                       sharded / 2});
-  if (auto batch = module->getAttrOfType<IntegerAttr>("model.batch"); batch && batch.getInt() > 1)
+  if (auto batch = module->getAttrOfType<IntegerAttr>(model::batchName); batch && batch.getInt() > 1)
     remedies.push_back({"a batch of " + std::to_string(batch.getInt() / 2) + " rows instead of " +
                             std::to_string(batch.getInt()) + " holds fewer activations (more micro-batches give the same step)",
                         perRow - perRow * (batch.getInt() / 2) / batch.getInt()});

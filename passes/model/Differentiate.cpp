@@ -131,7 +131,7 @@ private:
     for (Operation *op : recorder.made) {
       model::setPhase(op, phase);
       op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(source)));
-      for (llvm::StringRef name : {model::checkpointName, model::passName})
+      for (llvm::StringRef name : {model::checkpointName, model::invocationName})
         if (Attribute attribute = source->getAttr(name))
           op->setAttr(name, attribute);
       made.push_back(op);

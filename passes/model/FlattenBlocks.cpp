@@ -42,8 +42,8 @@ struct Flattener {
       } else if (!op.hasTrait<OpTrait::IsTerminator>()) {
         if (!op.hasAttr(model::blockName))
           op.setAttr(model::blockName, builder.getStringAttr(path));
-        if (pass > 0 && !op.hasAttr(model::passName))
-          op.setAttr(model::passName, builder.getI64IntegerAttr(pass));
+        if (pass > 0 && !op.hasAttr(model::invocationName))
+          op.setAttr(model::invocationName, builder.getI64IntegerAttr(pass));
         if (!checkpoint.empty() && !op.hasAttr(model::checkpointName))
           op.setAttr(model::checkpointName, builder.getStringAttr(checkpoint));
       }
@@ -70,12 +70,12 @@ void numberPasses(func::FuncOp function) {
   auto set = [&](Operation *op, std::int64_t pass) {
     passes[op] = pass;
     if (pass > 0)
-      op->setAttr(model::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
+      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(pass));
   };
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (isNumbered(&op)) {
-      auto pass = op.getAttrOfType<IntegerAttr>(model::passName);
+      auto pass = op.getAttrOfType<IntegerAttr>(model::invocationName);
       passes[&op] = pass ? pass.getInt() : 0;
       continue;
     }

@@ -36,9 +36,9 @@ public:
       if (key.empty())
         continue;
       if (model::isOfPhase(&op, Phase::forward))
-        groups[{builder.getStringAttr(key), op.getAttr(model::passName)}].forward.push_back(&op);
+        groups[{builder.getStringAttr(key), op.getAttr(model::invocationName)}].forward.push_back(&op);
       else if (model::isOfPhase(&op, Phase::backward))
-        groups[{builder.getStringAttr(key), op.getAttr(model::passName)}].backward.push_back(&op);
+        groups[{builder.getStringAttr(key), op.getAttr(model::invocationName)}].backward.push_back(&op);
     }
     for (auto &[key, group] : groups)
       if (!group.backward.empty())

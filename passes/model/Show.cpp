@@ -18,7 +18,7 @@ struct ShowShardingRulesPass : sluice::impl::ShowShardingRulesBase<ShowShardingR
   void runOnOperation() override {
     Builder builder(&getContext());
     getOperation().walk([&](ShardingRuleOpInterface op) {
-      op->setAttr("model.sharding_rule", builder.getStringAttr(op.getShardingRule().str()));
+      op->setAttr(model::shardingRuleName, builder.getStringAttr(op.getShardingRule().str()));
     });
   }
 };
@@ -28,7 +28,7 @@ struct ShowCostPass : sluice::impl::ShowCostBase<ShowCostPass> {
     Builder builder(&getContext());
     getOperation().walk([&](CostOpInterface op) {
       OpCost cost = op.getCost();
-      op->setAttr("model.cost", builder.getStringAttr("flops=" + llvm::Twine(cost.flops) + ", bytes=" +
+      op->setAttr(model::costName, builder.getStringAttr("flops=" + llvm::Twine(cost.flops) + ", bytes=" +
                                                       llvm::Twine(cost.bytes)));
     });
   }

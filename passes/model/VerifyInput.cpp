@@ -25,8 +25,6 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (failed(verifyParameter(parameter)))
         return signalPassFailure();
-    if (failed(verifyModuleAttributes(module)))
-      return signalPassFailure();
     for (Operation &op : *module.getBody())
       if (!isa<model::ParameterOp, func::FuncOp>(op)) {
         op.emitError("op '") << op.getName() << "' beside the functions, expected it in one";
@@ -82,15 +80,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return text.empty() ? "none" : text;
   }
 
-  /// Attributes that nothing reads, most of them misspelt: what they were to say would be left out in silence.
-  static LogicalResult verifyModuleAttributes(ModuleOp module) {
-    llvm::StringRef known[] = {"model.name", "model.batch", "model.sequence", "model.config", "model.recipe", "model.recipe_origins"};
-    for (NamedAttribute attribute : module->getDiscardableAttrs())
-      if (attribute.getName().strref().starts_with("model.") && !llvm::is_contained(known, attribute.getName().strref()))
-        return module.emitError("unknown attribute of the module, expected ")
-               << expectedOneOf(llvm::ArrayRef(known).take_front(4)) << " but got '" << attribute.getName().strref() << "'";
-    return success();
-  }
+  /// Attributes without a dialect that the op does not declare.
   static LogicalResult verifyAttributes(Operation *op) {
     llvm::SmallVector<llvm::StringRef> known;
     for (StringAttr name : op->getName().getAttributeNames())
@@ -105,31 +95,6 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
                << expectedOneOf(known) << " but got '" << attribute.getName().strref() << "'";
     return success();
   }
-  static LogicalResult verifyPortAttributes(func::FuncOp function) {
-    auto check = [&](DictionaryAttr attributes, llvm::StringRef what, unsigned index,
-                     llvm::ArrayRef<llvm::StringRef> known) -> LogicalResult {
-      for (NamedAttribute attribute : attributes ? attributes.getValue() : llvm::ArrayRef<NamedAttribute>()) {
-        if (!llvm::is_contained(known, attribute.getName().strref()))
-          return function.emitError("unknown attribute of ")
-                 << what << " " << index << " of '@" << function.getName() << "', expected " << expectedOneOf(known)
-                 << " but got '" << attribute.getName().strref() << "'";
-        auto limit = dyn_cast<IntegerAttr>(attribute.getValue());
-        if (attribute.getName() == model::limitName && !(limit && limit.getValue().isStrictlyPositive()))
-          return function.emitError("'model.limit' of argument ")
-                 << index << " of '@" << function.getName() << "', expected an integer of at least 1 but got "
-                 << attribute.getValue();
-      }
-      return success();
-    };
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (failed(check(function.getArgAttrDict(i), "argument", i, {model::inputName, model::limitName})))
-        return failure();
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (failed(check(function.getResultAttrDict(i), "result", i, {model::outputName})))
-        return failure();
-    return success();
-  }
-
   static LogicalResult verifyNames(func::FuncOp function) {
     auto check = [&](llvm::StringSet<> &seen, StringAttr name, llvm::StringRef what, llvm::StringRef attribute,
                      unsigned index, Type type) -> LogicalResult {
@@ -184,7 +149,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
              << function.getName() << "', expected train, eval or forward but got " << function->getAttr(model::entryName);
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
       return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
-    if (failed(verifyPortAttributes(function)) || failed(verifyNames(function)))
+    if (failed(verifyNames(function)))
       return failure();
     if (failed(verifyStepInputs(function)))
       return failure();

@@ -51,9 +51,6 @@ private:
     for (llvm::StringRef attribute : {model::blockName, model::phaseName})
       if (!op.hasAttr(attribute))
         return op.emitError("op '") << op.getName() << "' without '" << attribute << "'";
-    if (!op.getAttrOfType<model::PhaseAttr>(model::phaseName) || model::isOfPhase(&op, Phase::init))
-      return op.emitError() << "'" << model::phaseName << "', expected forward, loss, backward or update but got "
-                            << op.getAttr(model::phaseName);
     auto ids = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
     if (!ids || ids.size() != op.getNumResults())
       return op.emitError("op '") << op.getName() << "' without a number in 'model.ids' for each result";

@@ -2,14 +2,12 @@
 
 #include "passes/recipe/RecipeAttr.h"
 
+#include "dialect/model/Attributes.h"
 #include "passes/recipe/RecipeKeys.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace sluice;
-
-static constexpr llvm::StringLiteral recipeAttribute = "model.recipe";
-static constexpr llvm::StringLiteral originsAttribute = "model.recipe_origins";
 
 static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue &value) {
   mlir::Builder builder(context);
@@ -90,35 +88,32 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
   for (const auto &[key, value] : recipe.given())
     if (mlir::Attribute attribute = toAttribute(module.getContext(), value))
       values.push_back(builder.getNamedAttr(key, attribute));
-  module->setAttr(recipeAttribute, builder.getDictionaryAttr(values));
+  module->setAttr(model::recipeName, builder.getDictionaryAttr(values));
   // Diagnostics of passes about these values name the line that gave them.
   llvm::SmallVector<mlir::NamedAttribute> origins;
   for (const auto &[key, value] : recipe.given()) {
     std::string origin = recipe.origin(key);
     constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.", "schedule.", "statistics.", "memory.", "loss.",
                                             "mesh.expert"};
-    if (origin != recipeAttribute &&
+    if (origin != model::recipeName &&
         llvm::any_of(reported, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
       origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));
   }
   if (!origins.empty())
-    module->setAttr(originsAttribute, builder.getDictionaryAttr(origins));
+    module->setAttr(model::recipeOriginsName, builder.getDictionaryAttr(origins));
 }
 
 Result<Recipe> sluice::attachedRecipe(mlir::ModuleOp module) {
   Recipe recipe;
-  mlir::Attribute attached = module->getAttr(recipeAttribute);
-  if (!attached)
-    return recipe;
-  auto values = mlir::dyn_cast<mlir::DictionaryAttr>(attached);
+  auto values = module->getAttrOfType<mlir::DictionaryAttr>(model::recipeName);
   if (!values)
-    return inputError("'model.recipe', expected a dictionary of recipe keys");
+    return recipe;
   for (mlir::NamedAttribute named : values) {
     std::optional<RecipeValue> value = toValue(named.getValue());
     if (!value)
       return inputError("'model.recipe' value of '" + named.getName().str() +
                         "', expected a text, number, boolean or list of them");
-    SLUICE_RETURN_IF_ERROR(recipe.add(named.getName().strref(), std::move(*value), "model.recipe"));
+    SLUICE_RETURN_IF_ERROR(recipe.add(named.getName().strref(), std::move(*value), model::recipeName.str()));
   }
   return recipe;
 }
@@ -133,7 +128,7 @@ Result<Recipe> sluice::recipeOf(mlir::ModuleOp module,
     SLUICE_RETURN_IF_ERROR(recipe.addSetting(key.str() + "=" + value, "option"));
   }
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
-  auto origins = module->getAttrOfType<mlir::DictionaryAttr>(originsAttribute);
+  auto origins = module->getAttrOfType<mlir::DictionaryAttr>(model::recipeOriginsName);
   for (const RecipeKey &key : recipeKeys()) {
     auto origin = origins ? origins.getAs<mlir::StringAttr>(key.name) : mlir::StringAttr();
     recipe.setOrigin(key.name, origin ? origin.str() : "recipe");

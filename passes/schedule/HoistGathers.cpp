@@ -59,13 +59,13 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
   // By unit, direction and pass.
   std::map<std::tuple<std::string, bool, std::int64_t>, std::size_t> places;
   auto entry = [&](StringRef unit, Operation *op) -> Entry & {
-    auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), model::passOf(op)}, entries.size());
+    auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), model::invocationOf(op)}, entries.size());
     if (!isNew)
       return entries[known->second];
     entries.emplace_back();
     entries.back().unit = unit.str();
     entries.back().backward = isBackward(op);
-    entries.back().pass = model::passOf(op);
+    entries.back().pass = model::invocationOf(op);
     return entries.back();
   };
   // Directions that the root has been entered in.

@@ -42,7 +42,8 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
       op = WaitOp::create(builder, like->getLoc(), event, /*carried=*/false, stream, when, phase, unit);
     else
       op = Op::create(builder, like->getLoc(), event, stream, when, phase, unit);
-    op.setPass(like->getAttrOfType<IntegerAttr>("pass") ? like->getAttrOfType<IntegerAttr>("pass").getInt() : 0);
+    if (auto invocation = like->getAttrOfType<IntegerAttr>("invocation"))
+      op.setInvocationAttr(invocation);
     return op;
   }
 

@@ -105,7 +105,7 @@ template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operat
     if (from->hasAttr(model::phaseName) && !isInit)
       phase = model::phaseOf(from);
     setWhen(instruction, spmd::whenOf(from));
-    instruction.setPass(model::passOf(from));
+    instruction.setInvocation(model::invocationOf(from));
     if (from->hasAttr(model::recomputeName))
       instruction.setRecompute(true);
     if (std::optional<StreamKind> stream = spmd::streamOf(from))

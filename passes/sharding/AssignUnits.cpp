@@ -206,7 +206,7 @@ LogicalResult UnitAssignment::makePlan() {
   std::vector<bool> isExpert;
   for (model::ParameterOp parameter : parameters) {
     list.push_back(describe(parameter));
-    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+    auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
     isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
   }
   plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe.sharding));

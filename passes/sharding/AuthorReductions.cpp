@@ -23,7 +23,8 @@ void sluice::lowerAllReduces(Block &block, const Placement &placement) {
     OpBuilder builder(op);
     auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()),
                                                 op.getOperand(), placement.dataAxes(),
-                                                *symbolizeReductionKind(op.getReduction()), APFloat(1.0),
+                                                op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum,
+                                                APFloat(1.0),
                                                 StringAttr());
     builder.setInsertionPoint(placeOfWait(op));
     auto wait = spmd::WaitOp::create(builder, op.getLoc(), op.getType(), start.getToken());

@@ -129,7 +129,7 @@ void SectionElider::collect() {
     interval.unit = numbers.lookup(spmd::unitOf(release));
     behaviours[interval.unit].gathers |= interval.gather != nullptr;
     scopes.push_back({interval.unit, isBackward(interval.first()), positions[interval.first()], positions[release],
-                      model::passOf(release)});
+                      model::invocationOf(release)});
     intervals.push_back(interval);
   }
 }
@@ -242,7 +242,7 @@ void SectionElider::keep(Interval &interval) {
     auto reshard = spmd::ReshardOp::create(builder, locations[index], value.getType(), value,
                                            builder.getArrayAttr({destinationOf(interval.gather, index)}),
                                            builder.getArrayAttr({part}), unit.getSymNameAttr());
-    for (StringRef name : {StringRef(model::phaseName), StringRef(model::passName)})
+    for (StringRef name : {StringRef(model::phaseName), StringRef(model::invocationName)})
       if (Attribute attribute = interval.release->getAttr(name))
         reshard->setAttr(name, attribute);
     if (ids)
@@ -308,8 +308,8 @@ void SectionElider::remakeViews(Interval &interval) {
       continue;
     Operation *copy = builder.clone(*view, mapping);
     model::setPhase(copy, Phase::backward);
-    if (Attribute pass = interval.release->getAttr(model::passName))
-      copy->setAttr(model::passName, pass);
+    if (Attribute pass = interval.release->getAttr(model::invocationName))
+      copy->setAttr(model::invocationName, pass);
     for (auto [from, to] : llvm::zip(view->getResults(), copy->getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return isIn(use.getOwner()); });
   }

@@ -42,7 +42,7 @@ void dropUnread(spmd::WaitOp wait) {
     copy->setOperands(operands);
     OpBuilder builder(wait);
     auto rest = spmd::WaitOp::create(builder, wait.getLoc(), ValueRange(operands).getTypes(), wait.getToken(), false);
-    for (StringRef name : {model::phaseName, model::passName, spmd::whenName})
+    for (StringRef name : {model::phaseName, model::invocationName, spmd::whenName})
       if (Attribute attribute = wait->getAttr(name))
         rest->setAttr(name, attribute);
     for (auto [old, value] : llvm::zip(values, rest.getValues()))

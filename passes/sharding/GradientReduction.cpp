@@ -126,7 +126,7 @@ Arithmetic Reducer::arithmeticFor(spmd::UnitOp unit, bool forceSum) {
     divide = number.getValueAsDouble();
   else if (alike > 1)
     divide = static_cast<double>(scatters * reduces / alike);
-  auto terms = reshard->getAttrOfType<ArrayAttr>(tensor::termName);
+  auto terms = reshard->getAttrOfType<ArrayAttr>(spmd::termName);
   bool areTerms = terms && llvm::any_of(cast<ArrayAttr>(terms[0]).getAsValueRange<StringAttr>(), [&](StringRef axis) {
                     return destination.dimAlong(axis).has_value();
                   });
@@ -194,7 +194,7 @@ void Reducer::reduce(ArrayAttr axes, ArrayRef<unsigned> indices, ReductionKind o
 /// Completes gradients that are partial over axes of parts too: after the reduction, where they are smallest, all that are
 /// partial over the same axes together.
 void Reducer::addTerms() {
-  auto terms = reshard->getAttrOfType<ArrayAttr>(tensor::termName);
+  auto terms = reshard->getAttrOfType<ArrayAttr>(spmd::termName);
   llvm::MapVector<Attribute, SmallVector<unsigned>> ofAxes;
   for (unsigned index = 0; terms && index < values.size(); ++index) {
     SmallVector<Attribute> left;

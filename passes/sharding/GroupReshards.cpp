@@ -51,7 +51,7 @@ private:
   void tag(Operation *op, const UnitEvent &event) {
     model::setPhase(op, event.backward ? Phase::backward : Phase::forward);
     if (std::int64_t pass = found.scopes[event.scope].pass)
-      op->setAttr(model::passName, Builder(op->getContext()).getI64IntegerAttr(pass));
+      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(pass));
   }
   bool isIn(Operation *op, const UnitScope &scope) const {
     auto position = positions.find(op);
@@ -80,7 +80,7 @@ bool isSameRead(spmd::ReshardOp a, spmd::ReshardOp b) {
 
 /// True for a gradient that is partial along an axis of its destination too.
 bool isTermAlongShards(spmd::ReshardOp gradient) {
-  auto terms = gradient->getAttrOfType<ArrayAttr>(tensor::termName);
+  auto terms = gradient->getAttrOfType<ArrayAttr>(spmd::termName);
   spmd::ShardingAttr destination = destinationOf(gradient);
   return terms && llvm::any_of(terms.getAsValueRange<StringAttr>(),
                                [&](StringRef axis) { return destination.dimAlong(axis).has_value(); });
@@ -205,13 +205,13 @@ void SectionGrouper::mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &
   SmallVector<Attribute> terms;
   for (spmd::ReshardOp gradient : group) {
     operands.push_back(gradient.getOperands()[0]);
-    Attribute axes = gradient->getAttr(tensor::termName);
+    Attribute axes = gradient->getAttr(spmd::termName);
     terms.push_back(axes ? axes : builder.getArrayAttr({}));
   }
   spmd::ReshardOp merged = merge(group, operands, builder);
   model::setPhase(merged, Phase::backward);
   if (llvm::any_of(terms, [](Attribute axes) { return !cast<ArrayAttr>(axes).empty(); }))
-    merged->setAttr(tensor::termName, builder.getArrayAttr(terms));
+    merged->setAttr(spmd::termName, builder.getArrayAttr(terms));
   for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
     spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
 }
@@ -222,7 +222,7 @@ Value SectionGrouper::valueFor(Operation *user, std::size_t unit, spmd::ReshardO
     ++index;
   Value value;
   for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
-    if (scope.unit == unit && isIn(user, scope) && (!value || scope.pass == model::passOf(user)))
+    if (scope.unit == unit && isIn(user, scope) && (!value || scope.pass == model::invocationOf(user)))
       value = values[index];
   return value;
 }

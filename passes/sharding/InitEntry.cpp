@@ -16,31 +16,31 @@ namespace {
 /// The initial value of a parameter. `key` keys its random numbers, with the seed and each element's global index.
 Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, Value seed, std::int64_t key) {
   Location loc = parameter.getLoc();
-  StringRef init = parameter.getInit();
+  InitializerKind init = parameter.getInit();
   // The padding row, by global elements.
   DenseI64ArrayAttr zeros;
   if (std::optional<std::int64_t> row = parameter.getPadding()) {
-    auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+    auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
     std::int64_t columns = split ? cast<DenseI64ArrayAttr>(split.get("shape"))[1]
                                  : cast<RankedTensorType>(parameter.getType()).getDimSize(1);
     zeros = builder.getDenseI64ArrayAttr({*row * columns, (*row + 1) * columns});
   }
   auto constant = [&](const APFloat &value) -> Value { return model::ConstantOp::create(builder, loc, type, value); };
-  if (init == "normal")
+  if (init == InitializerKind::normal)
     return model::RandomNormalOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
                                          parameter.getBAttr(), zeros);
-  if (init == "uniform")
+  if (init == InitializerKind::uniform)
     return model::RandomUniformOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
                                           parameter.getBAttr(), zeros);
-  if (init == "constant")
+  if (init == InitializerKind::constant)
     return constant(parameter.getA());
-  return constant(APFloat(init == "ones" ? 1.0 : 0.0));
+  return constant(APFloat(init == InitializerKind::ones ? 1.0 : 0.0));
 }
 
 /// A rank's part of a parameter that is split over an axis of parts, by the elements' places in all of it.
 Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
                   std::int64_t key) {
-  auto split = parameter->getAttrOfType<DictionaryAttr>(tensor::splitName);
+  auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
   auto number = [&](StringRef name) { return cast<IntegerAttr>(split.get(name)).getInt(); };
   auto local = cast<RankedTensorType>(parameter.getType());
   std::int64_t dim = number("dim"), segments = number("segments");
@@ -98,7 +98,7 @@ DictionaryAttr Persistent::argumentAttributes() const {
     list.set(spmd::stateName, builder.getStringAttr(state));
   // Arguments have global types until spmd-localize-update.
   if (local != type)
-    list.set(shardingName, spmd::shardingOf(local));
+    list.set(spmd::shardingName, spmd::shardingOf(local));
   if (inHost)
     list.set(spmd::spaceName, builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
   return list.getDictionary(builder.getContext());
@@ -139,8 +139,9 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   Value seed = entry->getArgument(persistent.size());
   for (const Persistent &piece : persistent) {
     model::ParameterOp parameter = piece.parameter;
-    if (bool isDrawn = parameter.getInit() == "normal" || parameter.getInit() == "uniform";
-        isDrawn && piece.state.empty() && parameter->hasAttr(tensor::splitName)) {
+    if (bool isDrawn = parameter.getInit() == InitializerKind::normal ||
+                       parameter.getInit() == InitializerKind::uniform;
+        isDrawn && piece.state.empty() && parameter->hasAttr(spmd::tensorName)) {
       values.push_back(initialPart(builder, parameter, placement, seed, keys[parameter.getSymName()]));
       continue;
     }

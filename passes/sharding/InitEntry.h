@@ -8,9 +8,6 @@
 
 namespace sluice {
 
-/// On an argument of a global type: the sharding that it is stored in.
-inline constexpr llvm::StringLiteral shardingName = "spmd.sharding";
-
 /// A parameter, or a state beside it, as one rank holds it.
 struct Persistent {
   model::ParameterOp parameter;

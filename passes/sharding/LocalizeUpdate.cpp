@@ -54,7 +54,7 @@ private:
     SmallVector<DictionaryAttr> attributes;
     for (BlockArgument argument : function.getArguments()) {
       NamedAttrList list(function.getArgAttrDict(argument.getArgNumber()));
-      if (auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(list.erase(shardingName))) {
+      if (auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(list.erase(spmd::shardingName))) {
         setType(argument, spmd::localType(cast<RankedTensorType>(argument.getType()), sharding));
         any = true;
       }

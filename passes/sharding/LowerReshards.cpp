@@ -30,7 +30,7 @@ namespace {
 
 /// Phase, pass and repetitions of a reshard are those of the ops that it becomes.
 void copyTags(spmd::ReshardOp from, Operation *to, bool withRepetitions = true) {
-  for (StringRef name : {StringRef(model::phaseName), StringRef(model::passName), StringRef(spmd::whenName)})
+  for (StringRef name : {StringRef(model::phaseName), StringRef(model::invocationName), StringRef(spmd::whenName)})
     if (Attribute attribute = from->getAttr(name); attribute && (withRepetitions || name != spmd::whenName))
       to->setAttr(name, attribute);
 }

@@ -72,7 +72,7 @@ spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes)
 }
 
 ArrayAttr Placement::shardAxes(StringRef parameter) const {
-  auto split = find(parameter)->getAttrOfType<DictionaryAttr>(tensor::splitName);
+  auto split = find(parameter)->getAttrOfType<DictionaryAttr>(spmd::tensorName);
   return axes(false, true, !split || tensor::axisOf(split) != tensor::expertAxis);
 }
 

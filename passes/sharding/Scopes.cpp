@@ -96,7 +96,7 @@ private:
 
   void takeOp(Operation *op, std::int64_t position) {
     bool backward = isBackward(op);
-    std::int64_t pass = model::passOf(op);
+    std::int64_t pass = model::invocationOf(op);
     passes = std::max(passes, pass + 1);
     if (model::phaseOf(op) == Phase::forward)
       forwardEnds[pass] = position + 1;

@@ -29,8 +29,8 @@ MISTAKES = {
     "a train function that": ("(tensor<f32> {", "(tensor<4xf32> {"),
     "a function without": (' attributes {model.entry = #model.entry<train>}', ""),
     "an unknown op": ("model.gelu", "model.linear"),
-    "a missing attribute": (' {approximate = "tanh"}', ""),
-    "a misspelt attribute": ('{reduction = "mean"}', '{reduction = "mean", smoothing = 0.1 : f64}'),
+    "a missing attribute": (' {approximate = #model.approximation<tanh>}', ""),
+    "a misspelt attribute": ('{reduction = #model.reduction<mean>}', '{reduction = #model.reduction<mean>, smoothing = 0.1 : f64}'),
     "an invalid bound": ("model.limit = 3", "model.limit = 0"),
     "float class indices": ("tensor<4xi32>", "tensor<4xf32>"),
 }

@@ -45,7 +45,7 @@ void softmax(Builder &b) {
 
 std::function<void(Builder &)> gelu(const std::string &form) {
   return [form](Builder &b) {
-    b.f.output("y", b.f.op("gelu", {b.in("x")}, "{approximate = \"" + form + "\"}", b.result("y")));
+    b.f.output("y", b.f.op("gelu", {b.in("x")}, "{approximate = #model.approximation<" + form + ">}", b.result("y")));
   };
 }
 
@@ -71,7 +71,7 @@ void matmul(Builder &b) {
 
 void crossEntropy(Builder &b) {
   std::string logits = b.in("input"), target = b.in("target");
-  std::string attributes = "{reduction = \"" + b.attribute<std::string>("reduction", "mean") + "\"}";
+  std::string attributes = "{reduction = #model.reduction<" + b.attribute<std::string>("reduction", "mean") + ">}";
   b.f.output("y", b.f.ops("cross_entropy", {logits, target}, attributes,
                           {b.statisticsType({}), b.statisticsType(b.shape("in.target"))})[0]);
 }

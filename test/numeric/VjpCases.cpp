@@ -122,7 +122,7 @@ std::vector<VjpCase> vjpCases() {
       unary("negate", 1, 0), unary("exp", 1, 0), unary("log", 0.5, 2), unary("tanh", 1, 0), unary("erf", 1, 0),
       unary("sqrt", 0.5, 2), unary("rsqrt", 0.5, 2), unary("relu", 1, 0.001),
       movement("scale", "{factor = 1.5}", "tensor<2x3x4xf64>"),
-      movement("all_reduce", "{reduction = \"sum\"}", "tensor<2x3x4xf64>"),
+      movement("all_reduce", "{reduction = #model.reduction<sum>}", "tensor<2x3x4xf64>"),
       movement("reshape", "", "tensor<6x4xf64>"),
       movement("broadcast", "", "tensor<5x2x3x4xf64>"),
       movement("transpose", "{permutation = array<i64: 2, 0, 1>}", "tensor<4x2x3xf64>"),
@@ -143,8 +143,8 @@ std::vector<VjpCase> vjpCases() {
       attention("attention_window", 4, 2, "{scale = 0.5, causal, window = 2 : i64}"), unary("sin", 3, 0), unary("cos", 3, 0)};
   const std::pair<const char *, const char *> ropes[] = {
       {"default", "{theta = 100.0}"},
-      {"linear", "{theta = 100.0, position = 3 : i64, scaling = \"linear\", factor = 2.5}"},
-      {"llama3", "{theta = 100.0, position = 9 : i64, inverse, scaling = \"llama3\", factor = 8.0, low = 1.0, high = 4.0, "
+      {"linear", "{theta = 100.0, position = 3 : i64, scaling = #model.scaling<linear>, factor = 2.5}"},
+      {"llama3", "{theta = 100.0, position = 9 : i64, inverse, scaling = #model.scaling<llama3>, factor = 8.0, low = 1.0, high = 4.0, "
                  "original = 32.0}"}};
   for (auto [form, attributes] : ropes)
     list.push_back({std::string("rope_") + form, [attributes = attributes](Function &f, TensorMap &inputs) {
@@ -178,7 +178,7 @@ std::vector<VjpCase> vjpCases() {
                   }, {"x"}});
   list.push_back({"select", [](Function &f, TensorMap &inputs) {
                     std::string a = given(f, inputs, "a", {3, 4}), b = given(f, inputs, "b", {4}, 0.5, 0.2);
-                    std::string less = f.op("compare", {a, b}, "{predicate = \"lt\"}", "tensor<3x4xui8>");
+                    std::string less = f.op("compare", {a, b}, "{predicate = #model.predicate<lt>}", "tensor<3x4xui8>");
                     f.output("y", f.op("select", {less, a, b}, "", "tensor<3x4xf64>"));
                   }, {"a", "b"}});
   list.push_back({"concat", [](Function &f, TensorMap &inputs) {
@@ -210,7 +210,7 @@ std::vector<VjpCase> vjpCases() {
   for (const char *form : {"none", "tanh"})
     list.push_back({std::string("gelu_") + form, [form](Function &f, TensorMap &inputs) {
                       f.output("y", f.op("gelu", {given(f, inputs, "x", {4, 5}, 3)},
-                                         std::string("{approximate = \"") + form + "\"}", "tensor<4x5xf64>"));
+                                         std::string("{approximate = #model.approximation<") + form + ">}", "tensor<4x5xf64>"));
                     }, {"x"}, true});
   // Of its results y alone, and both.
   for (bool both : {false, true})
@@ -241,7 +241,7 @@ std::vector<VjpCase> vjpCases() {
                       inputs["target"].values[4] = 7;
                       f.output("loss", f.ops("linear_cross_entropy", {x, w, target},
                                              std::string("{rows = 4 : i64, ignore_index = 7 : i64, label_smoothing = 0.3 : f64, "
-                                                         "reduction = \"") + form + "\"}",
+                                                         "reduction = #model.reduction<") + form + ">}",
                                              {"tensor<f64>", "tensor<6xf64>"})[0]);
                     }, {"x", "w"}, true});
   for (const char *form : {"mean", "sum"})
@@ -249,14 +249,14 @@ std::vector<VjpCase> vjpCases() {
                       std::string logits = given(f, inputs, "logits", {6, 5}, 3), target = indices(f, inputs, "target", {6}, 5);
                       inputs["target"].values[2] = inputs["target"].values[4] = 7;
                       f.output("loss", f.ops("cross_entropy", {logits, target},
-                                             std::string("{reduction = \"") + form +
-                                                 "\", ignore_index = 7 : i64, label_smoothing = 0.3 : f64}",
+                                             std::string("{reduction = #model.reduction<") + form +
+                                                 ">, ignore_index = 7 : i64, label_smoothing = 0.3 : f64}",
                                              {"tensor<f64>", "tensor<6xf64>"})[0]);
                     }, {"logits"}, true});
   for (const char *form : {"mean", "sum"})
     list.push_back({std::string("cross_entropy_") + form, [form](Function &f, TensorMap &inputs) {
                       std::string logits = given(f, inputs, "logits", {6, 5}, 3), target = indices(f, inputs, "target", {6}, 5);
-                      f.output("loss", f.ops("cross_entropy", {logits, target}, std::string("{reduction = \"") + form + "\"}",
+                      f.output("loss", f.ops("cross_entropy", {logits, target}, std::string("{reduction = #model.reduction<") + form + ">}",
                                              {"tensor<f64>", "tensor<6xf64>"})[0]);
                     }, {"logits"}, true});
   return list;

@@ -19,12 +19,12 @@ Result<Recipe> mergeRecipe(mlir::ModuleOp module, const CompileOptions &options)
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
   Recipe carried = recipe;
   SLUICE_RETURN_IF_ERROR(readRecipe(recipe, options));
-  if (auto done = module->getAttrOfType<mlir::StringAttr>(compiledToAttribute)) {
+  if (llvm::StringRef done = compiledTo(module); !done.empty()) {
     SLUICE_RETURN_IF_ERROR(carried.resolve());
     for (const RecipeKey &key : recipeKeys())
       if (recipe.value(key.name) != carried.value(key.name))
         return inputError(recipe.origin(key.name) + ": value of '" + key.name + "' for a module that is compiled to '" +
-                          done.getValue().str() + "', expected " + printRecipeValue(carried.value(key.name)) +
+                          done.str() + "', expected " + printRecipeValue(carried.value(key.name)) +
                           " as it was begun but got " + printRecipeValue(recipe.value(key.name)));
     return recipe;
   }

@@ -12,15 +12,6 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyApproximate(Operation *op, StringRef approximate) {
-  if (approximate == "none" || approximate == "tanh")
-    return success();
-  return op->emitOpError() << "unknown approximation, expected 'none' or 'tanh' but got '" << approximate << "'";
-}
-
-// gelu_c1
-LogicalResult GeluOp::verify() { return verifyApproximate(*this, getApproximate()); }
-
 LogicalResult GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getX(), types);
@@ -28,10 +19,7 @@ LogicalResult GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, A
 
 LogicalResult GeluGradOp::verify() {
   // gelu_grad_c1
-  if (failed(expectLike(*this, "dy", getDy(), getX())))
-    return failure();
-  // gelu_grad_c2
-  return verifyApproximate(*this, getApproximate());
+  return expectLike(*this, "dy", getDy(), getX());
 }
 
 LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -59,7 +47,7 @@ FailureOr<SmallVector<Value>> GeluOp::decompose(OpBuilder &builder) {
   Type element = statisticsElement(elementOf(getX()));
   Value x = makeCast(builder, location, getX(), element);
   Value inner;
-  if (getApproximate() == "tanh") {
+  if (getApproximate() == GeluApproximation::tanh) {
     Value square = MultiplyOp::create(builder, location, x, x);
     Value cube = MultiplyOp::create(builder, location, square, x);
     Value sum = AddOp::create(builder, location, x, makeScale(builder, location, cube, 0.044715));
@@ -87,19 +75,20 @@ ShardingRule GeluGradOp::getShardingRule() { return pointwiseRule(*this); }
 //===----------------------------------------------------------------------===//
 
 // Operations of the decomposition, a transcendental counting as one.
-OpCost GeluOp::getCost() { return pointwiseCost(*this, getApproximate() == "tanh" ? 9 : 5); }
-OpCost GeluGradOp::getCost() { return pointwiseCost(*this, getApproximate() == "tanh" ? 18 : 11); }
+OpCost GeluOp::getCost() { return pointwiseCost(*this, getApproximate() == GeluApproximation::tanh ? 9 : 5); }
+OpCost GeluGradOp::getCost() { return pointwiseCost(*this, getApproximate() == GeluApproximation::tanh ? 18 : 11); }
 
 //===----------------------------------------------------------------------===//
 // Kernel
 //===----------------------------------------------------------------------===//
 
 KernelCall GeluOp::getKernelCall() {
-  return makeCall(*this, KernelId::gelu, {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
+  return makeCall(*this, KernelId::gelu, {integerAttribute(*this, "approximate", getApproximate() == GeluApproximation::tanh)});
 }
 
 KernelCall GeluGradOp::getKernelCall() {
-  return makeCall(*this, KernelId::gelu_grad, {integerAttribute(*this, "approximate", getApproximate() == "tanh")});
+  return makeCall(*this, KernelId::gelu_grad,
+                  {integerAttribute(*this, "approximate", getApproximate() == GeluApproximation::tanh)});
 }
 
 } // namespace sluice::model

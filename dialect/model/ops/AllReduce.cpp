@@ -10,13 +10,6 @@ using namespace mlir;
 
 namespace sluice::model {
 
-//===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-// all_reduce_c1
-LogicalResult AllReduceOp::verify() { return verifyReduction(*this, getReduction()); }
-
 LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getOperand(), types);

@@ -7,13 +7,22 @@ include "dialect/model/ModelDialect.td"
 def Model_AllReduceOp : Model_Op<"all_reduce", [Model_InferTypes]> {
   let summary = "each element combined over all ranks that have other rows of the batch";
   let description = [{
-    `reduction` is `sum` or `mean`, over the data-parallel ranks. Over one rank it is the identity. The units of the
-    blocks in `unshard` are gathered while it is under way. The cotangent of the result is the operand's on each rank: no
-    rank's loss is told of the others'.
+    **Semantics.** Each element's sum or mean over the data-parallel ranks (axes `replicate` and `shard`), each of which has other rows of the batch: what the model's author writes. It is a collective of no unit, issued where it stands and waited for where its
+    value is first read. Over one rank it is the identity. Units of the blocks that `unshard` names are gathered while it is under way, if they have to be gathered behind it at all.
+
+    **Inputs.** `operand`: tensor of float. **Attributes.** `reduction`: `sum` or `mean`; `unshard` (optional): names of blocks. **Outputs.** `result`: the type of the operand.
+
+    **Constraints.** (all_reduce_c1) `reduction` is `sum` or `mean`.
+
+    **Derivative.** `doperand = dy` on each rank: what other ranks' losses make of the result does not come back. That is a reduction beside automatic differentiation, as of a
+    tensor in place in an eager framework.
+
+    ```mlir
+    %sum = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    ```
   }];
-  let arguments = (ins Model_FloatTensor:$operand, StrAttr:$reduction, OptionalAttr<StrArrayAttr>:$unshard);
+  let arguments = (ins Model_FloatTensor:$operand, Model_LossReductionAttr:$reduction, OptionalAttr<StrArrayAttr>:$unshard);
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD

@@ -60,9 +60,7 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool 
                              << e.S;
   // attention_c5
   if (window && !causal)
-    return op->emitOpError("has a window without an order of its columns, expected 'causal' beside 'window'");
-  if (window && static_cast<int64_t>(*window) < 1)
-    return op->emitOpError() << "window is out of range, expected at least 1 but got " << static_cast<int64_t>(*window);
+    return op->emitOpError("'window' requires 'causal'");
   return success();
 }
 
@@ -137,14 +135,14 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
     Value offset = makeConstant(builder, location, e.S - e.T, tensorOf({}, index));
     Value last = AddOp::create(builder, location, rows, offset);
     Value columns = IotaOp::create(builder, location, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
-    Value seen = CompareOp::create(builder, location, columns, last, builder.getStringAttr("le"));
+    Value seen = CompareOp::create(builder, location, columns, last, ComparePredicate::le);
     Value nothing =
         makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
     scores = SelectOp::create(builder, location, seen, scores, nothing);
     if (getWindow()) {
       Value width = makeConstant(builder, location, static_cast<double>(*getWindow()), tensorOf({}, index));
       Value before = SubtractOp::create(builder, location, last, width);
-      Value near = CompareOp::create(builder, location, columns, before, builder.getStringAttr("gt"));
+      Value near = CompareOp::create(builder, location, columns, before, ComparePredicate::gt);
       scores = SelectOp::create(builder, location, near, scores, nothing);
     }
   }

@@ -8,9 +8,30 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [Model_InferTypes, DeclareOpInter
                                                 DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
   let summary = "norm over all dims but the last, by the statistics of this micro-batch";
   let description = [{
-    `y = (x - mean) / sqrt(variance + epsilon) * weight + bias`; mean and (biased) variance are f32 (f64 for f64), one for
-    each channel, saved for the derivative and for running statistics. A rank's rows are its own batch. Outside training the
-    running statistics that follow mean and variance take their places.
+    **Semantics.** Over all dims but the last, of this micro-batch on this rank: `mean`, biased `variance`, `y = (x - mean) / sqrt(variance + epsilon) * weight + bias`. `mean` and
+    `variance` are saved for the derivative and for running statistics. Outside training (`eval_step`) the running statistics that mean and variance are averaged into take their places, and
+    neither they nor counts move.
+
+    **Inputs.** `x [..., C]`, `weight [C]`, `bias [C]`: tensors of float. **Outputs.** `y`: type of x; `mean`, `variance` `[C]`: statistics type.
+
+    **Constraints.** (batch_norm_c1) x has at least two dims. (batch_norm_c2) `weight` and `bias` are `[C]` of x's element type; statistics are `[C]` in theirs.
+
+    **Derivative.** `batch_norm_grad`. A cotangent of `mean` or `variance` is an error.
+
+    **Decomposition.** reduce_mean, subtract, multiply, reduce_mean, add, rsqrt, multiply, multiply, add.
+
+    ```mlir
+    %y, %mean, %variance = model.batch_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
+
+    #### batch_norm_grad
+
+    With `rstd = 1 / sqrt(variance + epsilon)`, `u = (x - mean) rstd` and n rows: `dweight = sum(dy u)`, `dbias = sum(dy)`, `dx = weight rstd (dy - dbias / n - u dweight / n)`, sums in a fixed
+    order. Inactive. (batch_norm_grad_c1) `dy` is as x. (batch_norm_grad_c2) as batch_norm_c1 and batch_norm_c2.
+
+    ```mlir
+    %dx, %dw, %db = model.batch_norm_grad %dy, %x, %w, %mean, %variance {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$variance);
@@ -26,7 +47,15 @@ def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_InferType
 def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTypes,
                                                                      DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
   let summary = "a running statistic moved towards a new value: (1 - momentum) old + momentum factor value";
-  let description = [{The result takes over the old statistic's memory.}];
+  let description = [{
+    **Semantics.** `(1 - momentum) old + momentum factor value`, in the memory of `old`. *Inactive.*
+
+    **Constraints.** (running_average_c1) `value` is as `old`. (running_average_c2) `momentum` lies in [0, 1].
+
+    ```mlir
+    %new = model.running_average %old, %mean {momentum = 0.1 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, F64Attr:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Model_FloatTensor:$result);
@@ -34,6 +63,13 @@ def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTyp
 }
 def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
   let summary = "old + 1, in the old number's memory";
+  let description = [{
+    **Semantics.** `old + 1`, in the memory of `old`. *Inactive.* (count_up_c1) the result has the shape of `old`.
+
+    ```mlir
+    %new = model.count_up %old : (tensor<i64>) -> tensor<i64>
+    ```
+  }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$old);
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
   let hasVerifier = 1;

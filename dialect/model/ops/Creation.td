@@ -6,12 +6,28 @@ include "dialect/model/ModelDialect.td"
 
 def Model_ConstantOp : Model_InactiveOp<"constant", []> {
   let summary = "a tensor of one value";
+  let description = [{
+    **Semantics.** A tensor of one value, rounded to the element type.
+
+    ```mlir
+    %c = model.constant 1.0 : tensor<4xf32>
+    ```
+  }];
   let arguments = (ins F64Attr:$value);
   let results = (outs Model_Tensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }
 def Model_IotaOp : Model_InactiveOp<"iota", []> {
   let summary = "the index along one dim";
+  let description = [{
+    **Semantics.** The index along `dim`.
+
+    **Constraints.** (iota_c1) `dim` is at least 0 and less than the rank.
+
+    ```mlir
+    %i = model.iota 0 : tensor<64xi64>
+    ```
+  }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs Model_Tensor:$result);
   let assemblyFormat = "$dim attr-dict `:` type($result)";
@@ -27,11 +43,29 @@ class Model_RandomOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
 }
 def Model_RandomNormalOp : Model_RandomOp<"random_normal"> {
   let summary = "normally distributed numbers by counter";
+  let description = [{
+    **Semantics.** Normally distributed numbers. Element `e` is a function of the seed, `key` and e's global row-major index alone (Philox 4x32-10), whatever the sharding.
+
+    **Inputs.** `seed`: i64 scalar. **Attributes.** `key`, `mean`, `stddev`, and optionally `zeros`: global indices from the first up to the second, the latter left out, are 0.
+
+    **Constraints.** (random_normal_c1) `zeros` are two indices, the second no less than the first.
+
+    ```mlir
+    %w = model.random_normal %seed {key = 0 : i64, mean = 0.0 : f64, stddev = 0.02 : f64} : (tensor<i64>) -> tensor<256x64xf32>
+    ```
+  }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$seed, I64Attr:$key, F64Attr:$mean, F64Attr:$stddev,
                        OptionalAttr<DenseI64ArrayAttr>:$zeros);
 }
 def Model_RandomUniformOp : Model_RandomOp<"random_uniform"> {
   let summary = "uniformly distributed numbers by counter";
+  let description = [{
+    **Semantics.** As random_normal, uniform in [`low`, `high`). (random_uniform_c1) as random_normal_c1.
+
+    ```mlir
+    %w = model.random_uniform %seed {key = 0 : i64, low = -1.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<256x64xf32>
+    ```
+  }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$seed, I64Attr:$key, F64Attr:$low, F64Attr:$high,
                        OptionalAttr<DenseI64ArrayAttr>:$zeros);
 }

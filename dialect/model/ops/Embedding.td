@@ -6,7 +6,27 @@ include "dialect/model/ModelDialect.td"
 
 def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "rows of a table by token";
-  let description = [{With `padding`, that row of the table has no gradient from here.}];
+  let description = [{
+    **Semantics.** `result[..., :] = table[indices[...], :]`. A token outside the table is refused at run time. With `padding` that row is read as any other and
+    has no gradient from here, as of torch's `padding_idx` (a table that is read elsewhere too, by an output projection, has that gradient in every row).
+
+    **Inputs.** `table [V, C]`: float; `indices [...]`: integer. **Attributes.** `padding` (optional): a row of the whole table. **Outputs.** `result [..., C]`: follows.
+
+    **Constraints.** (embedding_c1) the table has rank 2. (embedding_c2) `padding` is a row of the table.
+
+    **Derivative.** `embedding_grad`: zeros `[V, C]` to which each row of dy is added at its token, in a fixed order. Tokens that are `padding` add nothing. Inactive. (embedding_grad_c1) the result has rank 2. (embedding_grad_c2) `dy` is `[..., C]` with the
+    result's element type. (embedding_grad_c3) as embedding_c2.
+
+    **Decomposition.** gather; none with `padding`.
+
+    ```mlir
+    %x = model.embedding %wte, %tokens : (tensor<256x64xf32>, tensor<4x8xi32>) -> tensor<4x8x64xf32>
+    ```
+
+    ```mlir
+    %dwte = model.embedding_grad %dy, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$table, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;

@@ -28,14 +28,7 @@ template <typename OpT> static LogicalResult verifyLinear(OpT op) {
   if (failed(expectShape(op, "targets", op.getTargets(), x.drop_back())))
     return failure();
   // linear_cross_entropy_c3
-  if (failed(verifyReduction(op, op.getReduction())) ||
-      failed(verifySmoothing(op, smoothingOf(op.getLabelSmoothing()))))
-    return failure();
-  // linear_cross_entropy_c4
-  if (static_cast<int64_t>(op.getRows()) < 1)
-    return op.emitOpError() << "rows is out of range, expected at least 1 but got "
-                            << static_cast<int64_t>(op.getRows());
-  return success();
+  return verifySmoothing(op, smoothingOf(op.getLabelSmoothing()));
 }
 
 LogicalResult LinearCrossEntropyOp::verify() { return verifyLinear(*this); }
@@ -90,12 +83,12 @@ LogicalResult LinearCrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value>
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::countApart(OpBuilder &builder) {
-  if (getReduction() != "mean")
+  if (getReduction() != LossReduction::mean)
     return failure();
   Location location = getLoc();
   double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
   auto sum = LinearCrossEntropyOp::create(builder, location, getX(), getWeight(), getTargets(), getRowsAttr(),
-                                          builder.getStringAttr("sum"), getIgnoreIndexAttr(), getLabelSmoothingAttr());
+                                          builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(), getLabelSmoothingAttr());
   Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()),
                              elementOf(getLoss()));
   return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
@@ -125,7 +118,7 @@ struct LinearFactors {
 
   template <typename OpT> explicit LinearFactors(OpT op) {
     ArrayRef<int64_t> shape = shapeOf(op.getX());
-    x = addFactors(rule, shape, op.getReduction() == "mean" ? 0 : shape.size() - 1);
+    x = addFactors(rule, shape, op.getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
     rows.assign(x.begin(), x.end() - 1);
     weight = {{rule.addFactor(shapeOf(op.getWeight()).front(), /*whole=*/true)}, x.back()};
     rule.reduction = PartialReduction::sum;
@@ -186,7 +179,7 @@ OpCost LinearCrossEntropyGradOp::getCost() { return linearCost(*this, 3, 3); }
 
 template <typename OpT> static KernelCall linearCall(OpT op, KernelId kernel) {
   SmallVector<NamedAttribute> attributes = {integerAttribute(op, "rows", op.getRows()),
-                                            integerAttribute(op, "reduction", op.getReduction() == "sum"),
+                                            integerAttribute(op, "reduction", op.getReduction() == LossReduction::sum),
                                             integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
   if (double smoothing = smoothingOf(op.getLabelSmoothing()))
     attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));

@@ -10,12 +10,6 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-LogicalResult verifyReduction(Operation *op, StringRef reduction) {
-  if (reduction == "mean" || reduction == "sum")
-    return success();
-  return op->emitOpError() << "unknown reduction, expected 'mean' or 'sum' but got '" << reduction << "'";
-}
-
 double smoothingOf(std::optional<APFloat> smoothing) { return smoothing ? smoothing->convertToDouble() : 0; }
 
 LogicalResult verifySmoothing(Operation *op, double smoothing) {
@@ -34,9 +28,6 @@ LogicalResult CrossEntropyOp::verify() {
   // cross_entropy_c1, cross_entropy_c2
   if (failed(verifyTargets(*this, getLogits(), getTargets())))
     return failure();
-  // cross_entropy_c3
-  if (failed(verifyReduction(*this, getReduction())))
-    return failure();
   // cross_entropy_c4
   return verifySmoothing(*this, smoothingOf(getLabelSmoothing()));
 }
@@ -53,7 +44,7 @@ LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Loca
 
 LogicalResult CrossEntropyGradOp::verify() {
   // cross_entropy_grad_c1
-  if (failed(verifyTargets(*this, getLogits(), getTargets())) || failed(verifyReduction(*this, getReduction())) ||
+  if (failed(verifyTargets(*this, getLogits(), getTargets())) ||
       failed(verifySmoothing(*this, smoothingOf(getLabelSmoothing()))))
     return failure();
   // cross_entropy_grad_c2
@@ -91,7 +82,7 @@ LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotan
 
 Value countTargets(OpBuilder &builder, Location location, Value targets, int64_t ignore, Type element) {
   Value ignored = makeConstant(builder, location, static_cast<double>(ignore), tensorOf({}, elementOf(targets)));
-  Value counts = CompareOp::create(builder, location, targets, ignored, builder.getStringAttr("ne"));
+  Value counts = CompareOp::create(builder, location, targets, ignored, ComparePredicate::ne);
   Value one = makeConstant(builder, location, 1, tensorOf({}, element));
   Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
   return sumAll(builder, location, SelectOp::create(builder, location, counts, one, zero));
@@ -105,11 +96,11 @@ Value sumAll(OpBuilder &builder, Location location, Value value) {
 
 // The sum of the losses and the number of targets that count, each by the number of all targets: near 1 in any precision.
 FailureOr<std::pair<Value, Value>> CrossEntropyOp::countApart(OpBuilder &builder) {
-  if (getReduction() != "mean")
+  if (getReduction() != LossReduction::mean)
     return failure();
   Location location = getLoc();
   double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
-  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(), builder.getStringAttr("sum"),
+  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(), builder.getAttr<LossReductionAttr>(LossReduction::sum),
                                     getIgnoreIndexAttr(), getLabelSmoothingAttr());
   Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
   return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
@@ -126,9 +117,9 @@ static Value lossOfRows(OpBuilder &builder, CrossEntropyOp op, Value lse, Value 
   Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
   Value losses = SubtractOp::create(builder, location, lse, picked);
   Value ignored = makeConstant(builder, location, static_cast<int64_t>(op.getIgnoreIndex()), tensorOf({}, index));
-  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, builder.getStringAttr("ne"));
+  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, ComparePredicate::ne);
   Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
-  if (op.getReduction() == "mean")
+  if (op.getReduction() == LossReduction::mean)
     loss = DivideOp::create(builder, location, loss,
                             countTargets(builder, location, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
   return loss;
@@ -143,8 +134,8 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   auto sumOf = [&](Value value, DenseI64ArrayAttr dims, UnitAttr keep) -> Value {
     return ReduceSumOp::create(builder, location, value, dims, keep);
   };
-  auto compare = [&](Value lhs, Value rhs, StringRef predicate) -> Value {
-    return CompareOp::create(builder, location, lhs, rhs, builder.getStringAttr(predicate));
+  auto compare = [&](Value lhs, Value rhs, ComparePredicate predicate) -> Value {
+    return CompareOp::create(builder, location, lhs, rhs, predicate);
   };
   Value x = makeCast(builder, location, getLogits(), element);
   Value largest = ReduceMaxOp::create(builder, location, x, last, builder.getUnitAttr());
@@ -160,7 +151,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   SmallVector<int64_t> kept(rows);
   kept.push_back(1);
   Value targets = makeReshape(builder, location, getTargets(), kept);
-  Value hit = compare(targets, columns, "eq");
+  Value hit = compare(targets, columns, ComparePredicate::eq);
   Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
   if (double smoothing = smoothingOf(getLabelSmoothing())) {
     Value mean = makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
@@ -177,7 +168,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
 ShardingRule CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
-  TensorFactors logits = addFactors(rule, shape, getReduction() == "mean" ? 0 : shape.size() - 1);
+  TensorFactors logits = addFactors(rule, shape, getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
   TensorFactors rows(logits.begin(), logits.end() - 1);
   rule.operands.append({logits, rows});
   rule.results.append({TensorFactors(), rows});
@@ -210,7 +201,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::buildSplitForm(OpBuilder &builder)
 ShardingRule CrossEntropyGradOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
-  TensorFactors logits = addFactors(rule, shape, getReduction() == "mean" ? 0 : shape.size() - 1);
+  TensorFactors logits = addFactors(rule, shape, getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
   rule.factors[logits.back().front()].whole = false;
   rule.factors[logits.back().front()].positioned = true;
   TensorFactors rows(logits.begin(), logits.end() - 1);
@@ -237,7 +228,7 @@ OpCost CrossEntropyGradOp::getCost() {
 //===----------------------------------------------------------------------===//
 
 template <typename OpT> static KernelCall makeEntropyCall(OpT op, KernelId kernel) {
-  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "reduction", op.getReduction() == "sum"),
+  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "reduction", op.getReduction() == LossReduction::sum),
                                             integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
   if (double smoothing = smoothingOf(op.getLabelSmoothing()))
     attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));

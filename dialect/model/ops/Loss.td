@@ -8,11 +8,32 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
                                                     DeclareOpInterfaceMethods<CountedMeanOpInterface>]> {
   let summary = "cross entropy of logits and target indices";
   let description = [{
-    `logits [..., V]`, `targets [...]`; the mean or sum (`reduction`) over targets other than `ignore_index`. With
-    `label_smoothing` e the target's share is 1 - e, and e is shared by all classes. `loss` is an f32 scalar (f64 for f64),
-    `lse [...]` the logarithm of each row's sum of exponentials.
+    **Semantics.** `lse` is the logarithm of each row's sum of `exp(logits)`; the loss of a row is `lse - logits[target]`. `loss` is the mean (`reduction = #model.reduction<mean>`) or sum (`sum`) over the rows whose target is
+    not `ignore_index` (default -100). The mean over no rows is NaN. With `label_smoothing` e (default 0) the loss of a row is `lse - (1 - e) logits[target] - e mean(logits)`.
+
+    **Inputs.** `logits [..., V]`: float; `targets [...]`: integer. **Outputs.** `loss`: scalar, `lse [...]`: both of the statistics type.
+
+    **Constraints.** (cross_entropy_c1) the logits have at least one dim. (cross_entropy_c2) `targets` is `[...]`. (cross_entropy_c3) `reduction` is `mean` or `sum`. (cross_entropy_c4) `label_smoothing` is 0 to 1.
+
+    **Derivative.** `cross_entropy_grad`. A cotangent of `lse` is an error.
+
+    **Decomposition.** reduce_max, subtract, exp, reduce_sum, log, add for `lse`; iota, compare, select, reduce_sum for `logits[target]`; compare, select, reduce_sum, divide for the mean.
+
+    ```mlir
+    %loss, %lse = model.cross_entropy %logits, %targets {reduction = #model.reduction<mean>} : (tensor<4x8x256xf32>, tensor<4x8xi32>) -> (tensor<f32>, tensor<4x8xf32>)
+    ```
+
+    #### cross_entropy_grad
+
+    `dlogits = (exp(logits - lse) - (1 - e) [column = target] - e / V) dloss`, divided by the count under `mean`; 0 in rows that are ignored. Inactive.
+
+    **Constraints.** (cross_entropy_grad_c1) as cross_entropy_c1 to cross_entropy_c4. (cross_entropy_grad_c2) `dloss` is a scalar of the statistics type. (cross_entropy_grad_c3) `lse` is `[...]` in the statistics type.
+
+    ```mlir
+    %dlogits = model.cross_entropy_grad %dloss, %logits, %targets, %lse {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    ```
   }];
-  let arguments = (ins Model_FloatTensor:$logits, Model_IntegerTensor:$targets, StrAttr:$reduction,
+  let arguments = (ins Model_FloatTensor:$logits, Model_IntegerTensor:$targets, Model_LossReductionAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$loss, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
@@ -23,7 +44,7 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
 def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_InferTypes]> {
   let summary = "VJP of cross_entropy with respect to the logits";
   let arguments = (ins Model_FloatTensor:$dloss, Model_FloatTensor:$logits, Model_IntegerTensor:$targets,
-                       Model_FloatTensor:$lse, StrAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
+                       Model_FloatTensor:$lse, Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dlogits);
   let hasVerifier = 1;
 }

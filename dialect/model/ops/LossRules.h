@@ -6,7 +6,6 @@
 
 namespace sluice::model {
 
-mlir::LogicalResult verifyReduction(mlir::Operation *op, llvm::StringRef reduction);
 /// The smoothing that an attribute gives, 0 without one.
 double smoothingOf(std::optional<llvm::APFloat> smoothing);
 mlir::LogicalResult verifySmoothing(mlir::Operation *op, double smoothing);

@@ -7,8 +7,23 @@ include "dialect/model/ModelDialect.td"
 def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTypes]> {
   let summary = "matrix product of the last two dims, with optional bias and residual";
   let description = [{
-    `op(lhs)[..., m, k] op(rhs)[..., k, n] (+ bias[n]) (+ residual[..., m, n])`; leading dims broadcast. The result has the
-    operands' element type, or `output` where given (bf16 operands, f32 result).
+    **Semantics.** `op(lhs)[..., m, k] op(rhs)[..., k, n] (+ bias[n]) (+ residual[..., m, n])`, where `op` exchanges the last two dims under `transpose_lhs`, `transpose_rhs`. Leading dims
+    broadcast. Products of bf16 are added up in f32 and rounded once, after bias and residual.
+
+    **Inputs.** `lhs`, `rhs`, optional `bias`, optional `residual`: tensors of float. **Outputs.** `result`: follows; its element type is `output` where given, else the operands'.
+
+    **Constraints.** (matmul_c1) `lhs` and `rhs` have rank 2 or more. (matmul_c2) the contracted extents are equal. (matmul_c3) the leading dims broadcast. (matmul_c4) `lhs` and `rhs` have one
+    element type; `output` is a float type. (matmul_c5) `bias` is `[n]` of the operands' element type. (matmul_c6) `residual` has the result's shape and element type.
+
+    **Derivative.** `dlhs = dy op(rhs)^T`, `drhs = op(lhs)^T dy` (transposed where the operand is), summed over broadcast leading dims; where `rhs` is one matrix for all of the batch, its
+    gradient is one product over all rows. `dbias`: dy summed over all but the last dim. `dresidual = dy`.
+
+    **Fusion.** `add(matmul(a, b), bias)` with a bias of rank 1 becomes the bias operand; `add(matmul(a, b) .., r)` with r of the result's shape becomes the residual, where the product has no
+    other use and both ops stand in one outermost block.
+
+    ```mlir
+    %y = model.matmul %x, %w bias(%b) {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<256xf32>) -> tensor<4x8x256xf32>
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Optional<Model_FloatTensor>:$bias,
                        Optional<Model_FloatTensor>:$residual, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace sluice::model {
 
-static constexpr llvm::StringLiteral tanhForm = "tanh";
+static constexpr GeluApproximation tanhForm = GeluApproximation::tanh;
 
 static Product productOf(MatmulGeluOp op) {
   return {op.getLhs(), op.getRhs(), op.getBias(), Value(), op.getTransposeLhs(), op.getTransposeRhs()};
@@ -70,7 +70,7 @@ LogicalResult MatmulGeluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotange
                                      SmallVectorImpl<Value> &gradients) {
   Value dpre = cotangents[0];
   if (cotangents[1]) {
-    Value slope = GeluGradOp::create(builder, getLoc(), cotangents[1], getPre(), builder.getStringAttr(tanhForm));
+    Value slope = GeluGradOp::create(builder, getLoc(), cotangents[1], getPre(), tanhForm);
     dpre = dpre ? AddOp::create(builder, getLoc(), dpre, slope).getResult() : slope;
   }
   makeProductGradients(builder, getLoc(), productOf(*this), dpre, needed, gradients);
@@ -84,13 +84,13 @@ LogicalResult MatmulGeluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotange
 FailureOr<SmallVector<Value>> MatmulGeluOp::decompose(OpBuilder &builder) {
   Value pre = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getBias(), /*residual=*/Value(),
                                getTransposeLhs(), getTransposeRhs(), /*output=*/TypeAttr());
-  Value y = GeluOp::create(builder, getLoc(), pre, builder.getStringAttr(tanhForm));
+  Value y = GeluOp::create(builder, getLoc(), pre, tanhForm);
   return SmallVector<Value>{pre, y};
 }
 
 FailureOr<SmallVector<Value>> MatmulGeluGradOp::decompose(OpBuilder &builder) {
   Value dy = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getTransposeLhs(), getTransposeRhs());
-  Value dpre = GeluGradOp::create(builder, getLoc(), dy, getPre(), builder.getStringAttr(tanhForm));
+  Value dpre = GeluGradOp::create(builder, getLoc(), dy, getPre(), tanhForm);
   return SmallVector<Value>{dpre};
 }
 
@@ -154,7 +154,7 @@ namespace {
 MatmulOp plainProduct(Value value, Operation *op) {
   auto product = value.getDefiningOp<MatmulOp>();
   bool fits = product && !product.getResidual() && elementOf(product.getResult()) == elementOf(product.getLhs()) &&
-              sharesScope(product, op) && product->getAttr(passName) == op->getAttr(passName);
+              sharesScope(product, op) && product->getAttr(invocationName) == op->getAttr(invocationName);
   return fits ? product : MatmulOp();
 }
 

@@ -7,8 +7,32 @@ include "dialect/model/ModelDialect.td"
 def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "a matrix product and the gelu of it, in the tanh form";
   let description = [{
-    `pre = op(lhs) op(rhs) (+ bias)` as of `matmul`, `y = gelu(pre)`. What a training step makes of a product that a gelu
-    reads where its derivative needs both.
+    **Semantics.** `pre = op(lhs) op(rhs) (+ bias)` as matmul has it, `y = gelu(pre)` in the tanh form. Where a library makes both in one go, y is made of `pre` before that is rounded to its type.
+
+    **Inputs.** `lhs`, `rhs`, optional `bias`: tensors of float. **Outputs.** `pre`, `y`: follow; of the operands' element type.
+
+    **Constraints.** (matmul_gelu_c1) as matmul_c1 to matmul_c5.
+
+    **Derivative.** Of `pre` its cotangent and `gelu_grad` of y's; then as of matmul.
+
+    **Decomposition.** matmul, gelu.
+
+    **Fusion.** In train functions, `gelu(matmul(a, b))` with a bias or none and without residual, where of the product nothing is read but by the gelu and its derivative, and backward ops read the product as well as
+    y: both are kept anyway then. Other functions keep the pair, since they keep no input of a gelu. After differentiation and before recompute.
+
+    ```mlir
+    %pre, %y = model.matmul_gelu %x, %w bias(%b) {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<256xf32>) -> (tensor<4x8x256xf32>, tensor<4x8x256xf32>)
+    ```
+
+    #### matmul_gelu_grad
+
+    `gelu_grad(op(lhs) op(rhs), pre)` in the tanh form. What becomes of a `gelu_grad` whose cotangent is a product that nothing else reads, in train functions. Inactive.
+
+    **Constraints.** (matmul_gelu_grad_c1) as matmul_c1 to matmul_c4. (matmul_gelu_grad_c2) `pre` is as the product.
+
+    ```mlir
+    %dpre = model.matmul_gelu_grad %g, %v, %pre {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<4x8x256xf32>) -> tensor<4x8x256xf32>
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Optional<Model_FloatTensor>:$bias,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);

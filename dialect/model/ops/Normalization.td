@@ -7,8 +7,29 @@ include "dialect/model/ModelDialect.td"
 def Model_LayerNormOp : Model_Op<"layer_norm", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "layer norm over the last dim";
   let description = [{
-    `y = (x - mean) * rstd * weight + bias`; mean and `rstd = 1 / sqrt(var + epsilon)` (biased variance) are f32 (f64 for
-    f64) and saved for the derivative.
+    **Semantics.** Over the last dim: `mean`, biased variance, `rstd = 1 / sqrt(variance + epsilon)`, `y = (x - mean) * rstd * weight + bias`. `mean` and `rstd` are saved for the derivative.
+
+    **Inputs.** `x [..., C]`, `weight [C]`, `bias [C]`: tensors of float. **Outputs.** `y`: type of x; `mean`, `rstd` `[...]`: statistics type.
+
+    **Constraints.** (layer_norm_c1) x has at least one dim. (layer_norm_c2) `weight` and `bias` are `[C]` of x's element type.
+
+    **Derivative.** `layer_norm_grad`. A cotangent of `mean` or `rstd` is an error.
+
+    **Decomposition.** reduce_mean, subtract, multiply, reduce_mean, add, rsqrt, multiply, multiply, add.
+
+    ```mlir
+    %y, %mean, %rstd = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
+
+    #### layer_norm_grad
+
+    With `xn = (x - mean) rstd` and `g = dy weight`: `dx = rstd (g - mean(g) - xn mean(g xn))`, `dweight = sum(dy xn)`, `dbias = sum(dy)` over rows, in a fixed order. Inactive.
+
+    **Constraints.** (layer_norm_grad_c1) x has at least one dim; `dy` is as x. (layer_norm_grad_c2) `weight` is `[C]`. (layer_norm_grad_c3) `mean` and `rstd` are `[...]` in the statistics type.
+
+    ```mlir
+    %dx, %dw, %db = model.layer_norm_grad %dy, %x, %w, %mean, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);

@@ -7,7 +7,6 @@
 
 #include "dialect/model/ops/Helpers.h"
 
-#include "runtime/kernel/catalogue/Choices.h"
 
 #include <numbers>
 
@@ -19,17 +18,7 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> predicateNumber(StringRef predicate) {
-  const std::string_view *found = llvm::find(kernel::comparePredicateNames, std::string_view(predicate));
-  if (found == std::end(kernel::comparePredicateNames))
-    return std::nullopt;
-  return found - kernel::comparePredicateNames;
-}
-
 LogicalResult CompareOp::verify() {
-  // compare_c1
-  if (!predicateNumber(getPredicate()))
-    return emitOpError() << "unknown predicate, expected eq, ne, lt, le, gt or ge but got '" << getPredicate() << "'";
   // compare_c2
   return expectElement(*this, "rhs", getRhs(), elementOf(getLhs()));
 }
@@ -148,8 +137,8 @@ LogicalResult DivideOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
   return success();
 }
 
-static Value makeCompare(OpBuilder &builder, Location location, Value lhs, Value rhs, StringRef predicate) {
-  return CompareOp::create(builder, location, lhs, rhs, builder.getStringAttr(predicate));
+static Value makeCompare(OpBuilder &builder, Location location, Value lhs, Value rhs, ComparePredicate predicate) {
+  return CompareOp::create(builder, location, lhs, rhs, predicate);
 }
 
 // The larger side takes dy; on a tie each takes half.
@@ -158,13 +147,13 @@ LogicalResult MaximumOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents
   Value dy = cotangents[0];
   Value zero = makeConstant(builder, getLoc(), 0, tensorOf({}, elementOf(dy)));
   Value half = makeScale(builder, getLoc(), dy, 0.5);
-  Value tie = makeCompare(builder, getLoc(), getLhs(), getRhs(), "eq");
+  Value tie = makeCompare(builder, getLoc(), getLhs(), getRhs(), ComparePredicate::eq);
   Value shared = SelectOp::create(builder, getLoc(), tie, half, zero);
   for (unsigned i = 0; i < 2; ++i) {
     gradients.emplace_back();
     if (!needed[i])
       continue;
-    Value wins = makeCompare(builder, getLoc(), getOperand(i), getOperand(1 - i), "gt");
+    Value wins = makeCompare(builder, getLoc(), getOperand(i), getOperand(1 - i), ComparePredicate::gt);
     Value part = SelectOp::create(builder, getLoc(), wins, dy, shared);
     gradients.back() = makeUnbroadcast(builder, getLoc(), part, shapeOf(getOperand(i)));
   }
@@ -347,7 +336,7 @@ KernelCall PowerOp::getKernelCall() {
 KernelCall ReluGradOp::getKernelCall() { return makeCall(*this, KernelId::relu_grad); }
 
 KernelCall CompareOp::getKernelCall() {
-  return makeCall(*this, KernelId::compare, {integerAttribute(*this, "predicate", *predicateNumber(getPredicate()))});
+  return makeCall(*this, KernelId::compare, {integerAttribute(*this, "predicate", static_cast<int64_t>(getPredicate()))});
 }
 
 KernelCall SelectOp::getKernelCall() { return makeCall(*this, KernelId::select); }

@@ -7,7 +7,32 @@ include "dialect/model/ModelDialect.td"
 /// `x [N, H, W, C]` to `[N, H', W', C]` with `H' = (H + 2 padding - kernel) / stride + 1`, rounded down.
 def Model_MaxPool2dOp : Model_Op<"max_pool2d", [Model_InferTypes]> {
   let summary = "the maximum of each window over height and width, channels last";
-  let description = [{What is padded never wins. Of equal maxima the first in row order gets the cotangent.}];
+  let description = [{
+    **Semantics.** The largest element, or the mean, of each window of `kernel` elements, `stride` apart, over the input padded by `padding`. What is padded is never the maximum. The mean's
+    divisor is the window's size, under `without_padding` the number of its elements that are no padding.
+
+    **Constraints.** (pool2d_c1) x has four dims. (pool2d_c2) the lists are two numbers each, of at least 1, 1, 0. (pool2d_c3) the padding is at most half the kernel. (pool2d_c4) the window is no
+    larger than the padded input.
+
+    **Derivative.** `max_pool2d_grad` from dy and x: of equal maxima the first in row order takes dy. `avg_pool2d_grad` from dy. Both add in the order of the windows and are inactive.
+    (max_pool2d_grad_c1, avg_pool2d_grad_c1) dy has the pooled shape.
+
+    ```mlir
+    %y = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    ```
+
+    ```mlir
+    %y = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
+    ```
+
+    ```mlir
+    %dx = model.avg_pool2d_grad %dy {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
+    ```
+
+    ```mlir
+    %dx = model.max_pool2d_grad %dy, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$padding);
   let results = (outs Model_FloatTensor:$y);
@@ -22,7 +47,9 @@ def Model_MaxPool2dGradOp : Model_InactiveOp<"max_pool2d_grad", [Model_InferType
 }
 def Model_AvgPool2dOp : Model_Op<"avg_pool2d", [Model_InferTypes]> {
   let summary = "the mean of each window over height and width, channels last";
-  let description = [{The divisor is the window's size; under `without_padding` the number of elements that are no padding.}];
+  let description = [{
+    See `model.max_pool2d`.
+  }];
   let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$padding, UnitAttr:$without_padding);
   let results = (outs Model_FloatTensor:$y);
@@ -38,8 +65,19 @@ def Model_AvgPool2dGradOp : Model_InactiveOp<"avg_pool2d_grad", []> {
 def Model_AdaptiveAvgPool2dOp : Model_Op<"adaptive_avg_pool2d", [Model_InferTypes]> {
   let summary = "means of as many windows as the result has places, channels last";
   let description = [{
-    `x [N, H, W, C]` to `[N, output..., C]`: window i of n over H elements is `[i H / n, (i + 1) H / n)`, its begin rounded
-    down and its end up.
+    **Semantics.** The means of `output` windows: window i of n over H elements is `[i H / n, (i + 1) H / n)`, its begin rounded down and its end up.
+
+    **Constraints.** (adaptive_avg_pool2d_c1) x has four dims and `output` two numbers. (adaptive_avg_pool2d_c2) all are at least 1.
+
+    **Derivative.** `adaptive_avg_pool2d_grad` from dy. Inactive. (adaptive_avg_pool2d_grad_c1) dy and dx have the same images and channels.
+
+    ```mlir
+    %y = model.adaptive_avg_pool2d %x {output = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x1x1x4xf32>
+    ```
+
+    ```mlir
+    %dx = model.adaptive_avg_pool2d_grad %dy : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$output);
   let results = (outs Model_FloatTensor:$y);

@@ -88,7 +88,7 @@ LogicalResult ReduceMaxOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   RankedTensorType scalar = tensorOf({}, elementOf(getOperand()));
   Value zero = makeConstant(builder, location, 0, scalar), one = makeConstant(builder, location, 1, scalar);
   Value largest = makeExpand(builder, location, getResult(), shape, getDims());
-  Value hit = CompareOp::create(builder, location, getOperand(), largest, builder.getStringAttr("eq"));
+  Value hit = CompareOp::create(builder, location, getOperand(), largest, ComparePredicate::eq);
   Value ones = SelectOp::create(builder, location, hit, one, zero);
   Value ties = ReduceSumOp::create(builder, location, ones, getDimsAttr(), getKeepAttr());
   Value share = DivideOp::create(builder, location, cotangents[0], ties);

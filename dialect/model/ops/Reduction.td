@@ -6,7 +6,27 @@ include "dialect/model/ModelDialect.td"
 
 class Model_ReduceOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_InferTypes]> {
   let summary = text;
-  let description = [{Over `dims`; they vanish, or stay with extent 1 under `keep`.}];
+  let description = [{
+    **Semantics.** Sum, sum divided by the count, largest element, over `dims`. The dims vanish, or stay with extent 1 under `keep`. Sums of bf16 and f16 are added up in f32.
+
+    **Inputs.** `operand`: tensor of float. **Outputs.** `result`: follows.
+
+    **Constraints.** (reduce_c1) `dims` rise strictly and lie in the operand's rank.
+
+    **Derivative.** sum: dy repeated. mean: `dy / count` repeated. max: dy divided among the elements that are equal to the maximum.
+
+    ```mlir
+    %y = model.reduce_sum %x {dims = array<i64: 0>, keep} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+    ```
+
+    ```mlir
+    %y = model.reduce_mean %x {dims = array<i64: 2>, keep} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
+    ```
+
+    ```mlir
+    %y = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep);
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
@@ -17,6 +37,19 @@ def Model_ReduceMaxOp : Model_ReduceOp<"reduce_max", "maximum over dims; ties sh
 
 def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "logarithm of the sum of exponentials over the last dim, which vanishes";
+  let description = [{
+    **Semantics.** `max x + log sum exp(x - max x)` over the last dim, which vanishes.
+
+    **Constraints.** (logsumexp_c1) x has at least one dim.
+
+    **Derivative.** `dy exp(x - y)`.
+
+    **Decomposition.** reduce_max, subtract, exp, reduce_sum, log, add.
+
+    ```mlir
+    %y = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;

@@ -7,7 +7,27 @@ include "dialect/model/ModelDialect.td"
 def Model_RmsNormOp : Model_Op<"rms_norm", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "norm by the root of the mean square, over the last dim";
   let description = [{
-    `y = x * rstd * weight`; `rstd = 1 / sqrt(mean(x^2) + epsilon)` is f32 (f64 for f64) and saved for the derivative.
+    **Semantics.** Over the last dim: `rstd = 1 / sqrt(mean(x^2) + epsilon)`, `y = x * rstd * weight`. `rstd` is saved for the derivative.
+
+    **Inputs.** `x [..., C]`, `weight [C]`: tensors of float. **Outputs.** `y`: type of x; `rstd [...]`: statistics type.
+
+    **Constraints.** (rms_norm_c1) x has at least one dim. (rms_norm_c2) `weight` is `[C]` of x's element type.
+
+    **Derivative.** `rms_norm_grad`. A cotangent of `rstd` is an error.
+
+    ```mlir
+    %y, %rstd = model.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>, tensor<64xf32>) -> (tensor<4x64xf32>, tensor<4xf32>)
+    ```
+
+    #### rms_norm_grad
+
+    With `xn = x rstd` and `g = dy weight`: `dx = rstd (g - xn mean(g xn))`, `dweight = sum(dy xn)` over rows, in a fixed order. Inactive.
+
+    **Constraints.** (rms_norm_grad_c1) x has at least one dim; `dy` is as x. (rms_norm_grad_c2) `weight` is `[C]` of x's element type. (rms_norm_grad_c3) `rstd` is `[...]` in the statistics type.
+
+    ```mlir
+    %dx, %dw = model.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
+    ```
   }];
   let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$rstd);

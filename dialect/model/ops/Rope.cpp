@@ -33,14 +33,8 @@ LogicalResult RopeOp::verify() {
   };
   if (failed(expectPositive("theta", getTheta())) || failed(expectPositive("factor", getFactor())))
     return failure();
-  if (auto position = static_cast<int64_t>(getPosition()); position < 0)
-    return emitOpError() << "position is out of range, expected at least 0 but got " << position;
-  // rope_c4
-  if (getScaling() != "default" && getScaling() != "linear" && getScaling() != "llama3")
-    return emitOpError() << "unknown scaling, expected 'default', 'linear' or 'llama3' but got '" << getScaling()
-                         << "'";
   // rope_c5
-  if (getScaling() != "llama3")
+  if (getScaling() != RopeScaling::llama3)
     return success();
   if (failed(expectPositive("original", getOriginal())) || failed(expectPositive("low", getLow())))
     return failure();
@@ -78,10 +72,10 @@ static Value makeFrequencies(OpBuilder &builder, RopeOp op, int64_t count, Type 
   double step = -std::log(op.getTheta().convertToDouble()) / static_cast<double>(count);
   Value index = IotaOp::create(builder, location, tensorOf({count}, element), builder.getI64IntegerAttr(0));
   Value plain = ExpOp::create(builder, location, makeScale(builder, location, index, step));
-  if (op.getScaling() == "default")
+  if (op.getScaling() == RopeScaling::unscaled)
     return plain;
   Value divided = makeScale(builder, location, plain, 1 / op.getFactor().convertToDouble());
-  if (op.getScaling() == "linear")
+  if (op.getScaling() == RopeScaling::linear)
     return divided;
   double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
   // How many wavelengths the original length holds: many, as it is; few, divided.
@@ -91,8 +85,8 @@ static Value makeFrequencies(OpBuilder &builder, RopeOp op, int64_t count, Type 
   Value rest = SubtractOp::create(builder, location, constant(1), share);
   Value between = AddOp::create(builder, location, MultiplyOp::create(builder, location, rest, divided).getResult(),
                                 MultiplyOp::create(builder, location, share, plain).getResult());
-  Value few = CompareOp::create(builder, location, waves, constant(low), builder.getStringAttr("lt"));
-  Value many = CompareOp::create(builder, location, waves, constant(high), builder.getStringAttr("gt"));
+  Value few = CompareOp::create(builder, location, waves, constant(low), ComparePredicate::lt);
+  Value many = CompareOp::create(builder, location, waves, constant(high), ComparePredicate::gt);
   Value upper = SelectOp::create(builder, location, many, plain, between);
   return SelectOp::create(builder, location, few, divided, upper);
 }
@@ -155,9 +149,9 @@ KernelCall RopeOp::getKernelCall() {
   SmallVector<NamedAttribute> attributes = {numberAttribute(*this, "theta", getTheta().convertToDouble()),
                                             integerAttribute(*this, "position", getPosition()),
                                             integerAttribute(*this, "inverse", getInverse())};
-  if (getScaling() != "default")
+  if (getScaling() != RopeScaling::unscaled)
     attributes.push_back(numberAttribute(*this, "factor", getFactor().convertToDouble()));
-  if (getScaling() == "llama3") {
+  if (getScaling() == RopeScaling::llama3) {
     attributes.push_back(numberAttribute(*this, "low", getLow().convertToDouble()));
     attributes.push_back(numberAttribute(*this, "high", getHigh().convertToDouble()));
     attributes.push_back(numberAttribute(*this, "original", getOriginal().convertToDouble()));

@@ -7,13 +7,28 @@ include "dialect/model/ModelDialect.td"
 def Model_RopeOp : Model_Op<"rope", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "rotates each head's halves by the token's position";
   let description = [{
-    `x [B, T, H, D]`, D even. Elements i and i + D/2 of a head turn together by the angle `(position + t) f(i)`, backwards
-    under `inverse`. `f(i) = theta^(-2i/D)`, changed by `scaling`: `default`, not at all; `linear`, divided by `factor`;
-    `llama3`, divided by `factor` where the wavelength `2 pi / f` is above `original / low`, as it is where it is below
-    `original / high`, and between the two in proportion to `original / wavelength`.
+    **Semantics.** Rotary positions: elements i and i + D/2 of each head turn together by the angle `(position + t) f(i)`, backwards under `inverse`:
+    `y[i] = x[i] cos a - x[i + D/2] sin a`, `y[i + D/2] = x[i + D/2] cos a + x[i] sin a`. `f(i) = theta^(-2i/D)`, changed by `scaling`:
+
+    | scaling | frequency |
+    |---|---|
+    | `default` | f |
+    | `linear` | f / factor |
+    | `llama3` | with `w = original f / (2 pi)`: f / factor where w < low, f where w > high, else `(1 - s) f / factor + s f` with `s = (w - low) / (high - low)` |
+
+    **Inputs.** `x [B, T, H, D]`: tensor of float. **Outputs.** `y`: type of x. Defaults: `position` 0, `scaling` `default`, other numbers 1.
+
+    **Constraints.** (rope_c1) x has rank 4. (rope_c2) D is even and above 0. (rope_c3) `theta` and `factor` are above 0, `position` at least 0. (rope_c4) `scaling` is one of the table. (rope_c5) under `llama3`
+    `original` and `low` are above 0 and `high` is more than `low`.
+
+    **Derivative.** The rope of dy with `inverse` turned around.
+
+    ```mlir
+    %y = model.rope %x {theta = 10000.0 : f64} : (tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
+    ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, F64Attr:$theta, DefaultValuedAttr<I64Attr, "0">:$position,
-                       DefaultValuedAttr<StrAttr, "\"default\"">:$scaling, DefaultValuedAttr<F64Attr, "1.0">:$factor,
+  let arguments = (ins Model_FloatTensor:$x, F64Attr:$theta, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$position,
+                       DefaultValuedAttr<Model_RopeScalingAttr, "::sluice::RopeScaling::unscaled">:$scaling, DefaultValuedAttr<F64Attr, "1.0">:$factor,
                        DefaultValuedAttr<F64Attr, "1.0">:$low, DefaultValuedAttr<F64Attr, "1.0">:$high,
                        DefaultValuedAttr<F64Attr, "1.0">:$original, UnitAttr:$inverse);
   let results = (outs Model_FloatTensor:$y);

@@ -6,6 +6,21 @@ include "dialect/model/ModelDialect.td"
 
 def Model_SoftmaxOp : Model_Op<"softmax", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "softmax over the last dim";
+  let description = [{
+    **Semantics.** Over the last dim: `exp(x - max x) / sum exp(x - max x)`.
+
+    **Constraints.** (softmax_c1) x has at least one dim.
+
+    **Derivative.** `softmax_grad`: `dx = y (dy - sum(dy y))`. Inactive. (softmax_grad_c1) y has at least one dim. (softmax_grad_c2) `dy` is as y.
+
+    ```mlir
+    %y = model.softmax %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+
+    ```mlir
+    %dx = model.softmax_grad %dy, %y : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    ```
+  }];
   let arguments = (ins Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;

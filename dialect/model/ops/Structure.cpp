@@ -10,42 +10,52 @@ namespace sluice::model {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// Numbers that an initializer takes, or nothing for one that is not known.
-static std::optional<unsigned> initializerNumbers(StringRef init) {
-  return llvm::StringSwitch<std::optional<unsigned>>(init)
-      .Cases({"zeros", "ones"}, 0)
-      .Case("constant", 1)
-      .Cases({"normal", "uniform"}, 2)
-      .Default(std::nullopt);
+/// How many numbers an initializer takes.
+static unsigned initializerNumbers(InitializerKind init) {
+  switch (init) {
+  case InitializerKind::zeros:
+  case InitializerKind::ones:
+    return 0;
+  case InitializerKind::constant:
+    return 1;
+  case InitializerKind::normal:
+  case InitializerKind::uniform:
+    return 2;
+  }
+  return 0;
 }
+
+/// True where the elements are drawn one by one.
+static bool isDrawn(InitializerKind init) { return init == InitializerKind::normal || init == InitializerKind::uniform; }
 
 // @name : type init [(a [, b])] [aliases [...]] [frozen] [state] [attributes]
 ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   Type type;
-  StringRef init;
+  StringRef word;
   if (parser.parseSymbolName(name, "sym_name", result.attributes) || parser.parseColonType(type))
     return failure();
   SMLoc place = parser.getCurrentLocation();
-  if (parser.parseKeyword(&init))
+  if (parser.parseKeyword(&word))
     return failure();
-  std::optional<unsigned> numbers = initializerNumbers(init);
-  if (!numbers)
+  std::optional<InitializerKind> init = symbolizeInitializerKind(word);
+  if (!init)
     return parser.emitError(place) << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '"
-                                   << init << "'";
+                                   << word << "'";
+  const unsigned numbers = initializerNumbers(*init);
   Builder &builder = parser.getBuilder();
   result.addAttribute("type", TypeAttr::get(type));
-  result.addAttribute("init", builder.getStringAttr(init));
+  result.addAttribute("init", builder.getAttr<InitializerKindAttr>(*init));
   static constexpr StringRef slots[] = {"a", "b"};
-  if (*numbers && parser.parseLParen())
+  if (numbers && parser.parseLParen())
     return failure();
-  for (unsigned i = 0; i < *numbers; ++i) {
+  for (unsigned i = 0; i < numbers; ++i) {
     double value;
     if ((i && parser.parseComma()) || parser.parseFloat(value))
       return failure();
     result.addAttribute(slots[i], builder.getF64FloatAttr(value));
   }
-  if (*numbers && parser.parseRParen())
+  if (numbers && parser.parseRParen())
     return failure();
   if (succeeded(parser.parseOptionalKeyword("aliases"))) {
     ArrayAttr aliases;
@@ -63,8 +73,8 @@ ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
 void ParameterOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getSymName());
-  printer << " : " << getType() << ' ' << getInit();
-  unsigned numbers = initializerNumbers(getInit()).value_or(0);
+  printer << " : " << getType() << ' ' << stringifyInitializerKind(getInit());
+  unsigned numbers = initializerNumbers(getInit());
   if (numbers) {
     printer << '(';
     printer.printFloat(getA());
@@ -88,29 +98,26 @@ void ParameterOp::print(OpAsmPrinter &printer) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ParameterOp::verify() {
-  // parameter_c1
-  if (!initializerNumbers(getInit()))
-    return emitOpError() << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '"
-                         << getInit() << "'";
   // parameter_c2
   double a = getA().convertToDouble(), b = getB().convertToDouble();
-  if (getInit() == "normal" && !(b >= 0))
+  if (getInit() == InitializerKind::normal && !(b >= 0))
     return emitOpError() << "standard deviation is out of range, expected at least 0 but got " << b;
-  if (getInit() == "uniform" && !(a <= b))
+  if (getInit() == InitializerKind::uniform && !(a <= b))
     return emitOpError() << "range is empty, expected low at most high but got " << a << " and " << b;
   // parameter_c3
   Type element = cast<RankedTensorType>(getType()).getElementType();
   if (!isState() && !isa<FloatType>(element))
     return emitOpError() << "element type is no float, expected a float, or 'state', but got " << element;
-  if (isState() && (getInit() == "normal" || getInit() == "uniform"))
-    return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got " << getInit();
+  if (isState() && isDrawn(getInit()))
+    return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got "
+                         << stringifyInitializerKind(getInit());
   // parameter_c4
   if (!getPadding())
     return success();
   auto table = cast<RankedTensorType>(getType());
-  if (table.getRank() != 2 || (getInit() != "normal" && getInit() != "uniform"))
+  if (table.getRank() != 2 || !isDrawn(getInit()))
     return emitOpError() << "padding of what is no drawn table, expected rank 2 and normal or uniform but got rank "
-                         << table.getRank() << " and " << getInit();
+                         << table.getRank() << " and " << stringifyInitializerKind(getInit());
   // Of a part of the table only the part's rows are known.
   const std::int64_t padding = getPaddingAttr().getInt();
   if (padding < 0 || (padding >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))

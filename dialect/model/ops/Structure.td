@@ -9,15 +9,28 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let summary = "a parameter of the model";
   let description = [{
-    A whole parameter and its initializer, keyed by seed and global element index. `init` is one of `zeros`, `ones`,
-    `constant` (a), `normal` (mean a, standard deviation b), `uniform` (low a, high b). Attributes that passes add:
-    `unit`, `dim`. Row `padding` of an embedding's table begins as zeros. With `state` it is no parameter but something that the forward itself keeps (batch norm's running
-    statistics): of any element type, whole and each rank's own, without gradient, written by `model.write` in the forward.
+    **Semantics.** A parameter of the model, as a symbol. Its first value is a function of the run's seed, the parameter's position in the module, and each
+    element's global index: the same under every sharding.
+
+    | initializer | value |
+    |---|---|
+    | `zeros`, `ones` | 0, 1 |
+    | `constant(a)` | a |
+    | `normal(a, b)` | normally distributed, mean a, standard deviation b |
+    | `uniform(a, b)` | uniformly distributed in [a, b) |
+
+    **Attributes.** `type` (tensor of float), `aliases` (other names of the same weights, for reading and writing weight files), `frozen` (no gradient, no
+    optimizer state), `padding` (the row of an embedding's table that begins as zeros), `state` (no parameter but something that the forward keeps, such as batch norm's running statistics: of any element type, whole and each
+    rank's own, without gradient, never gathered, averaged over ranks with `statistics.sync` alone, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
+
+    **Constraints.** (parameter_c1) the initializer is one of the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
+    of floats, or there is `state`; a state begins with zeros, ones or a constant. (parameter_c4) `padding` stands with a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
+
     ```mlir
-    model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02)
+    model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02) aliases ["lm_head.weight"]
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, StrAttr:$init,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, Model_InitializerKindAttr:$init,
                        DefaultValuedAttr<F64Attr, "0.0">:$a, DefaultValuedAttr<F64Attr, "0.0">:$b,
                        OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen,
                        OptionalAttr<I64Attr>:$padding);
@@ -32,8 +45,17 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
 def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter, or of a state beside it";
   let description = [{
-    The value at the start of the step. `state` names an optimizer state of the parameter. A result of another float
-    type is the value rounded to that type (compute precision).
+    **Semantics.** The value that a parameter, or the optimizer state `state` beside it, has at the start of the step. Where the result has another float
+    type than the parameter, it is the value rounded to that type.
+
+    **Outputs.** `value`: tensor of float.
+
+    **Constraints.** (read_c1) the symbol is a `model.parameter` of this module or one around it. (read_c2) `value` has the parameter's shape and a float element type.
+
+    ```mlir
+    %w = model.read @wte.weight : tensor<256x64xbf16>
+    %m = model.read @wte.weight state "exp_avg" : tensor<256x64xf32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<StrAttr>:$state);
   let results = (outs Model_Tensor:$value);
@@ -42,7 +64,17 @@ def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUs
 
 def Model_WriteOp : Model_AnyOp<"write", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value that a parameter, or a state beside it, has after the step";
-  let description = [{At most one in a function for each parameter and state.}];
+  let description = [{
+    **Semantics.** The value that a parameter or state has after the step. At most one in a function for each.
+
+    **Inputs.** `value`: tensor of float.
+
+    **Constraints.** (write_c1) as read_c1. (write_c2) as read_c2.
+
+    ```mlir
+    model.write @wte.weight state "exp_avg", %m : tensor<256x64xf32>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<StrAttr>:$state, Model_Tensor:$value);
   let assemblyFormat = "$parameter (`state` $state^)? `,` $value attr-dict `:` type($value)";
 }
@@ -51,8 +83,15 @@ def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp
                                           RecursiveMemoryEffects]> {
   let summary = "a module of the source";
   let description = [{
-    The boundary of a module. The outermost block is the default sharding unit and recompute grain; blocks nest. The
-    model phase flattens blocks first: from then on each op names its path in `model.block`.
+    **Semantics.** A module of the source. Its region is run once, in place; the results are what it yields. The outermost block is the default sharding unit
+    and grain of recompute. The model phase flattens blocks: then each op names its path in `model.block`, components joined by `/`.
+
+    ```mlir
+    %y = model.block "h.0" -> tensor<4x64xf32> {
+      %z = model.tanh %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      model.yield %z : tensor<4x64xf32>
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
@@ -63,7 +102,15 @@ def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp
 def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,
                                                     RecursiveMemoryEffects]> {
   let summary = "what the author wants recomputed in the backward";
-  let description = [{Kept by `recompute.policy = "marked"`, else without effect. Regions nest.}];
+  let description = [{
+    **Semantics.** As a block without a name; marks what the author wants recomputed in the backward. Used by `recompute.policy = "marked"`, else without effect. Nests.
+
+    ```mlir
+    %y = model.checkpoint -> tensor<4x64xf32> {
+      model.yield %x : tensor<4x64xf32>
+    }
+    ```
+  }];
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Model_Tensor>:$results);
   let assemblyFormat = "(`->` type($results)^)? attr-dict-with-keyword $body";
@@ -72,9 +119,15 @@ def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminato
 def Model_RecomputeOp : Model_AnyOp<"recompute", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
   let summary = "forward ops run again in the backward";
   let description = [{
-    Made by the recompute pass. Its results are the values that the backward reads; what it captures is what the forward
-    saves. Not pure: nothing may merge it with the forward. Inlined when the spmd phase begins; then ops carry
-    `model.recompute`.
+    **Semantics.** Forward ops run again in the backward. Its results are the values that the backward reads, what it captures is what the forward saved. It
+    is never merged with the forward. Made by the recompute pass; the sharding phase inlines it.
+
+    ```mlir
+    %y = model.recompute "h.0" -> tensor<4x64xf32> {
+      %z = model.tanh %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      model.yield %z : tensor<4x64xf32>
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
@@ -85,6 +138,11 @@ def Model_RecomputeOp : Model_AnyOp<"recompute", [SingleBlockImplicitTerminator<
 def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["BlockOp", "CheckpointOp", "RecomputeOp"]>]> {
   let summary = "the results of a region";
+  let description = [{
+    **Semantics.** The results of the region around it.
+
+    **Constraints.** (yield_c1) its values have the types of the results of the op around it, in order.
+  }];
   let arguments = (ins Variadic<Model_Tensor>:$values);
   let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -94,9 +152,14 @@ def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
 def Model_GradientOp : Model_AnyOp<"gradient", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, AllTypesMatch<["local", "mean"]>]> {
   let summary = "from one micro-batch's gradient to the step's";
   let description = [{
-    The operand is the gradient of a parameter on this rank's micro-batch, already divided by the number of
-    micro-batches. The result is the sum over micro-batches and the mean over data-parallel ranks. The sharding phase
-    replaces it by accumulation and a reduction.
+    **Semantics.** From one micro-batch's gradient of a parameter, already divided by the number of micro-batches, to the step's: the sum over micro-batches
+    and the mean over data-parallel ranks. The sharding phase replaces it by an accumulation and a reduction.
+
+    **Constraints.** (gradient_c1) as read_c1. (gradient_c2) as read_c2. Operand and result have one type.
+
+    ```mlir
+    %mean = model.gradient @wte.weight, %local : tensor<256x64xf32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, Model_FloatTensor:$local);
   let results = (outs Model_FloatTensor:$mean);
@@ -105,6 +168,13 @@ def Model_GradientOp : Model_AnyOp<"gradient", [Pure, DeclareOpInterfaceMethods<
 
 def Model_StepMeanOp : Model_AnyOp<"step_mean", [Pure, AllTypesMatch<["local", "mean"]>]> {
   let summary = "the mean of a scalar over micro-batches and data-parallel ranks";
+  let description = [{
+    **Semantics.** The mean of a scalar of f32 or f64 over micro-batches and data-parallel ranks.
+
+    ```mlir
+    %mean = model.step_mean %loss : tensor<f32>
+    ```
+  }];
   let arguments = (ins Model_Scalar:$local);
   let results = (outs Model_Scalar:$mean);
   let assemblyFormat = "$local attr-dict `:` type($local)";

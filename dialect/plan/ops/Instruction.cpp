@@ -10,9 +10,6 @@ namespace {
 /// `isAtLeast`: `expected` is the least number.
 llvm::LogicalResult verifyOperands(Operation *op, llvm::StringRef what, ArrayAttr views, size_t expected,
                                    bool isAtLeast = false) {
-  for (Attribute view : views)
-    if (!llvm::isa<ViewAttr>(view))
-      return op->emitOpError() << what << ", expected views but got " << view;
   if (isAtLeast ? views.size() < expected : views.size() != expected)
     return op->emitOpError() << what << ", expected " << (isAtLeast ? "at least " : "") << expected << " but got "
                              << views.size();

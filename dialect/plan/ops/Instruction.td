@@ -14,12 +14,12 @@ class Plan_Instruction<string mnemonic, dag extra>
     }
   }];
   let arguments = !con(extra, (ins OptionalAttr<FlatSymbolRefAttr>:$stream, OptionalAttr<Plan_WhenAttr>:$when, Plan_PhaseAttr:$phase,
-                                   OptionalAttr<StrAttr>:$unit, DefaultValuedAttr<I64Attr, "0">:$pass, UnitAttr:$recompute));
+                                   OptionalAttr<StrAttr>:$unit, DefaultValuedAttr<Plan_Count, "0">:$invocation, UnitAttr:$recompute));
 }
 
-def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, ArrayAttr:$inputs, ArrayAttr:$outputs,
+def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, Plan_ViewArrayAttr:$inputs, Plan_ViewArrayAttr:$outputs,
     DictionaryAttr:$settings, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$input_values, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$output_values,
-    DefaultValuedAttr<I64Attr, "0">:$workspace, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$traffic,
+    DefaultValuedAttr<Plan_Count, "0">:$workspace, DefaultValuedAttr<Plan_Count, "0">:$flops, DefaultValuedAttr<Plan_Count, "0">:$traffic,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias)> {
   let summary = "launches a catalogue kernel";
   let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one place.}];
@@ -27,9 +27,9 @@ def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, ArrayAttr:$
   let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
 }
 
-def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindAttr:$kind, Plan_ReductionKindAttr:$op, StrArrayAttr:$axes, ArrayAttr:$sources,
-    ArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale,
-    OptionalAttr<I64Attr>:$token)> {
+def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindAttr:$kind, Plan_ReductionKindAttr:$op, StrArrayAttr:$axes, Plan_ViewArrayAttr:$sources,
+    Plan_ViewArrayAttr:$destinations, DefaultValuedAttr<F64Attr, "1.0">:$scale,
+    OptionalAttr<Plan_Count>:$token)> {
   let summary = "a collective over a list of segments";
   let description = [{
     Asynchronous: it runs on its own stream from where it is issued. `token` numbers it for the `plan.await` that stands
@@ -40,7 +40,7 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindA
 }
 
 def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_ViewAttr:$destination,
-    OptionalAttr<I64Attr>:$token)> {
+    OptionalAttr<Plan_Count>:$token)> {
   let summary = "copies between spaces or buffers";
   let description = [{
     With a `token` it is asynchronous, as a collective: copies that follow one another with one token start together, and
@@ -54,7 +54,7 @@ def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64A
   let assemblyFormat = "$destination `with` $value (`on` $stream^)? attr-dict";
 }
 
-def Plan_AwaitOp : Plan_Instruction<"await", (ins I64Attr:$token, UnitAttr:$chained)> {
+def Plan_AwaitOp : Plan_Instruction<"await", (ins Plan_Count:$token, UnitAttr:$chained)> {
   let summary = "a collective or copy is complete from here on";
   let description = [{
     Stands for the wait of compute for a collective or a copy until events are inserted; the runtime has no such
@@ -63,12 +63,12 @@ def Plan_AwaitOp : Plan_Instruction<"await", (ins I64Attr:$token, UnitAttr:$chai
   let assemblyFormat = "$token attr-dict";
 }
 
-def Plan_RecordOp : Plan_Instruction<"record", (ins I64Attr:$event)> {
+def Plan_RecordOp : Plan_Instruction<"record", (ins Plan_Count:$event)> {
   let summary = "records an event on its stream";
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 
-def Plan_WaitOp : Plan_Instruction<"wait", (ins I64Attr:$event, UnitAttr:$carried)> {
+def Plan_WaitOp : Plan_Instruction<"wait", (ins Plan_Count:$event, UnitAttr:$carried)> {
   let summary = "its stream waits for the latest record of an event";
   let description = [{
     `carried`: for the record of the run of the same entry point before this one; it passes where another entry point, or
@@ -77,7 +77,7 @@ def Plan_WaitOp : Plan_Instruction<"wait", (ins I64Attr:$event, UnitAttr:$carrie
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 
-def Plan_ReleaseOp : Plan_Instruction<"release", (ins ArrayAttr:$buffers)> {
+def Plan_ReleaseOp : Plan_Instruction<"release", (ins FlatSymbolRefArrayAttr:$buffers)> {
   let summary = "gathered buffers hold nothing from here on";
   let assemblyFormat = "$buffers (`on` $stream^)? attr-dict";
 }

@@ -7,56 +7,105 @@ include "mlir/IR/SymbolInterfaces.td"
 
 def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
   let summary = "a stream of a processor";
-  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<I64Attr, "0">:$priority,
-                       DefaultValuedAttr<I64Attr, "0">:$workspace);
+  let description = [{
+    ```mlir
+    plan.stream @gather on <device> {priority = 1 : i64, workspace = 0 : i64}
+    ```
+
+    A queue of a processor. Instructions of one stream run in order. `workspace` is what its launches share.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
+                       DefaultValuedAttr<Plan_Count, "0">:$workspace);
   let assemblyFormat = "$sym_name `on` $processor attr-dict";
 }
 
 def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
   let summary = "a piece of an arena";
   let description = [{
+    ```mlir
+    plan.buffer @h.0.act.3 : tensor<4x64x64xbf16> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 32768 : i64,
+        entry = "train_step", begin = 17 : i64, end = 140 : i64, offset = 81920 : i64}
+    ```
+
+    A piece of an arena. Without `entry` it persists and is shared by all entry points. `begin` and `end` are half-open, in
+    instructions of its entry point counted in order of issue, sections one after another, repetitions not expanded.
+
+    - (C1) The type is static, of integers or floats. (C2) `bytes` is its size. (C3) `space` is `device` or `host`. (C4) The
+      class is one of the account of memory: `parameter`, `gathered`, `gradient_shard`, `gradient`, `optimizer`, `activation`,
+      `temporary`, `state`, `communication`, `workspace`, `input`. (C5) `begin` and `end` stand together or not at all.
+
+    How classes are told: what holds a parameter or a state is `parameter` or `optimizer`; what a gather fills is `gathered`; what
+    a reduction reads is `gradient` and what a reduce_scatter fills `gradient_shard`; a cast shard on its way into a gather is
+    `communication`. Of the rest, what the forward writes and the backward reads is an `activation`; so is what a recompute
+    region writes for the backward; what the backward writes and the update reads is a `gradient`; all else is `temporary`.
+
     `type` is what it holds on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
     point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
     planning. `parameter`, `state`: what persistent buffers hold; `valid`: how a sharded one is cut. `unit`: of a
     gathered buffer. `carried`: a repetition reads what the one before left in it. `ahead`: in the run of the entry point
     before, the bytes are this buffer's from there on; see plan.fbs.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, Plan_MemorySpaceAttr:$space, Plan_BufferClassAttr:$buffer_class, I64Attr:$bytes,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Plan_BufferType>:$type, Plan_MemorySpaceAttr:$space, Plan_BufferClassAttr:$buffer_class, Plan_Count:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
                        OptionalAttr<Plan_ValidAttr>:$valid,
-                       OptionalAttr<StrAttr>:$unit, OptionalAttr<I64Attr>:$begin, OptionalAttr<I64Attr>:$end,
-                       OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$ahead, UnitAttr:$carried);
+                       OptionalAttr<StrAttr>:$unit, OptionalAttr<Plan_Count>:$begin, OptionalAttr<Plan_Count>:$end,
+                       OptionalAttr<Plan_Count>:$offset, OptionalAttr<Plan_Count>:$ahead, UnitAttr:$carried);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
 
 def Plan_ArenaOp : Plan_Op<"arena"> {
   let summary = "what one rank requests of a memory space";
-  let description = [{Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.}];
-  let arguments = (ins Plan_MemorySpaceAttr:$space, I64Attr:$bytes, I64Attr:$persistent, I64Attr:$peak_live, I64Attr:$workspace,
-                       I64Attr:$alignment, UnitAttr:$pinned);
+  let description = [{
+    ```mlir
+    plan.arena <device> {alignment = 256 : i64, bytes = 4096 : i64, peak_live = 4000 : i64, persistent = 1024 : i64, workspace = 640 : i64}
+    ```
+
+    What one rank requests of a memory space. Made by `plan-place-buffers`.
+
+    Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.
+  }];
+  let arguments = (ins Plan_MemorySpaceAttr:$space, Plan_Count:$bytes, Plan_Count:$persistent, Plan_Count:$peak_live, Plan_Count:$workspace,
+                       ConfinedAttr<I64Attr, [IntPositivePowerOf2]>:$alignment, UnitAttr:$pinned);
   let assemblyFormat = "$space attr-dict";
 }
 
 def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "an entry point: sections in order";
+  let description = [{
+    ```mlir
+    plan.entry @train_step attributes {events = 12 : i64} {
+      plan.port <input> "tokens" <@input.tokens.host : 4x64xi32 step 1024> {limit = 256 : i64, per_repetition}
+      plan.section "microbatch" repeat 2 { ... }
+      plan.section "update" repeat 1 { ... }
+    }
+    ```
+
+    An entry point is sections in order, each straight-line instructions with a repeat count. Ports are host memory that is
+    written before a run or read after it.
+  }];
   let regions = (region SizedRegion<1>:$body);
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "0">:$events);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Plan_Count, "0">:$events);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
 
 def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArguments, HasParent<"EntryOp">]> {
   let summary = "straight-line instructions with a repeat count";
+  let description = [{
+    See `plan.entry`.
+  }];
   let regions = (region SizedRegion<1>:$body);
-  let arguments = (ins StrAttr:$name, I64Attr:$repeat);
+  let arguments = (ins StrAttr:$name, Plan_PositiveCount:$repeat);
   let assemblyFormat = "$name `repeat` $repeat attr-dict-with-keyword $body";
 }
 
 def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
   let summary = "what the host gives before a step (input) or reads after it (output)";
-  let description = [{`limit`: exclusive upper bound of an integer input, 0: none.}];
+  let description = [{
+    See `plan.entry`. `limit`: exclusive upper bound of an integer input, 0: none.
+  }];
   let arguments = (ins Plan_PortDirectionAttr:$direction, StrAttr:$name, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
-                       DefaultValuedAttr<I64Attr, "0">:$limit);
+                       DefaultValuedAttr<Plan_Count, "0">:$limit);
   let assemblyFormat = "$direction $name $view attr-dict";
 }
 

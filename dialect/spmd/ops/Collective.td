@@ -7,7 +7,7 @@ include "dialect/spmd/SpmdDialect.td"
 
 /// A collective over a list of tensors (segments), as one instruction. Its values come out of spmd.wait.
 class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, [DeclareOpInterfaceMethods<CollectiveOpInterface>,
-                      DeclareOpInterfaceMethods<CostOpInterface>]> {
+                      DeclareOpInterfaceMethods<CostOpInterface>, Rules_AtLeastOneOperand]> {
   let summary = text;
   let results = (outs Spmd_TokenType:$token);
   let extraClassDefinition = [{
@@ -17,15 +17,21 @@ class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, [DeclareOpI
 
 def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering shards along axes"> {
   let description = [{
-    Each operand is a shard with `#spmd.sharding`; the waited value is the whole tensor, extents as global. Its storage has
-    chunk x ranks rows of the sharded dim (padding at the tail only): kernels read it in place.
     ```mlir
     %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     %w = spmd.wait %t : tensor<6x4xf32>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) each operand is sharded
-    along just these axes; along a group of one rank, it is whole. The partner of `reduce_scatter_start`.
+    From shards to whole tensors, dense in row-major order of the logical shape. Along dim 0 a gathered tensor lies in chunk x ranks rows,
+    padding at the tail alone, so that kernels read it in place. Along another dim the chunks arrive one behind the other, in memory of
+    their own, and a copy behind the wait puts them together; a reduction copies its operand into chunks before it begins. Such a parameter
+    costs twice its gathered bytes of memory while it is put together, and the reading and writing of it once a gather and once a reduction;
+    uneven extents are padded with zeros that nothing reads. A parameter that is cut by elements is a tensor of one dim here, with a
+    `model.reshape`, which is a view, behind its gather and before its reduction: as cheap as dim 0, with less than one element a rank of padding.
+    The partner of reduce_scatter.
+
+    **Constraints.** (all_gather_start_c1) at least one operand. (all_gather_start_c2) axes are distinct axes of the mesh. (all_gather_start_c3) each
+    operand is a shard along just these axes; whole where the group is one rank.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -38,20 +44,27 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
   let hasVerifier = 1;
 }
 
+class Spmd_ReductionIs<string predicate, string text>
+    : AttrConstraint<CPred<predicate # "(::llvm::cast<::sluice::spmd::ReductionKindAttr>($_self).getValue())">, text>;
+def Spmd_Reduces : Spmd_ReductionIs<"::sluice::spmd::isReduction", "that is sum, mean, premul_sum or max">;
+def Spmd_Scatters : Spmd_ReductionIs<"::sluice::spmd::isSumOrMean", "that is sum, mean or premul_sum">;
+
 def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts reducing whole tensors into shards"> {
   let description = [{
-    Each operand is a whole tensor; the waited value its shard with `#spmd.sharding`. `op` is `sum`, `mean` or `premul_sum`
-    (with `scale`). `shards` names the result types, in order.
     ```mlir
     %t = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>]
     %s = spmd.wait %t : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is one of
-    these, and only `premul_sum` has a `scale`; (C4) one shard type for each operand; (C5) each shard type is the operand's type cut in
-    chunks along just these axes; along a group of one rank, it is the operand's type.
+    From whole tensors, one of each rank, to shards of their `sum`, `mean`, or sum of `scale` times each (`premul_sum`).
+
+    **Constraints.** (reduce_scatter_start_c1) at least one operand. (reduce_scatter_start_c2) axes are distinct axes of the mesh.
+    (reduce_scatter_start_c3) the reduction is one of the three, and `scale` stands with `premul_sum` alone. (reduce_scatter_start_c4) one shard
+    type for each operand. (reduce_scatter_start_c5) each is the operand's type cut in chunks along just these axes; the operand's type where the group is one
+    rank.
   }];
-  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes,
+                       ConfinedAttr<Spmd_ReductionKindAttr, [Spmd_Scatters]>:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, TypeArrayAttr:$shards, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands) `to` $shards";
   let extraClassDeclaration = [{
@@ -68,16 +81,18 @@ def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts red
 
 def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing tensors on all ranks of the group"> {
   let description = [{
-    In place: the waited values take over the operands' memory. `op` as reduce_scatter, or `max`.
     ```mlir
     %t = spmd.all_reduce_start %loss over ["replicate", "shard"] <mean> : tensor<f32>
     %mean = spmd.wait %t : tensor<f32>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) axes are distinct axes of the mesh; (C3) `op` is one of
-    these, and only `premul_sum` has a `scale`.
+    The reduction on all ranks of the group, in the operands' memory. Reductions as reduce_scatter, and `max`.
+
+    **Constraints.** (all_reduce_start_c1) at least one operand. (all_reduce_start_c2) axes are distinct axes of the mesh. (all_reduce_start_c3) the reduction is
+    known, and `scale` stands with `premul_sum` alone.
   }];
-  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, Spmd_ReductionKindAttr:$op,
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes,
+                       ConfinedAttr<Spmd_ReductionKindAttr, [Spmd_Reduces]>:$op,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes $op (`unit` $unit^)? attr-dict `:` type($operands)";
   let extraClassDeclaration = [{
@@ -89,15 +104,14 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
 
 def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host and device memory"> {
   let description = [{
-    The waited values are the operands' in the other memory space: `to` is `host` or `device`. Asynchronous as a
-    collective is, on a stream of its own for each direction.
     ```mlir
-    %t = spmd.copy_start %a to <device> unit "h.0" : tensor<2x4xf32>
+    %t = spmd.copy_start %a to <host> unit "h.0" : tensor<2x4xf32>
     %d = spmd.wait %t : tensor<2x4xf32>
     ```
 
-    **Constraints:** (C1) at least one operand; (C2) `to` is a memory space; (C3) each operand is in the
-    other space.
+    The operands in the other memory space. Asynchronous, on a stream of its own for each direction.
+
+    **Constraints.** (copy_start_c1) at least one operand. (copy_start_c2) `to` is `host` or `device`. (copy_start_c3) each operand lies in the other space.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, Spmd_MemorySpaceAttr:$to, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `to` $to (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -113,18 +127,12 @@ def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host an
 def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let summary = "the values of a collective, once it is complete";
   let description = [{
-    Where it stands, the compute stream waits. A token is waited exactly once, in the section that starts it. A chained
-    collective (all_reduce of what a reduce_scatter gave) may take the value of a wait marked `chained`: there only the
-    stream of the collectives waits. So does a gather of what a copy gave: its wait is `chained`, and a cast in between
-    runs on the gathers' stream; and a copy to the host of what a reduction gave.
-    ```mlir
-    %s = spmd.wait %t {chained} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
-    %u = spmd.all_reduce_start %s over ["replicate"] <mean> unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
-    ```
+    The values of a collective. Where it stands, compute waits. Over (replicate, shard) a gradient goes through two collectives; the wait between them is
+    marked `chained`: there only the collectives wait for each other. So is the wait for a copy that only a gather wants; a cast between the two has
+    `spmd.stream = #spmd.stream<gather>`.
 
-    **Constraints:** (C1) the token comes from a start in the same block; (C2) no other op waits for it; (C3) the values'
-    types are those of the collective's results; (C4) the values of a chained wait are read by collectives and copies, and by what runs on their stream, alone; (C5)
-    the wait has the `spmd.when` of its start.
+    **Constraints.** (wait_c1) the token comes from a start in the same block. (wait_c2) no other op waits for it. (wait_c3) the values have the types of
+    the collective's results. (wait_c4) only collectives, and what runs on their stream, read the values of a chained wait. (wait_c5) it is issued in the repetitions of its start.
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
   let results = (outs Variadic<Spmd_Tensor>:$values);
@@ -141,13 +149,14 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
 def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "the rank's chunk of a gathered tensor along axes";
   let description = [{
-    What stays of a unit that is released, where the next gather is over fewer ranks than all: the rows that are this
-    rank's by its coordinate along the axes of the result's type.
     ```mlir
     %p = spmd.all_slice %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.sharding<[{"shard.1", chunk = 3, total = 6}, {} ]>>
     ```
 
-    **Constraints:** (C1) the result is the operand's type cut in chunks along axes of the mesh.
+    The rank's chunk of a gathered tensor along axes: what stays of a unit that is released, where the next gather is over fewer ranks. An
+    axis of the mesh that is gathered over in part stands in it in parts, `shard.0` around `shard.1`.
+
+    **Constraints.** (all_slice_c1) the result is the operand's type cut in chunks along axes of the mesh.
   }];
   let arguments = (ins Spmd_Tensor:$operand);
   let results = (outs Spmd_Tensor:$result);
@@ -155,17 +164,18 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpIn
   let hasVerifier = 1;
 }
 
-def Spmd_ReleaseOp : Spmd_Op<"release", []> {
+def Spmd_ReleaseOp : Spmd_Op<"release", [Rules_AtLeastOneOperand]> {
   let summary = "gathered values are not read from here on";
   let description = [{
-    The reshard of a unit. Operands are values of the unit's wait, before spmd-lower-reshards of the unit's
-    reshards; no op after it may read them.
     ```mlir
+    %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
+    %w = spmd.wait %t : tensor<6x4xf32>
     spmd.release %w unit "h.0" : tensor<6x4xf32>
     ```
 
-    **Constraints:** (C1) at least one value; (C2) each value comes from a wait for a gather of the same unit; (C3) no op
-    behind the release reads a value.
+    No op behind it reads the values, which a wait for a gather of the same unit gave.
+
+    **Constraints.** (release_c1) at least one value. (release_c2) each comes from a wait for a gather of the same unit. (release_c3) no op behind it reads one.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$values, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$values (`unit` $unit^)? attr-dict `:` type($values)";

@@ -57,8 +57,6 @@ LogicalResult MeshOp::verify() {
   // mesh_c2
   std::int64_t ranks = 1;
   for (std::int64_t size : getSizes()) {
-    if (size < 1)
-      return emitOpError() << "size of an axis, expected a positive number but got " << size;
     if (__builtin_mul_overflow(ranks, size, &ranks))
       return emitOpError("number of ranks, expected one that fits 63 bits but got a larger one");
   }
@@ -85,10 +83,7 @@ LogicalResult UnitOp::verify() {
   // unit_c1
   llvm::StringSet<> names;
   for (Attribute parameter : getParameters()) {
-    auto symbol = dyn_cast<FlatSymbolRefAttr>(parameter);
-    if (!symbol)
-      return emitOpError() << "parameter, expected a symbol but got " << parameter;
-    if (!names.insert(symbol.getValue()).second)
+    if (!names.insert(cast<FlatSymbolRefAttr>(parameter).getValue()).second)
       return emitOpError() << "parameters, expected distinct ones but got " << parameter << " twice";
   }
   // unit_c2
@@ -105,9 +100,6 @@ LogicalResult UnitOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SectionOp::verify() {
-  // section_c1
-  if (static_cast<std::int64_t>(getRepeat()) < 1)
-    return emitOpError() << "repeat, expected a positive number but got " << static_cast<std::int64_t>(getRepeat());
   // section_c4
   if ((*this)->getParentOfType<SectionOp>())
     return emitOpError("expected no section around it but got one");
@@ -116,13 +108,6 @@ LogicalResult SectionOp::verify() {
   if (yield.getValues().getTypes() != getResults().getTypes())
     return emitOpError() << "results, expected the types of what is yielded (" << yield.getValues().getTypes()
                          << ") but got (" << getResults().getTypes() << ")";
-  // section_c3
-  for (Operation &op : getBody().front()) {
-    Attribute when = op.getAttr(whenName);
-    if (when && (!isa<WhenAttr>(when) || cast<WhenAttr>(when).getValue().isAll()))
-      return op.emitOpError() << "'" << whenName << "', expected first, not_first, last, not_last or repetitions but got "
-                              << when;
-  }
   return success();
 }
 
@@ -135,8 +120,5 @@ LogicalResult AccumulateOp::verify() {
   Type from = getOperand().getType().getElementType(), to = getSum().getType().getElementType();
   if (from != to && !to.isF32())
     return emitOpError() << "sum, expected element type " << from << " or f32 but got " << to;
-  // accumulate_c2
-  if (!(*this)->getParentOfType<SectionOp>())
-    return emitOpError("expected a section around it but got none");
   return success();
 }

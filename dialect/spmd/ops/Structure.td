@@ -12,10 +12,12 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     spmd.mesh @mesh <replicate = 1, shard = 4, tensor = 1>
     ```
 
-    **Constraints:** (C1) one size for each axis; (C2) sizes are positive, and so is their product; (C3) axes have
-    distinct names; (C4) a module has one mesh.
+    Named axes, the first outermost in the order of ranks. Groups of collectives are along axes, never lists of ranks.
+
+    **Constraints.** (mesh_c1) one size for each axis. (mesh_c2) sizes are positive, and so is their product in 63 bits. (mesh_c3) axes have distinct
+    names. (mesh_c4) a module has one mesh.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -23,22 +25,30 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
 def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
   let summary = "a unit: parameters gathered and reduced together";
   let description = [{
-    With `reshard_after_forward` what was gathered for the forward is released behind it, and gathered again for the
-    backward: from the shards, or over the axes `piece`, along which a piece of it has been kept. `reshard_before_backward`
-    releases when the backward begins. `keep_after_backward` keeps what is gathered from one repetition to the next.
-    `skip_backward`: the backward does not read the parameters, and gathers none. `blocks` are the paths of the blocks
-    whose ops make up the unit, where it is not the block of its own name. Gradients are reduced in the last repetition;
-    with `sync` `every` in every one, with `reduce_scatter_only` within the shards in every one and over replicas in the
-    last, with `sync_in` in those repetitions. They are divided by `divide`, or averaged over all data-parallel ranks. The
-    unit that holds what no block holds is `root`.
     ```mlir
-    spmd.unit @h.0 [@h.0.w, @h.0.b] {reshard_after_forward}
+    module {
+      spmd.unit @h.0 [@h.0.w, @h.0.b] {reshard_after_forward}
+    }
     ```
 
-    **Constraints:** (C1) each element is a reference to a symbol, distinct from the others; (C2) `piece` stands only with
-    `reshard_after_forward`; (C3) `sync` and `sync_in` exclude each other.
+    Parameters that are gathered and reduced together. `root` holds what no block holds, and is around all others.
+
+    | attribute | says |
+    |---|---|
+    | `reshard_after_forward` | released behind the forward, gathered again for the backward |
+    | `piece` | axes along which a piece is kept then; the next gather is over them |
+    | `reshard_before_backward` | what stayed gathered is released where the backward begins |
+    | `keep_after_backward` | gathered in the first repetition, released in the last |
+    | `skip_backward` | the backward does not read it and gathers nothing |
+    | `blocks` | paths of the blocks whose ops are its own, where that is not the block of its name |
+    | `sync` | gradients are reduced in `every` repetition; with `reduce_scatter_only` over replicas in the last alone; absent: in the last |
+    | `sync_in` | gradients are reduced in these repetitions, as `#spmd.when<[0, 2]>` |
+    | `divide` | what gradients are divided by; absent: the number of data-parallel ranks |
+
+    **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `piece` stands only with
+    `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
                        OptionalAttr<StrArrayAttr>:$piece, UnitAttr:$reshard_before_backward,
                        UnitAttr:$keep_after_backward, UnitAttr:$skip_backward, OptionalAttr<StrArrayAttr>:$blocks,
                        OptionalAttr<Spmd_SyncModeAttr>:$sync, OptionalAttr<Spmd_WhenAttr>:$sync_in,
@@ -56,8 +66,6 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
 def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
   let summary = "straight-line ops with a repeat count";
   let description = [{
-    Results are those of the last repetition. Ops in it may carry `spmd.when` (`#spmd.when<last>`,
-    `#spmd.when<[0, 2]>`): in which repetitions they are issued; absent: in all.
     ```mlir
     %r = spmd.section "microbatch" repeat 4 -> tensor<4xf32> {
       %0 = spmd.accumulate %x : tensor<4xf32> -> tensor<4xf32>
@@ -65,10 +73,12 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
     }
     ```
 
-    **Constraints:** (C1) `repeat` is positive; (C2) the types of results are those of what is yielded; (C3) `spmd.when` is
-    not `all`; (C4) sections do not nest.
+    Straight-line ops with a repeat count. Its results are those of the last repetition. A train entry has the sections `microbatch` and `update`.
+
+    **Constraints.** (section_c1) `repeat` is positive. (section_c2) results have the types of what is yielded. (section_c3) `spmd.when` is not
+    `all`. (section_c4) sections do not nest.
   }];
-  let arguments = (ins StrAttr:$name, I64Attr:$repeat);
+  let arguments = (ins StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$repeat);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Spmd_Tensor>:$results);
   let assemblyFormat = "$name `repeat` $repeat (`->` type($results)^)? attr-dict-with-keyword $body";
@@ -82,17 +92,14 @@ def Spmd_YieldOp : Spmd_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"Se
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
-def Spmd_AccumulateOp : Spmd_Op<"accumulate", [AllShapesMatch<["operand", "sum"]>]> {
+def Spmd_AccumulateOp : Spmd_Op<"accumulate", [AllShapesMatch<["operand", "sum"]>, HasParent<"SectionOp">]> {
   let summary = "the sum of the operand over the repetitions so far";
   let description = [{
-    ((x0 + x1) + x2) + ...; its memory lives through the whole section. It begins anew in the repetitions `starts`, else in the first in which it is issued. Lowered to launches of kernel `accumulate`, with
-    attribute first = 1 where it begins and first = 0 elsewhere. With one repetition it is folded away.
-    ```mlir
-    %s = spmd.accumulate %g : tensor<4xf32> -> tensor<4xf32>
-    ```
+    The sum of the operand over the repetitions so far, `((x0 + x1) + x2) + ...`, in the order of repetitions. Its memory lives through the section.
+    It begins anew in the repetitions `starts`, else in the first in which it is issued.
 
-    **Constraints:** (C1) the sum has the operand's element type, or f32; (C2) it is in a section; (C3)
-    `starts` is a word or increasing repetitions from 0.
+    **Constraints.** (accumulate_c1) the sum has the operand's element type, or f32. (accumulate_c2) it stands in a section.
+    (accumulate_c3) `starts` is a word or increasing repetitions from 0.
   }];
   let arguments = (ins Spmd_Tensor:$operand, OptionalAttr<Spmd_WhenAttr>:$starts);
   let results = (outs Spmd_Tensor:$sum);

@@ -21,7 +21,7 @@ static Value gates(ModuleBuilder &b, const std::string &name, Value x, std::int6
   Value largest = model::ReduceMaxOp::create(b.builder, b.location, weights, b.builder.getDenseI64ArrayAttr({1}),
                                              b.builder.getUnitAttr());
   Value isLargest =
-      model::CompareOp::create(b.builder, b.location, weights, largest, b.builder.getStringAttr("eq")).getResult();
+      model::CompareOp::create(b.builder, b.location, weights, largest, ComparePredicate::eq).getResult();
   return model::SelectOp::create(b.builder, b.location, isLargest, weights, b.constant(0, {}));
 }
 

@@ -17,8 +17,8 @@ Initial zoo::evenly(double bound) { return {"uniform", -bound, bound}; }
 ModuleBuilder::ModuleBuilder(MLIRContext *context, llvm::StringRef name, std::int64_t batch, llvm::StringRef loss)
     : location(NameLoc::get(StringAttr::get(context, name))), builder(context), rows(batch), lossName(loss),
       module(ModuleOp::create(location)), declarations(context) {
-  module.get()->setAttr(model::ModelDialect::NameAttrHelper::getNameStr(), builder.getStringAttr(name));
-  module.get()->setAttr(model::ModelDialect::BatchAttrHelper::getNameStr(), builder.getI64IntegerAttr(batch));
+  module.get()->setAttr(model::nameName, builder.getStringAttr(name));
+  module.get()->setAttr(model::batchName, builder.getI64IntegerAttr(batch));
   declarations.setInsertionPointToStart(module->getBody());
 }
 
@@ -129,7 +129,7 @@ void ModuleBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_
   ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
   Location place = NameLoc::get(builder.getStringAttr(name));
   model::ParameterOp::create(declarations, place, builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
-                             builder.getStringAttr(initial.kind), builder.getF64FloatAttr(initial.a),
+                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial.kind)), builder.getF64FloatAttr(initial.a),
                              builder.getF64FloatAttr(initial.b), aliases, /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
 }
 
@@ -137,7 +137,8 @@ void ModuleBuilder::declareState(const std::string &name, RankedTensorType type,
   if (!parameters.insert({name, type}).second)
     return;
   auto made = model::ParameterOp::create(declarations, NameLoc::get(builder.getStringAttr(name)),
-                                         builder.getStringAttr(name), TypeAttr::get(type), builder.getStringAttr(initial),
+                                         builder.getStringAttr(name), TypeAttr::get(type),
+                                         builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial)),
                                          builder.getF64FloatAttr(0), builder.getF64FloatAttr(0), ArrayAttr(),
                                          /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
   made->setAttr("state", builder.getUnitAttr());
@@ -252,7 +253,7 @@ Value ModuleBuilder::add(Value a, Value b) { return model::AddOp::create(builder
 Value ModuleBuilder::relu(Value x) { return model::ReluOp::create(builder, location, x).getResult(); }
 
 Value ModuleBuilder::gelu(Value x) {
-  return model::GeluOp::create(builder, location, x, builder.getStringAttr("none")).getY();
+  return model::GeluOp::create(builder, location, x, GeluApproximation::none).getY();
 }
 
 Value ModuleBuilder::reshape(Value x, llvm::ArrayRef<std::int64_t> shape) {
@@ -278,7 +279,7 @@ Value ModuleBuilder::dropout(Value x) {
 }
 
 Value ModuleBuilder::allReduce(Value x, llvm::StringRef gathered) {
-  return model::AllReduceOp::create(builder, location, x, builder.getStringAttr("sum"),
+  return model::AllReduceOp::create(builder, location, x, builder.getAttr<model::LossReductionAttr>(LossReduction::sum),
                                     builder.getStrArrayAttr({gathered}))
       .getResult();
 }
@@ -299,7 +300,7 @@ Value ModuleBuilder::sum(Value x) {
 }
 
 Value ModuleBuilder::crossEntropy(Value logits, Value targets, llvm::StringRef reduction) {
-  return model::CrossEntropyOp::create(builder, location, logits, targets, builder.getStringAttr(reduction),
+  return model::CrossEntropyOp::create(builder, location, logits, targets, builder.getAttr<model::LossReductionAttr>(*symbolizeLossReduction(reduction)),
                                        builder.getI64IntegerAttr(-100), /*label_smoothing=*/FloatAttr())
       .getLoss();
 }

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace sluice::tensor {
 
 void copyTags(Operation *from, Operation *to) {
-  for (StringRef name : {StringRef(model::phaseName), StringRef(model::blockName), StringRef(model::passName),
+  for (StringRef name : {StringRef(model::phaseName), StringRef(model::blockName), StringRef(model::invocationName),
                          StringRef(model::recomputeName)})
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);

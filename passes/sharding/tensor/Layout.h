@@ -21,11 +21,8 @@ namespace sluice::tensor {
 /// Axes of the mesh along which ranks work on the same rows of data.
 inline constexpr llvm::StringLiteral tensorAxis = "tensor";
 inline constexpr llvm::StringLiteral expertAxis = "expert";
-/// The attribute of a model.parameter of which ranks hold parts, and in it the axis (absent: tensor).
-inline constexpr llvm::StringLiteral splitName = "spmd.tensor";
+/// The key of the axis in spmd.tensor; without it, the axis is `tensor`.
 inline constexpr llvm::StringLiteral splitAxisName = "axis";
-/// An attribute of a model.gradient that is one rank's term of a sum: over these axes. The unit's reduction completes it.
-inline constexpr llvm::StringLiteral termName = "spmd.term";
 
 inline bool isOfParts(llvm::StringRef axis) { return axis == tensorAxis || axis == expertAxis; }
 

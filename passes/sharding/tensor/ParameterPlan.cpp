@@ -187,7 +187,7 @@ Result<ParameterSplits> planParameters(ModuleOp module, const Recipe &recipe, st
     }
     if (split.empty() || split == "replicated")
       continue;
-    if (auto before = parameter->getAttrOfType<DictionaryAttr>(splitName); before && axisOf(before) != tensorAxis) {
+    if (auto before = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName); before && axisOf(before) != tensorAxis) {
       if (!table)
         continue;
       return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +

@@ -24,9 +24,6 @@ using namespace sluice;
 
 namespace {
 
-/// On an entry whose inputs have been cut by rows.
-constexpr llvm::StringLiteral rowsName = "spmd.rows";
-
 /// Rows of a micro-batch, as the entry's inputs have them; 0 without such inputs.
 std::int64_t rowsOf(func::FuncOp entry) {
   auto inputs = tensor::inputsOfRows(entry);
@@ -51,7 +48,7 @@ void PartitionExpert::runOnOperation() {
   auto entries = tensor::entriesOf(module);
   // Partitioned before.
   if (spmd::meshOf(module) || tensor::isSplitAlong(module, tensor::expertAxis) ||
-      llvm::any_of(entries, [](func::FuncOp entry) { return entry->hasAttr(rowsName); }))
+      llvm::any_of(entries, [](func::FuncOp entry) { return entry->hasAttr(spmd::rowsName); }))
     return;
   bool isAsked = !recipe.sharding.expert.empty();
   if (ranks == 1) {
@@ -77,7 +74,7 @@ void PartitionExpert::runOnOperation() {
   for (func::FuncOp entry : entries) {
     wishes.byRows = rowsOf(entry) != 0 && rowsOf(entry) % ranks == 0;
     if (wishes.byRows) {
-      entry->setAttr(rowsName, StringAttr::get(&getContext(), tensor::expertAxis));
+      entry->setAttr(spmd::rowsName, StringAttr::get(&getContext(), tensor::expertAxis));
     } else if (model::entryOf(entry) == EntryKind::train) {
       emitError(unknown) << recipe.origin("mesh.expert") << ": value of 'mesh.expert', expected a divisor of the rows of entry point '"
                          << entry.getSymName() << "' (" << rowsOf(entry) << ") but got " << ranks;

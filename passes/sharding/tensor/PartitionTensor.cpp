@@ -7,6 +7,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Mesh.h"
 #include "passes/sharding/tensor/ParameterPlan.h"
@@ -65,7 +66,7 @@ void PartitionTensor::runOnOperation() {
   wishes.key = "sharding.tensor";
   wishes.origin = recipe.origin("sharding.tensor");
   wishes.bySequence = recipe.sharding.sequence;
-  if (auto sequence = module->getAttrOfType<IntegerAttr>("model.sequence"))
+  if (auto sequence = module->getAttrOfType<IntegerAttr>(model::sequenceName))
     wishes.sequence = sequence.getInt();
   tensor::Reasons reasons;
   for (func::FuncOp entry : tensor::entriesOf(module))

@@ -124,10 +124,10 @@ LogicalResult Propagation::visitUnruled(Operation *op) {
     // Terms are added up with the unit's gradients, where those cross ranks.
     if (const Layout local = values.of(use.get()); local.isPartial() && local.reduction == PartialReduction::sum) {
       SmallVector<Attribute> axes;
-      if (auto before = op->getAttrOfType<ArrayAttr>(termName))
+      if (auto before = op->getAttrOfType<ArrayAttr>(spmd::termName))
         axes.append(before.begin(), before.end());
       axes.push_back(StringAttr::get(op->getContext(), axis.name));
-      op->setAttr(termName, ArrayAttr::get(op->getContext(), axes));
+      op->setAttr(spmd::termName, ArrayAttr::get(op->getContext(), axes));
       return success();
     }
     values.makeWhole(use, op, "the gradient of a whole parameter is whole for");

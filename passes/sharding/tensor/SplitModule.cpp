@@ -37,14 +37,14 @@ void splitParameters(ModuleOp module, const ParameterSplits &splits, StringRef a
         builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(whole.getShape()))};
     if (axis != tensorAxis)
       split.push_back(builder.getNamedAttr(splitAxisName, builder.getStringAttr(axis)));
-    parameter->setAttr(splitName, builder.getDictionaryAttr(split));
+    parameter->setAttr(spmd::tensorName, builder.getDictionaryAttr(split));
     parameter.setTypeAttr(TypeAttr::get(localType(whole, layout)));
   }
 }
 
 bool isSplitAlong(ModuleOp module, StringRef axis) {
   return llvm::any_of(module.getOps<model::ParameterOp>(), [&](model::ParameterOp parameter) {
-    auto split = parameter->getAttrOfType<DictionaryAttr>(splitName);
+    auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
     return split && axisOf(split) == axis;
   });
 }

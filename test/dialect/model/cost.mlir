@@ -64,7 +64,7 @@ module attributes {model.name = "all"} {
     // CHECK: model.scale {{.*}}model.cost = "flops=3, bytes=24"
     %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.compare {{.*}}model.cost = "flops=6, bytes=42"
-    %14 = model.compare %a, %b {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    %14 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
     // CHECK: model.select {{.*}}model.cost = "flops=6, bytes=66"
     %15 = model.select %14, %a, %b : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     // CHECK: model.cast {{.*}}model.cost = "flops=0, bytes=48"
@@ -132,7 +132,7 @@ module attributes {model.name = "all"} {
     // CHECK: model.rope {{.*}}model.cost = "flops=612, bytes=1536"
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.rope {{.*}}model.cost = "flops=612, bytes=1536"
-    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.attention {{.*}}model.cost = "flops=1776, bytes=2272"
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin {{.*}}model.cost = "flops=24, bytes=192"
@@ -164,9 +164,9 @@ module attributes {model.name = "all"} {
     // CHECK: model.softmax_grad {{.*}}model.cost = "flops=96, bytes=288"
     %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu {{.*}}model.cost = "flops=216, bytes=192"
-    %7 = model.gelu %x {approximate = "tanh"} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %7 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu_grad {{.*}}model.cost = "flops=264, bytes=192"
-    %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %8 = model.gelu_grad %x, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.attention {{.*}}model.cost = "flops=3552, bytes=2272"
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.attention_grad {{.*}}model.cost = "flops=8544, bytes=4320"
@@ -176,9 +176,9 @@ module attributes {model.name = "all"} {
     // CHECK: model.embedding_grad {{.*}}model.cost = "flops=24, bytes=456"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     // CHECK: model.cross_entropy {{.*}}model.cost = "flops=120, bytes=148"
-    %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %13:2 = model.cross_entropy %x, %tokens {reduction = #model.reduction<mean>} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.cross_entropy_grad {{.*}}model.cost = "flops=78, bytes=244"
-    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
     return
   }
 
@@ -208,7 +208,7 @@ module attributes {model.name = "all"} {
   // CHECK-LABEL: func.func @random
   func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>, %t: tensor<i64>, %r: tensor<i64>) {
     // CHECK: model.all_reduce {{.*}}model.cost = "flops=20, bytes=160"
-    %1 = model.all_reduce %x {reduction = "mean"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+    %1 = model.all_reduce %x {reduction = #model.reduction<mean>} : (tensor<4x5xf32>) -> tensor<4x5xf32>
     // CHECK: model.dropout {{.*}}model.cost = "flops=440, bytes=184"
     %0 = model.dropout %x, %s, %t, %r {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     return
@@ -277,9 +277,9 @@ module attributes {model.name = "all"} {
 
   func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
     // CHECK: model.linear_cross_entropy {{.*}}model.cost = "flops=648, bytes=292"
-    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.linear_cross_entropy_grad {{.*}}model.cost = "flops=1458, bytes=532"
-    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
     return
   }
 }

@@ -130,7 +130,7 @@ func.func @rope(%x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
 // CHECK-NEXT: %[[V18:.*]] = model.concat %[[V14]], %[[V17]] {dim = 3 : i64}
 // CHECK-NEXT: return %[[V18]]
 func.func @rope_inverse(%x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
-  %0 = model.rope %x {theta = 1.0e4 : f64, inverse, scaling = "linear", factor = 4.0 : f64} : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32>
+  %0 = model.rope %x {theta = 1.0e4 : f64, inverse, scaling = #model.scaling<linear>, factor = 4.0 : f64} : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32>
   return %0 : tensor<1x3x2x4xf32>
 }
 
@@ -149,12 +149,12 @@ func.func @rope_inverse(%x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
 // CHECK-NEXT: %[[V9:.*]] = model.constant 0.000000e+00
 // CHECK-NEXT: %[[V10:.*]] = model.add %[[V8]], %[[V9]]
 // CHECK-NEXT: %[[V11:.*]] = model.iota 0
-// CHECK-NEXT: %[[V12:.*]] = model.compare %[[V11]], %[[V10]] {predicate = "le"}
+// CHECK-NEXT: %[[V12:.*]] = model.compare %[[V11]], %[[V10]] {predicate = #model.predicate<le>}
 // CHECK-NEXT: %[[V13:.*]] = model.constant 0xFFF0000000000000
 // CHECK-NEXT: %[[V14:.*]] = model.select %[[V12]], %[[V7]], %[[V13]]
 // CHECK-NEXT: %[[V15:.*]] = model.constant 2.000000e+00
 // CHECK-NEXT: %[[V16:.*]] = model.subtract %[[V10]], %[[V15]]
-// CHECK-NEXT: %[[V17:.*]] = model.compare %[[V11]], %[[V16]] {predicate = "gt"}
+// CHECK-NEXT: %[[V17:.*]] = model.compare %[[V11]], %[[V16]] {predicate = #model.predicate<gt>}
 // CHECK-NEXT: %[[V18:.*]] = model.select %[[V17]], %[[V14]], %[[V13]]
 // CHECK-NEXT: %[[V19:.*]] = model.reduce_max %[[V18]] {dims = array<i64: 4>, keep}
 // CHECK-NEXT: %[[V20:.*]] = model.subtract %[[V18]], %[[V19]]
@@ -180,7 +180,7 @@ func.func @attention_window(%q: tensor<1x3x2x4xf32>, %k: tensor<1x3x1x4xf32>, %v
 // CHECK-NOT: cross_entropy
 // CHECK: return
 func.func @linear_cross_entropy(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>) {
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return %0#0, %0#1 : tensor<f32>, tensor<6xf32>
 }
 
@@ -192,7 +192,7 @@ func.func @linear_cross_entropy(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: te
 // CHECK: model.tanh
 // CHECK: %[[Y:.*]] = model.multiply
 // CHECK-NEXT: %[[DY:.*]] = model.matmul %{{.*}}, %{{.*}} {transpose_rhs}
-// CHECK-NEXT: %[[DX:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = "tanh"}
+// CHECK-NEXT: %[[DX:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = #model.approximation<tanh>}
 // CHECK-NEXT: return %[[PRE]], %[[Y]], %[[DX]]
 func.func @matmul_gelu(%a: tensor<3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
   %0:2 = model.matmul_gelu %a, %w bias(%b) {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>)

@@ -55,8 +55,8 @@ func.func @softmax(%x: tensor<2x4xbf16>) -> tensor<2x4xbf16> {
 // CHECK-NEXT: model.multiply
 // CHECK-NEXT: return
 func.func @gelu(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = model.gelu %x {approximate = "none"} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = model.gelu %x {approximate = "tanh"} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = model.gelu %x {approximate = #model.approximation<none>} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -72,7 +72,7 @@ func.func @gelu(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT: %[[OFFSET:.*]] = model.constant 2.000000e+00 : tensor<i64>
 // CHECK-NEXT: %[[LAST:.*]] = model.add %[[ROWS]], %[[OFFSET]]
 // CHECK-NEXT: %[[COLUMNS:.*]] = model.iota 0 : tensor<5xi64>
-// CHECK-NEXT: %[[SEEN:.*]] = model.compare %[[COLUMNS]], %[[LAST]] {predicate = "le"}
+// CHECK-NEXT: %[[SEEN:.*]] = model.compare %[[COLUMNS]], %[[LAST]] {predicate = #model.predicate<le>}
 // CHECK-NEXT: %[[NOTHING:.*]] = model.constant 0xFFF0000000000000 : tensor<f32>
 // CHECK-NEXT: %[[MASKED:.*]] = model.select %[[SEEN]], %[[SCORES]], %[[NOTHING]]
 // CHECK: %[[P:.*]] = model.divide
@@ -102,13 +102,13 @@ func.func @embedding(%t: tensor<9x4xf32>, %i: tensor<2x3xi32>) -> tensor<2x3x4xf
 // CHECK-NEXT: %[[KEPT:.*]] = model.add %[[LOG]]
 // CHECK-NEXT: %[[LSE:.*]] = model.reshape %[[KEPT]]
 // CHECK: %[[COLUMNS:.*]] = model.iota 0 : tensor<5xi32>
-// CHECK: %[[HIT:.*]] = model.compare %{{.*}}, %[[COLUMNS]] {predicate = "eq"}
+// CHECK: %[[HIT:.*]] = model.compare %{{.*}}, %[[COLUMNS]] {predicate = #model.predicate<eq>}
 // CHECK-NEXT: %[[CHOSEN:.*]] = model.select %[[HIT]], %[[LOGITS]]
 // CHECK: %[[IGNORED:.*]] = model.constant -1.000000e+02 : tensor<i32>
-// CHECK-NEXT: %[[COUNTS:.*]] = model.compare %[[TARGETS]], %[[IGNORED]] {predicate = "ne"}
+// CHECK-NEXT: %[[COUNTS:.*]] = model.compare %[[TARGETS]], %[[IGNORED]] {predicate = #model.predicate<ne>}
 // CHECK: %[[LOSS:.*]] = model.divide
 // CHECK-NEXT: return %[[LOSS]], %[[LSE]]
 func.func @cross_entropy(%l: tensor<2x5xf32>, %t: tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>) {
-  %0:2 = model.cross_entropy %l, %t {reduction = "mean"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+  %0:2 = model.cross_entropy %l, %t {reduction = #model.reduction<mean>} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
   return %0#0, %0#1 : tensor<f32>, tensor<2xf32>
 }

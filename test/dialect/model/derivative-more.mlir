@@ -90,7 +90,7 @@ func.func @f(%x: tensor<2x3x4xf32> {model.input = "x"}) -> (tensor<4x2x3xf32> {m
 // CHECK-NEXT: %[[V2:.*]] = model.constant 1.000000e+00 {model.block = ""}
 // CHECK-NEXT: %[[V3:.*]] = model.reshape %[[V0]] {model.block = ""}
 // CHECK-NEXT: %[[V4:.*]] = model.broadcast %[[V3]] {model.block = ""}
-// CHECK-NEXT: %[[V5:.*]] = model.compare %[[IN0]], %[[V4]] {model.block = "", predicate = "eq"}
+// CHECK-NEXT: %[[V5:.*]] = model.compare %[[IN0]], %[[V4]] {model.block = "", predicate = #model.predicate<eq>}
 // CHECK-NEXT: %[[V6:.*]] = model.select %[[V5]], %[[V2]], %[[V1]] {model.block = ""}
 // CHECK-NEXT: %[[V7:.*]] = model.reduce_sum %[[V6]] {dims = array<i64: 1>, model.block = ""}
 // CHECK-NEXT: %[[V8:.*]] = model.divide %[[DY]], %[[V7]] {model.block = ""}
@@ -287,10 +287,10 @@ func.func @f(%x: tensor<2x7x9x4xf32> {model.input = "x"}) -> (tensor<2x2x3x4xf32
 // linear_cross_entropy
 // CHECK-LABEL: func.func @f_vjp
 // CHECK: %[[LOSS:.*]], %[[LSE:.*]] = model.linear_cross_entropy %arg0, %arg1, %{{.*}} {
-// CHECK: %[[DX:.*]], %[[DW:.*]] = model.linear_cross_entropy_grad %{{.*}}, %arg0, %arg1, %{{.*}}, %[[LSE]] {{{.*}}reduction = "mean", rows = 4 : i64}
+// CHECK: %[[DX:.*]], %[[DW:.*]] = model.linear_cross_entropy_grad %{{.*}}, %arg0, %arg1, %{{.*}}, %[[LSE]] {{{.*}}reduction = #model.reduction<mean>, rows = 4 : i64}
 // CHECK: return %[[DX]], %[[DW]]
 func.func @f(%x: tensor<6x4xf32> {model.input = "x"}, %w: tensor<5x4xf32> {model.input = "w"}, %t: tensor<6xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<forward>} {
-  %loss, %lse = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %loss, %lse = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return %loss : tensor<f32>
 }
 
@@ -301,6 +301,6 @@ func.func @f(%x: tensor<6x4xf32> {model.input = "x"}, %w: tensor<5x4xf32> {model
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: return %[[DY]]
 func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-  %y = model.all_reduce %x {reduction = "sum"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = model.all_reduce %x {reduction = #model.reduction<sum>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }

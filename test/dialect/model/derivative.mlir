@@ -61,11 +61,11 @@ func.func @f(%a: tensor<2x3xf32> {model.input = "a"}, %b: tensor<3xf32> {model.i
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.constant 0.000000e+00 {model.block = ""}
 // CHECK-NEXT: %[[V1:.*]] = model.scale %[[DY]] {factor = 5.000000e-01
-// CHECK-NEXT: %[[V2:.*]] = model.compare %[[IN0]], %[[IN1]] {model.block = "", predicate = "eq"}
+// CHECK-NEXT: %[[V2:.*]] = model.compare %[[IN0]], %[[IN1]] {model.block = "", predicate = #model.predicate<eq>}
 // CHECK-NEXT: %[[V3:.*]] = model.select %[[V2]], %[[V1]], %[[V0]] {model.block = ""}
-// CHECK-NEXT: %[[V4:.*]] = model.compare %[[IN0]], %[[IN1]] {model.block = "", predicate = "gt"}
+// CHECK-NEXT: %[[V4:.*]] = model.compare %[[IN0]], %[[IN1]] {model.block = "", predicate = #model.predicate<gt>}
 // CHECK-NEXT: %[[V5:.*]] = model.select %[[V4]], %[[DY]], %[[V3]] {model.block = ""}
-// CHECK-NEXT: %[[V6:.*]] = model.compare %[[IN1]], %[[IN0]] {model.block = "", predicate = "gt"}
+// CHECK-NEXT: %[[V6:.*]] = model.compare %[[IN1]], %[[IN0]] {model.block = "", predicate = #model.predicate<gt>}
 // CHECK-NEXT: %[[V7:.*]] = model.select %[[V6]], %[[DY]], %[[V3]] {model.block = ""}
 // CHECK-NEXT: %[[V8:.*]] = model.reduce_sum %[[V7]] {dims = array<i64: 0>, model.block = ""}
 // CHECK-NEXT: return %[[V5]], %[[V8]]
@@ -269,7 +269,7 @@ func.func @f(%a: tensor<2x3x4xf32> {model.input = "a"}, %w: tensor<5x4xf32> {mod
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[IN2:.*]]: {{[^%]*}}, %[[DPRE:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[PRE:.*]], %{{.*}} = model.matmul_gelu %[[IN0]], %[[IN1]] bias(%[[IN2]])
-// CHECK-NEXT: %[[V0:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = "tanh", model.block = ""}
+// CHECK-NEXT: %[[V0:.*]] = model.gelu_grad %[[DY]], %[[PRE]] {approximate = #model.approximation<tanh>, model.block = ""}
 // CHECK-NEXT: %[[V1:.*]] = model.add %[[DPRE]], %[[V0]]
 // CHECK-NEXT: %[[V2:.*]] = model.matmul %[[V1]], %[[IN1]] {model.block = "", transpose_rhs}
 // CHECK-NEXT: %[[V3:.*]] = model.matmul %[[IN0]], %[[V1]] {model.block = "", transpose_lhs}
@@ -326,10 +326,10 @@ func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model
 // gelu
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
-// CHECK-NEXT: %[[V0:.*]] = model.gelu_grad %[[DY]], %[[IN0]] {approximate = "tanh", model.block = ""}
+// CHECK-NEXT: %[[V0:.*]] = model.gelu_grad %[[DY]], %[[IN0]] {approximate = #model.approximation<tanh>, model.block = ""}
 // CHECK-NEXT: return %[[V0]]
 func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-  %y = model.gelu %x {approximate = "tanh"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %y = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }
 
@@ -375,11 +375,11 @@ func.func @f(%t: tensor<9x4xf32> {model.input = "t"}, %i: tensor<3xi32> {model.i
 // cross_entropy
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
-// CHECK-NEXT: %[[V0:.*]], %[[V1:.*]] = model.cross_entropy %[[IN0]], %[[IN1]] {model.block = "", reduction = "mean"}
-// CHECK-NEXT: %[[V2:.*]] = model.cross_entropy_grad %[[DY]], %[[IN0]], %[[IN1]], %[[V1]] {model.block = "", reduction = "mean"}
+// CHECK-NEXT: %[[V0:.*]], %[[V1:.*]] = model.cross_entropy %[[IN0]], %[[IN1]] {model.block = "", reduction = #model.reduction<mean>}
+// CHECK-NEXT: %[[V2:.*]] = model.cross_entropy_grad %[[DY]], %[[IN0]], %[[IN1]], %[[V1]] {model.block = "", reduction = #model.reduction<mean>}
 // CHECK-NEXT: return %[[V2]]
 func.func @f(%l: tensor<4x5xf32> {model.input = "l"}, %t: tensor<4xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-  %y, %e = model.cross_entropy %l, %t {reduction = "mean"} : (tensor<4x5xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %y, %e = model.cross_entropy %l, %t {reduction = #model.reduction<mean>} : (tensor<4x5xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
   return %y : tensor<f32>
 }
 

@@ -3,8 +3,9 @@
 
 // gelu_c1: an approximation that is not known
 func.func @f(%x: tensor<2xf32>) {
-  // expected-error @below {{'model.gelu' op unknown approximation, expected 'none' or 'tanh' but got 'sigmoid'}}
-  %0 = model.gelu %x {approximate = "sigmoid"} : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error @+2 {{expected one of [none, tanh] for an approximation of GELU, got: sigmoid}}
+  // expected-error @+1 {{failed to parse Model_GeluApproximationAttr parameter 'value' which is to be a `::sluice::GeluApproximation`}}
+  %0 = model.gelu %x {approximate = #model.approximation<sigmoid>} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -13,7 +14,7 @@ func.func @f(%x: tensor<2xf32>) {
 // gelu_grad_c1: a cotangent of another element type
 func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
   // expected-error @below {{'model.gelu_grad' op dy has the wrong element type, expected 'f32' but got 'f64'}}
-  %0 = model.gelu_grad %dy, %x {approximate = "tanh"} : (tensor<2xf64>, tensor<2xf32>) -> tensor<2xf32>
+  %0 = model.gelu_grad %dy, %x {approximate = #model.approximation<tanh>} : (tensor<2xf64>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -21,7 +22,8 @@ func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
 
 // gelu_grad_c2: an approximation that is not known
 func.func @f(%x: tensor<2xf32>) {
-  // expected-error @below {{'model.gelu_grad' op unknown approximation, expected 'none' or 'tanh' but got 'erf'}}
-  %0 = model.gelu_grad %x, %x {approximate = "erf"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // expected-error @+2 {{expected one of [none, tanh] for an approximation of GELU, got: erf}}
+  // expected-error @+1 {{failed to parse Model_GeluApproximationAttr parameter 'value' which is to be a `::sluice::GeluApproximation`}}
+  %0 = model.gelu_grad %x, %x {approximate = #model.approximation<erf>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

@@ -3,7 +3,8 @@
 
 // all_reduce_c1: a maximum of ranks
 func.func @f(%x: tensor<2x3xf32>) {
-  // expected-error @below {{'model.all_reduce' op unknown reduction, expected 'mean' or 'sum' but got 'max'}}
-  %0 = model.all_reduce %x {reduction = "max"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  // expected-error @+2 {{expected one of [mean, sum] for a reduction of a loss, got: max}}
+  // expected-error @+1 {{failed to parse Model_LossReductionAttr parameter 'value' which is to be a `::sluice::LossReduction`}}
+  %0 = model.all_reduce %x {reduction = #model.reduction<max>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }

@@ -57,7 +57,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>, %v: tensor<1x1x4x
 
 // attention_c5: a window of columns without an order
 func.func @f(%q: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op has a window without an order of its columns, expected 'causal' beside 'window'}}
+  // expected-error @below {{'model.attention' op 'window' requires 'causal'}}
   %0:2 = model.attention %q, %q, %q {scale = 1.0 : f64, window = 2 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -66,7 +66,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>) {
 
 // attention_c5: a window of nothing
 func.func @f(%q: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op window is out of range, expected at least 1 but got 0}}
+  // expected-error @below {{'model.attention' op attribute 'window' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %0:2 = model.attention %q, %q, %q {causal, scale = 1.0 : f64, window = 0 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }

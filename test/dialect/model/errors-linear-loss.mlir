@@ -4,7 +4,7 @@
 // linear_cross_entropy_c1: a weight of rank 1
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<4xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op x or weight have the wrong rank, expected at least 1 and 2 but got 2 and 1}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -13,7 +13,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<4xf32>, %t: tensor<6xi32>) {
 // linear_cross_entropy_c1: a weight the other way round
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op weight has the wrong number of columns, expected 4 (of x) but got 5}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<4x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<4x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -22,7 +22,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>, %t: tensor<6xi32>) {
 // linear_cross_entropy_c1: two element types
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xbf16>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op weight has the wrong element type, expected 'f32' but got 'bf16'}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xbf16>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xbf16>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -31,7 +31,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xbf16>, %t: tensor<6xi32>) {
 // linear_cross_entropy_c2: too few targets
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<5xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op targets has the wrong shape, expected 6 but got 5}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -39,8 +39,9 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<5xi32>) {
 
 // linear_cross_entropy_c3: an unknown reduction
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
-  // expected-error @below {{'model.linear_cross_entropy' op unknown reduction, expected 'mean' or 'sum' but got 'max'}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "max", rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  // expected-error @+2 {{expected one of [mean, sum] for a reduction of a loss, got: max}}
+  // expected-error @+1 {{failed to parse Model_LossReductionAttr parameter 'value' which is to be a `::sluice::LossReduction`}}
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<max>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -49,7 +50,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
 // linear_cross_entropy_c3: too much smoothing
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op label_smoothing is out of range, expected 0 to 1 but got 2}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 4 : i64, label_smoothing = 2.0} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 4 : i64, label_smoothing = 2.0} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -57,8 +58,8 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
 
 // linear_cross_entropy_c4: no rows at a time
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
-  // expected-error @below {{'model.linear_cross_entropy' op rows is out of range, expected at least 1 but got 0}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 0 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  // expected-error @below {{'model.linear_cross_entropy' op attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 0 : i64} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }
 
@@ -66,8 +67,8 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
 
 // linear_cross_entropy_grad_c1: as the forward
 func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>, %l: tensor<6xf32>) {
-  // expected-error @below {{'model.linear_cross_entropy_grad' op rows is out of range, expected at least 1 but got -1}}
-  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = "mean", rows = -1 : i64} : (tensor<f32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
+  // expected-error @below {{'model.linear_cross_entropy_grad' op attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = -1 : i64} : (tensor<f32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
   return
 }
 
@@ -76,7 +77,7 @@ func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tens
 // linear_cross_entropy_grad_c2: a cotangent for each row
 func.func @f(%d: tensor<6xf32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>, %l: tensor<6xf32>) {
   // expected-error @below {{'model.linear_cross_entropy_grad' op dloss has the wrong shape, expected scalar but got 6}}
-  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = "mean", rows = 4 : i64} : (tensor<6xf32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6xf32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
   return
 }
 
@@ -85,7 +86,7 @@ func.func @f(%d: tensor<6xf32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: te
 // linear_cross_entropy_grad_c3: statistics of other rows
 func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>, %l: tensor<5xf32>) {
   // expected-error @below {{'model.linear_cross_entropy_grad' op lse has the wrong shape, expected 6 but got 5}}
-  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = "mean", rows = 4 : i64} : (tensor<f32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<5xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<f32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<5xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
   return
 }
 
@@ -94,6 +95,6 @@ func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tens
 // linear_cross_entropy_c1: x without a dim
 func.func @f(%x: tensor<f32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op x or weight have the wrong rank, expected at least 1 and 2 but got 0 and 2}}
-  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "mean", rows = 4 : i64} : (tensor<f32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<f32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
   return
 }

@@ -33,8 +33,9 @@ func.func @f(%a: tensor<2xf32>) {
 
 // compare_c1: a predicate that is not known
 func.func @f(%a: tensor<2xf32>) {
-  // expected-error @below {{'model.compare' op unknown predicate, expected eq, ne, lt, le, gt or ge but got 'near'}}
-  %0 = model.compare %a, %a {predicate = "near"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xui8>
+  // expected-error @+2 {{expected one of [eq, ne, lt, le, gt, ge] for a predicate, got: near}}
+  // expected-error @+1 {{failed to parse Model_ComparePredicateAttr parameter 'value' which is to be a `::sluice::ComparePredicate`}}
+  %0 = model.compare %a, %a {predicate = #model.predicate<near>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xui8>
   return
 }
 
@@ -43,7 +44,7 @@ func.func @f(%a: tensor<2xf32>) {
 // compare_c2: two element types
 func.func @f(%a: tensor<2xf32>, %b: tensor<2xi64>) {
   // expected-error @below {{'model.compare' op rhs has the wrong element type, expected 'f32' but got 'i64'}}
-  %0 = model.compare %a, %b {predicate = "lt"} : (tensor<2xf32>, tensor<2xi64>) -> tensor<2xui8>
+  %0 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2xf32>, tensor<2xi64>) -> tensor<2xui8>
   return
 }
 

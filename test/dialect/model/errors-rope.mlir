@@ -30,7 +30,7 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
 
 // rope_c3: a position before the first
 func.func @f(%x: tensor<1x2x3x4xf32>) {
-  // expected-error @below {{'model.rope' op position is out of range, expected at least 0 but got -1}}
+  // expected-error @below {{'model.rope' op attribute 'position' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
   %0 = model.rope %x {theta = 1.0e4 : f64, position = -1 : i64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }
@@ -39,8 +39,9 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
 
 // rope_c4: a scaling that is not known
 func.func @f(%x: tensor<1x2x3x4xf32>) {
-  // expected-error @below {{'model.rope' op unknown scaling, expected 'default', 'linear' or 'llama3' but got 'dynamic'}}
-  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = "dynamic"} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  // expected-error @+2 {{expected one of [default, linear, llama3] for a scaling of rotary frequencies, got: dynamic}}
+  // expected-error @+1 {{failed to parse Model_RopeScalingAttr parameter 'value' which is to be a `::sluice::RopeScaling`}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = #model.scaling<dynamic>} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }
 
@@ -49,6 +50,6 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
 // rope_c5: limits in the wrong order
 func.func @f(%x: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'model.rope' op high is out of range, expected more than low}}
-  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = "llama3", low = 4.0 : f64, high = 1.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %0 = model.rope %x {theta = 1.0e4 : f64, scaling = #model.scaling<llama3>, low = 4.0 : f64, high = 1.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }

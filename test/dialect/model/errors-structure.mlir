@@ -8,8 +8,8 @@ model.parameter @w : tensor<2xf32> xavier
 // -----
 
 // parameter_c1: an initializer that is not known, in the generic form
-// expected-error @below {{'model.parameter' op unknown initializer, expected zeros, ones, constant, normal or uniform but got 'xavier'}}
-"model.parameter"() <{sym_name = "w", type = tensor<2xf32>, init = "xavier"}> : () -> ()
+// expected-error @below {{'model.parameter' op attribute 'init' failed to satisfy constraint: an initializer}}
+"model.parameter"() {sym_name = "w", type = tensor<2xf32>, init = "xavier"} : () -> ()
 
 // -----
 

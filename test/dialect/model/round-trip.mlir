@@ -83,8 +83,8 @@ module attributes {model.name = "all"} {
     %12 = model.relu %b : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.scale %{{.*}} {factor = 2.500000e-01 : f64} : (tensor<3xf32>) -> tensor<3xf32>
     %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
-    // CHECK: %[[LESS:.*]] = model.compare %{{.*}}, %{{.*}} {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
-    %14 = model.compare %a, %b {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    // CHECK: %[[LESS:.*]] = model.compare %{{.*}}, %{{.*}} {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    %14 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
     // CHECK: model.select %[[LESS]], %{{.*}}, %{{.*}} : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     %15 = model.select %14, %a, %b : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     // CHECK: model.cast %{{.*}} : (tensor<3xi64>) -> tensor<3xf64>
@@ -155,8 +155,8 @@ module attributes {model.name = "all"} {
     %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
     // CHECK: model.rope %{{.*}} {theta = 1.000000e+04 : f64}
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
-    // CHECK: model.rope %{{.*}} {factor = 8.000000e+00 : f64, high = 4.000000e+00 : f64, inverse, original = 3.200000e+01 : f64, position = 5 : i64, scaling = "llama3", theta = 1.000000e+04 : f64}
-    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.rope %{{.*}} {factor = 8.000000e+00 : f64, high = 4.000000e+00 : f64, inverse, original = 3.200000e+01 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.000000e+04 : f64}
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.attention %{{.*}} {causal, scale = 5.000000e-01 : f64, window = 2 : i64}
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin
@@ -189,10 +189,10 @@ module attributes {model.name = "all"} {
     %5 = model.softmax %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.softmax_grad
     %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-    // CHECK: model.gelu %{{.*}} {approximate = "tanh"}
-    %7 = model.gelu %x {approximate = "tanh"} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-    // CHECK: model.gelu_grad %{{.*}} {approximate = "none"}
-    %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu %{{.*}} {approximate = #model.approximation<tanh>}
+    %7 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.gelu_grad %{{.*}} {approximate = #model.approximation<none>}
+    %8 = model.gelu_grad %x, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: %[[OUT:.*]], %[[LSE:.*]] = model.attention %{{.*}} {causal, scale = 3.535000e-01 : f64}
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.attention_grad %{{.*}}, %[[OUT]], %[[LSE]] {causal
@@ -201,10 +201,10 @@ module attributes {model.name = "all"} {
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
     // CHECK: model.embedding_grad %{{.*}}, %{{.*}} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
-    // CHECK: %[[LOSS:.*]], %[[CELSE:.*]] = model.cross_entropy %{{.*}} {reduction = "mean"}
-    %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
-    // CHECK: model.cross_entropy_grad %[[LOSS]], %{{.*}}, %{{.*}}, %[[CELSE]] {ignore_index = 0 : i64, reduction = "sum"}
-    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    // CHECK: %[[LOSS:.*]], %[[CELSE:.*]] = model.cross_entropy %{{.*}} {reduction = #model.reduction<mean>}
+    %13:2 = model.cross_entropy %x, %tokens {reduction = #model.reduction<mean>} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.cross_entropy_grad %[[LOSS]], %{{.*}}, %{{.*}}, %[[CELSE]] {ignore_index = 0 : i64, reduction = #model.reduction<sum>}
+    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
     return
   }
 
@@ -212,15 +212,15 @@ module attributes {model.name = "all"} {
   func.func @random(%x: tensor<2x3xf32>, %seed: tensor<i64>, %l: tensor<2x3xf32>, %t: tensor<2xi32>) {
     // CHECK: model.dropout %{{.*}} {key = 7 : i64, rate = 1.000000e-01 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
     %0 = model.dropout %x, %seed, %seed, %seed {key = 7 : i64, rate = 0.1 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
-    // CHECK: model.cross_entropy %{{.*}} {label_smoothing = 1.000000e-01 : f64, reduction = "mean"}
-    %1:2 = model.cross_entropy %l, %t {label_smoothing = 0.1 : f64, reduction = "mean"} : (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    // CHECK: model.cross_entropy %{{.*}} {label_smoothing = 1.000000e-01 : f64, reduction = #model.reduction<mean>}
+    %1:2 = model.cross_entropy %l, %t {label_smoothing = 0.1 : f64, reduction = #model.reduction<mean>} : (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return
   }
 
   // CHECK-LABEL: func.func @ranks
   func.func @ranks(%x: tensor<2x3xf32>) {
-    // CHECK: model.all_reduce %{{.*}} {reduction = "sum", unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
-    %0 = model.all_reduce %x {reduction = "sum", unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.all_reduce %{{.*}} {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %0 = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
     return
   }
 
@@ -302,10 +302,10 @@ module attributes {model.name = "all"} {
 
   // CHECK-LABEL: func.func @linear_loss
   func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
-    // CHECK: model.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
-    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    // CHECK: model.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.linear_cross_entropy_grad
-    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
     return
   }
 }

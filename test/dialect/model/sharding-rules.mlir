@@ -64,7 +64,7 @@ module attributes {model.name = "all"} {
     // CHECK: model.scale {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
     %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.compare {{.*}}model.sharding_rule = "([i, j], [j]) -> ([i, j]) {i=2, j=3}"
-    %14 = model.compare %a, %b {predicate = "lt"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
+    %14 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
     // CHECK: model.select {{.*}}model.sharding_rule = "([i, j], [i, j], [j]) -> ([i, j]) {i=2, j=3}"
     %15 = model.select %14, %a, %b : (tensor<2x3xui8>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     // CHECK: model.cast {{.*}}model.sharding_rule = "([i]) -> ([i]) {i=3}"
@@ -132,7 +132,7 @@ module attributes {model.name = "all"} {
     // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
-    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = "llama3", theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+    %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
@@ -164,9 +164,9 @@ module attributes {model.name = "all"} {
     // CHECK: model.softmax_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
     %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
-    %7 = model.gelu %x {approximate = "tanh"} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %7 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
-    %8 = model.gelu_grad %x, %x {approximate = "none"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    %8 = model.gelu_grad %x, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole} reduce=sum"
@@ -176,9 +176,9 @@ module attributes {model.name = "all"} {
     // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 whole, j=3 whole, k=4 whole} reduce=sum"
-    %13:2 = model.cross_entropy %x, %tokens {reduction = "mean"} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %13:2 = model.cross_entropy %x, %tokens {reduction = #model.reduction<mean>} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [i, j], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4 positioned}"
-    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = "sum", ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
+    %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
     return
   }
 
@@ -237,7 +237,7 @@ module attributes {model.name = "all"} {
     // CHECK: model.dropout {{.*}}model.sharding_rule = "([i, j], [], [], []) -> ([i, j]) {i=4 positioned, j=5 positioned}"
     %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     // CHECK: model.all_reduce {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=4, j=5}"
-    %1 = model.all_reduce %x {reduction = "mean"} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+    %1 = model.all_reduce %x {reduction = #model.reduction<mean>} : (tensor<4x5xf32>) -> tensor<4x5xf32>
     return
   }
 
@@ -245,9 +245,9 @@ module attributes {model.name = "all"} {
   // CHECK-LABEL: func.func @partial
   func.func @partial(%l: tensor<6x5xf32>, %t: tensor<6xi32>, %g: tensor<4xf32>) {
     // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6, j=5 whole} reduce=sum"
-    %0:2 = model.cross_entropy %l, %t {reduction = "sum"} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    %0:2 = model.cross_entropy %l, %t {reduction = #model.reduction<sum>} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
     // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6 whole, j=5 whole} reduce=sum"
-    %1:2 = model.cross_entropy %l, %t {reduction = "mean"} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    %1:2 = model.cross_entropy %l, %t {reduction = #model.reduction<mean>} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
     // CHECK: model.power_sum {{.*}}model.sharding_rule = "([i]) -> ([]) {i=4} reduce=max"
     %2 = model.power_sum %g {p = 0x7FF0000000000000 : f64} : (tensor<4xf32>) -> tensor<f32>
     return
@@ -303,9 +303,9 @@ module attributes {model.name = "all"} {
 
   func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
     // CHECK: model.linear_cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [l, k], [i, j]) -> ([], [i, j]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
-    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = "sum", rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.linear_cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [l, k], [i, j], [i, j]) -> ([i, j, k], [l, k]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
-    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = "sum", rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
+    %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
     return
   }
 }

@@ -22,7 +22,7 @@ plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #pla
 
 // -----
 
-// expected-error @+1 {{type, expected a static tensor of integers or floats but got 'tensor<?xf32>'}}
+// expected-error @+1 {{attribute 'type' failed to satisfy constraint: type attribute of statically shaped tensor of integer or floating-point values}}
 plan.buffer @a : tensor<?xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64}
 
 // -----
@@ -231,7 +231,7 @@ plan.entry @f {
 
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{inputs, expected views but got 3 : i64}}
+    // expected-error @+1 {{attribute 'inputs' failed to satisfy constraint: list of views}}
     "plan.launch"() <{kernel = "copy", inputs = [3], outputs = [3], settings = {}, phase = #plan.phase<forward>}> : () -> ()
   }
 }

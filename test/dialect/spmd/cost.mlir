@@ -3,7 +3,7 @@
 // reduction. A copy between memory spaces costs its bytes.
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 4>
-func.func @f(%shard: tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, %g: tensor<7x4xf32>, %l: tensor<16xf32>) attributes {model.entry = "train"} {
+func.func @f(%shard: tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, %g: tensor<7x4xf32>, %l: tensor<16xf32>) attributes {model.entry = #model.entry<train>} {
   spmd.section "main" repeat 1 {
     // CHECK: spmd.all_gather_start {{.*}}model.cost = "flops=0, bytes=64"
     %t0 = spmd.all_gather_start %shard over ["shard"] unit "root" : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>

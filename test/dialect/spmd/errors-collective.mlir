@@ -6,7 +6,7 @@
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_gather_start' op operands, expected at least one but got none}}
+    // expected-error @below {{'spmd.all_gather_start' op failed to verify that there is at least one operand}}
     %t = "spmd.all_gather_start"() {axes = ["shard"]} : () -> !spmd.token
   }
   return
@@ -70,7 +70,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op operands, expected at least one but got none}}
+    // expected-error @below {{'spmd.reduce_scatter_start' op failed to verify that there is at least one operand}}
     %t = "spmd.reduce_scatter_start"() {axes = ["shard"], op = #spmd.reduction<mean>, shards = []} : () -> !spmd.token
   }
   return
@@ -96,7 +96,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op op, expected sum, mean or premul_sum but got max}}
+    // expected-error @below {{'spmd.reduce_scatter_start' op attribute 'op' failed to satisfy constraint: a reduction that is sum, mean or premul_sum}}
     %t = spmd.reduce_scatter_start %x over ["shard"] <max> : tensor<6x4xf32> to [!shard]
   }
   return
@@ -174,7 +174,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_reduce_start' op operands, expected at least one but got none}}
+    // expected-error @below {{'spmd.all_reduce_start' op failed to verify that there is at least one operand}}
     %t = "spmd.all_reduce_start"() {axes = ["shard"], op = #spmd.reduction<mean>} : () -> !spmd.token
   }
   return
@@ -200,7 +200,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_reduce_start' op op, expected sum, mean, premul_sum or max but got none}}
+    // expected-error @below {{'spmd.all_reduce_start' op attribute 'op' failed to satisfy constraint: a reduction that is sum, mean, premul_sum or max}}
     %t = spmd.all_reduce_start %x over ["shard"] <none> : tensor<6x4xf32>
   }
   return
@@ -286,7 +286,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // copy_start_c1: nothing to copy
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.copy_start' op operands, expected at least one but got none}}
+    // expected-error @below {{'spmd.copy_start' op failed to verify that there is at least one operand}}
     %t = "spmd.copy_start"() {to = #spmd.space<host>} : () -> !spmd.token
   }
   return
@@ -324,7 +324,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.release' op values, expected at least one but got none}}
+    // expected-error @below {{'spmd.release' op failed to verify that there is at least one operand}}
     "spmd.release"() : () -> ()
   }
   return

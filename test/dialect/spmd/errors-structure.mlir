@@ -8,7 +8,7 @@
 // -----
 
 // mesh_c2: no ranks along an axis
-// expected-error @below {{'spmd.mesh' op size of an axis, expected a positive number but got 0}}
+// expected-error @below {{'spmd.mesh' op attribute 'sizes' failed to satisfy constraint: i64 dense array attribute whose value is positive}}
 spmd.mesh @mesh <replicate = 1, shard = 0>
 
 // -----
@@ -33,7 +33,7 @@ spmd.mesh @other <shard = 2>
 // -----
 
 // unit_c1: a parameter that is no symbol
-// expected-error @below {{'spmd.unit' op parameter, expected a symbol but got "w"}}
+// expected-error @below {{'spmd.unit' op attribute 'parameters' failed to satisfy constraint: flat symbol ref array attribute}}
 spmd.unit @h.0 ["w"]
 
 // -----
@@ -46,7 +46,7 @@ spmd.unit @h.0 [@w, @w]
 
 // section_c1: no repetition
 func.func @f() {
-  // expected-error @below {{'spmd.section' op repeat, expected a positive number but got 0}}
+  // expected-error @below {{'spmd.section' op attribute 'repeat' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   spmd.section "s" repeat 0 {
   }
   return
@@ -101,7 +101,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // accumulate_c2: outside sections
 func.func @f(%x: tensor<2xf32>) {
-  // expected-error @below {{'spmd.accumulate' op expected a section around it but got none}}
+  // expected-error @below {{'spmd.accumulate' op expects parent op 'spmd.section'}}
   %0 = spmd.accumulate %x : tensor<2xf32> -> tensor<2xf32>
   return
 }

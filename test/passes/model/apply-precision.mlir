@@ -35,7 +35,7 @@ module attributes {model.recipe = {precision.compute = "bf16"}} {
     %s = model.reshape %mean {model.block = ""} : (tensor<2xf32>) -> tensor<2x1xf32>
     %l = model.matmul %y, %w {transpose_rhs, model.block = ""} : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x8xf32>
     %r = model.reshape %l {model.block = ""} : (tensor<2x8xf32>) -> tensor<2x8xf32>
-    %loss, %lse = model.cross_entropy %r, %i {reduction = "mean", model.block = ""} : (tensor<2x8xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    %loss, %lse = model.cross_entropy %r, %i {reduction = #model.reduction<mean>, model.block = ""} : (tensor<2x8xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     %two = model.constant 2.0 {model.block = ""} : tensor<f32>
     %p = model.multiply %loss, %two {model.block = ""} : (tensor<f32>, tensor<f32>) -> tensor<f32>
     return %p, %r : tensor<f32>, tensor<2x8xf32>

@@ -3,12 +3,12 @@
 
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: model.matmul
-// CHECK: %[[LOSS:.*]], %{{.*}} = model.linear_cross_entropy %arg0, %arg1, %arg2 {ignore_index = 7 : i64, label_smoothing = 1.000000e-01 : f64, model.block = "", reduction = "mean", rows = 16 : i64}
+// CHECK: %[[LOSS:.*]], %{{.*}} = model.linear_cross_entropy %arg0, %arg1, %arg2 {ignore_index = 7 : i64, label_smoothing = 1.000000e-01 : f64, model.block = "", reduction = #model.reduction<mean>, rows = 16 : i64}
 // CHECK: return %[[LOSS]]
 module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
   func.func @step(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) -> tensor<f32> {
     %p = model.matmul %x, %w {transpose_rhs, model.block = ""} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf32>
-    %loss, %lse = model.cross_entropy %p, %t {reduction = "mean", ignore_index = 7 : i64, label_smoothing = 0.1, model.block = ""} : (tensor<2x3x9xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    %loss, %lse = model.cross_entropy %p, %t {reduction = #model.reduction<mean>, ignore_index = 7 : i64, label_smoothing = 0.1, model.block = ""} : (tensor<2x3x9xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     return %loss : tensor<f32>
   }
   // Logits that are a result stay.
@@ -17,7 +17,7 @@ module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
   // CHECK: model.cross_entropy
   func.func @both(%x: tensor<3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<3xi32>) -> (tensor<f32>, tensor<3x9xf32>) {
     %p = model.matmul %x, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<9x4xf32>) -> tensor<3x9xf32>
-    %loss, %lse = model.cross_entropy %p, %t {reduction = "sum"} : (tensor<3x9xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+    %loss, %lse = model.cross_entropy %p, %t {reduction = #model.reduction<sum>} : (tensor<3x9xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
     return %loss, %p : tensor<f32>, tensor<3x9xf32>
   }
 }
@@ -31,7 +31,7 @@ module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
 module {
   func.func @step(%x: tensor<3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<3xi32>) -> tensor<f32> {
     %p = model.matmul %x, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<9x4xf32>) -> tensor<3x9xf32>
-    %loss, %lse = model.cross_entropy %p, %t {reduction = "sum"} : (tensor<3x9xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+    %loss, %lse = model.cross_entropy %p, %t {reduction = #model.reduction<sum>} : (tensor<3x9xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
     return %loss : tensor<f32>
   }
 }

@@ -6,9 +6,9 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   model.parameter @w : tensor<2x5xf32> ones
   // CHECK-LABEL: func.func @train_step
   // CHECK-SAME: -> (tensor<f32> {model.output = "loss"}, tensor<f32> {model.output = "counted"})
-  // CHECK: %[[SUM:.*]], %{{.*}} = model.cross_entropy %[[W:.*]], %[[T:.*]] {ignore_index = 3 : i64, model.block = "b", reduction = "sum"}
+  // CHECK: %[[SUM:.*]], %{{.*}} = model.cross_entropy %[[W:.*]], %[[T:.*]] {ignore_index = 3 : i64, model.block = "b", reduction = #model.reduction<sum>}
   // CHECK: %[[IGNORED:.*]] = model.constant 3.0{{.*}} : tensor<i32>
-  // CHECK: %[[COUNTS:.*]] = model.compare %[[T]], %[[IGNORED]] {{.*}}predicate = "ne"
+  // CHECK: %[[COUNTS:.*]] = model.compare %[[T]], %[[IGNORED]] {{.*}}predicate = #model.predicate<ne>
   // CHECK: %[[ONES:.*]] = model.select %[[COUNTS]]
   // CHECK: %[[COUNT:.*]] = model.reduce_sum %[[ONES]] {dims = array<i64: 0>
   // CHECK: %[[LOSS:.*]] = model.scale %[[SUM]] {factor = 5.000000e-01 : f64
@@ -29,7 +29,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   // STEP: return %[[LOSS]], %[[NORM]], %[[GUARD]]
   func.func @train_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w {model.block = ""} : tensor<2x5xf32>
-    %loss, %lse = model.cross_entropy %w, %t {reduction = "mean", ignore_index = 3 : i64, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, ignore_index = 3 : i64, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
   }
   // The mean of an evaluation, too, is over all that is counted.
@@ -41,7 +41,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
   // STEP: return %[[LOSS]]
   func.func @eval_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
     %w = model.read @w {model.block = ""} : tensor<2x5xf32>
-    %loss, %lse = model.cross_entropy %w, %t {reduction = "mean", model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
   }
 }

@@ -12,11 +12,11 @@
 // CHECK-NEXT: return %[[OUT]], %[[DX]], %[[DV]]
 func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %v: tensor<5x4xf32>, %g: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w bias(%b) {model.block = "h.0/mlp/up", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %1 = model.gelu %0 {approximate = #model.approximation<tanh>, model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   %2 = model.matmul %1, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<forward>} : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
   %3 = model.matmul %g, %v {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<backward>, transpose_rhs} : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
   %4 = model.matmul %1, %g {model.block = "h.0/mlp/down", model.checkpoint = "c", model.phase = #model.phase<backward>, transpose_lhs} : (tensor<2x3x5xf32>, tensor<2x3x4xf32>) -> tensor<2x5x4xf32>
-  %5 = model.gelu_grad %3, %0 {approximate = "tanh", model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<backward>} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %5 = model.gelu_grad %3, %0 {approximate = #model.approximation<tanh>, model.block = "h.0/mlp/act", model.checkpoint = "c", model.phase = #model.phase<backward>} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %2, %5, %4 : tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>
 }
 
@@ -26,9 +26,9 @@ func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %
 // CHECK: return
 func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<forward>} {
   %0 = model.matmul %a, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh"} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = #model.approximation<tanh>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %a, %w : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu_grad %2, %0 {approximate = "tanh"} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu_grad %2, %0 {approximate = #model.approximation<tanh>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1, %3 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -38,7 +38,7 @@ func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>
 // CHECK: return
 func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.exp %1 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1, %2 : tensor<3x5xf32>, tensor<3x5xf32>
 }
@@ -51,9 +51,9 @@ func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>,
 // CHECK-NEXT: return
 func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x4xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %g, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu_grad %2, %0 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu_grad %2, %0 {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1, %3 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -63,19 +63,19 @@ func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x
 // CHECK: return
 func.func @other_forms(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf64>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu %0 {approximate = "none", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu %0 {approximate = #model.approximation<none>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %a, %w residual(%r) {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu %2 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu %2 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %4 = model.matmul %a, %w {model.phase = #model.phase<forward>, output = f64} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf64>
-  %5 = model.gelu %4 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf64>) -> tensor<3x5xf64>
+  %5 = model.gelu %4 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf64>) -> tensor<3x5xf64>
   %6 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %7 = model.gelu %6 {approximate = "tanh", model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %7 = model.gelu %6 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %8 = model.add %6, %7 {model.phase = #model.phase<forward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %9 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %10 = model.gelu_grad %9, %0 {approximate = "none", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
-  %11 = model.gelu_grad %r, %2 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %10 = model.gelu_grad %9, %0 {approximate = #model.approximation<none>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %11 = model.gelu_grad %r, %2 {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %12 = model.exp %5 {model.phase = #model.phase<backward>} : (tensor<3x5xf64>) -> tensor<3x5xf64>
-  %13 = model.gelu_grad %r, %6 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %13 = model.gelu_grad %r, %6 {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %14 = model.add %8, %7 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %10, %11, %12, %13, %14 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf64>, tensor<3x5xf32>, tensor<3x5xf32>
 }
@@ -86,14 +86,14 @@ func.func @other_forms(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5x
 // CHECK: return
 func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu_grad %0, %x {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %a, %w bias(%b) {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
-  %3 = model.gelu_grad %2, %x {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.gelu_grad %2, %x {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %4 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %5 = model.gelu_grad %4, %x {approximate = "tanh", model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %5 = model.gelu_grad %4, %x {approximate = #model.approximation<tanh>, model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   %6 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   %7 = model.exp %x {model.phase = #model.phase<backward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
-  %8 = model.gelu_grad %6, %7 {approximate = "tanh", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %8 = model.gelu_grad %6, %7 {approximate = #model.approximation<tanh>, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %0, %1, %3, %5, %8 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
 }
 
@@ -103,6 +103,6 @@ func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor
 // CHECK: return
 func.func @two_passes(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf32> attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  %1 = model.gelu_grad %0, %x {approximate = "tanh", model.block = "h.0", model.pass = 1 : i64, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = model.gelu_grad %0, %x {approximate = #model.approximation<tanh>, model.block = "h.0", model.invocation = 1 : i64, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1 : tensor<3x5xf32>
 }

@@ -25,7 +25,7 @@ module attributes {model.recipe = {mesh.shard = i32}} {
 
 // -----
 
-// expected-error@+1 {{'model.recipe', expected a dictionary of recipe keys}}
+// expected-error@+1 {{'model.recipe', expected a dictionary but got 1 : i64}}
 module attributes {model.recipe = 1 : i64} {
 }
 
@@ -76,14 +76,14 @@ module {
 // -----
 
 // What nothing reads is not left out in silence.
-// expected-error@+1 {{unknown attribute of the module, expected 'model.name', 'model.batch', 'model.sequence' or 'model.config' but got 'model.bacth'}}
+// expected-error@+1 {{unknown attribute, expected 'model.name', 'model.config', 'model.batch', 'model.sequence', 'model.recipe', 'model.recipe_origins', 'model.compiled_to' or 'model.unsharded' but got 'model.bacth'}}
 module attributes {model.bacth = 4 : i64} {
 }
 
 // -----
 
 module {
-  // expected-error@+1 {{unknown attribute of argument 0 of '@f', expected 'model.input' or 'model.limit' but got 'model.limt'}}
+  // expected-error@+1 {{unknown attribute on argument 0 of @f, expected 'model.input', 'model.limit' or 'model.id' but got 'model.limt'}}
   func.func @f(%x: tensor<4xi32> {model.input = "x", model.limt = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
@@ -92,7 +92,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{unknown attribute of result 0 of '@f', expected 'model.output' but got 'model.input'}}
+  // expected-error@+1 {{unknown attribute on result 0 of @f, expected 'model.output' but got 'model.input'}}
   func.func @f(%x: tensor<4xi32> {model.input = "x"}) -> (tensor<4xi32> {model.input = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
@@ -101,7 +101,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got 0}}
+  // expected-error@+1 {{'model.limit' on argument 0 of @f, expected an integer of at least 1 but got 0}}
   func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = 0 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
@@ -110,7 +110,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{'model.limit' of argument 0 of '@f', expected an integer of at least 1 but got "3"}}
+  // expected-error@+1 {{'model.limit' on argument 0 of @f, expected an integer of at least 1 but got "3"}}
   func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = "3"}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }

@@ -28,7 +28,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, schedule.forward_prefet
   func.func @f(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x4xf32>
     %0 = model.matmul %x, %w {model.block = ""} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
-    %1 = model.all_reduce %0 {model.block = "", reduction = "sum", unshard = ["b"]} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %1 = model.all_reduce %0 {model.block = "", reduction = #model.reduction<sum>, unshard = ["b"]} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %2 = model.relu %x {model.block = ""} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %3 = model.add %1, %2 {model.block = ""} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     %b.w = model.read @b.w : tensor<4x4xf32>

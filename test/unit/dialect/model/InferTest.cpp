@@ -41,7 +41,7 @@ TEST(ModelInference, SaysWhyNoTypeFollows) {
        "embedding: table has the wrong rank, expected 2 but got 1\n"},
       {R"("model.cross_entropy"(%scalar, %i) : (tensor<f32>, tensor<2xi32>) -> (tensor<f32>, tensor<f32>))",
        "cross_entropy: logits have too few dims, expected rank 1 or more but got 0\n"},
-      {R"("model.linear_cross_entropy"(%scalar, %x, %i) {reduction = "sum", rows = 1 : i64} : (tensor<f32>, tensor<3x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<f32>))",
+      {R"("model.linear_cross_entropy"(%scalar, %x, %i) {reduction = #model.reduction<sum>, rows = 1 : i64} : (tensor<f32>, tensor<3x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<f32>))",
        "linear_cross_entropy: x has too few dims, expected rank 1 or more but got 0\n"},
       {R"("model.matmul"(%row, %x) {operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<4xf32>, tensor<3x5xf32>) -> tensor<5xf32>)",
        "matmul: operands have too few dims, expected rank 2 or more but got 1 and 2\n"},

@@ -1,0 +1,74 @@
+//===- Attributes.cpp - verification of the model dialect's discardable attributes -----===//
+
+#include "dialect/model/Attributes.h"
+#include "dialect/rules/DiscardableAttributes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+namespace {
+
+const DiscardableAttribute ofModule[] = {
+    {nameName, "a string", isOfClass<StringAttr>},
+    {configName, "a string", isOfClass<StringAttr>},
+    {batchName, "an integer of at least 0", isIntegerFrom<0>},
+    {sequenceName, "an integer of at least 0", isIntegerFrom<0>},
+    {recipeName, "a dictionary", isOfClass<DictionaryAttr>},
+    {recipeOriginsName, "a dictionary", isOfClass<DictionaryAttr>},
+    {compiledToName, "a string", isOfClass<StringAttr>},
+    {unshardedName, "a unit attribute", isOfClass<UnitAttr>},
+};
+
+const DiscardableAttribute ofFunction[] = {
+    {entryName, "a kind such as #model.entry<train>", isOfClass<EntryKindAttr>},
+};
+
+const DiscardableAttribute ofArgument[] = {
+    {inputName, "a string", isOfClass<StringAttr>},
+    {limitName, "an integer of at least 1", isIntegerFrom<1>},
+    {idName, "an integer of at least 0", isIntegerFrom<0>},
+};
+
+const DiscardableAttribute ofResult[] = {
+    {outputName, "a string", isOfClass<StringAttr>},
+};
+
+const DiscardableAttribute ofOp[] = {
+    {blockName, "a string", isOfClass<StringAttr>},
+    {checkpointName, "a string", isOfClass<StringAttr>},
+    {phaseName, "forward, loss, backward or update", [](Attribute value) {
+       auto phase = dyn_cast<PhaseAttr>(value);
+       return phase && phase.getValue() != Phase::init;
+     }},
+    {invocationName, "an integer of at least 0", isIntegerFrom<0>},
+    {idsName, "a list of integers", isOfClass<DenseI64ArrayAttr>},
+    {recomputeName, "a unit attribute", isOfClass<UnitAttr>},
+    {shardingRuleName, "a string", isOfClass<StringAttr>},
+    {costName, "a string", isOfClass<StringAttr>},
+};
+
+} // namespace
+
+LogicalResult ModelDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  llvm::ArrayRef<DiscardableAttribute> list = ofOp;
+  if (isa<ModuleOp>(op))
+    list = ofModule;
+  else if (isa<FunctionOpInterface>(op))
+    list = ofFunction;
+  return verifyDiscardable(op, "", attribute, list);
+}
+
+LogicalResult ModelDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,
+                                                     NamedAttribute attribute) {
+  return verifyDiscardable(op, "argument " + llvm::Twine(argument), attribute, ofArgument);
+}
+
+LogicalResult ModelDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned result,
+                                                        NamedAttribute attribute) {
+  return verifyDiscardable(op, "result " + llvm::Twine(result), attribute, ofResult);
+}
+
+} // namespace sluice::model
