@@ -24,7 +24,7 @@ show() {
 }
 echo "demo: from here on about two minutes; the files are in $out"
 show sluice-import hf "$example/config.json" --batch 4 --sequence 64 -o gpt2.mlir
-show sluice-compile gpt2.mlir --recipe "$example/recipe.toml" --set schedule.total_steps="$steps" -o gpt2.plan
+show sluice-compile gpt2.mlir --recipe "$example/recipe.toml" --set lr_schedule.total_steps="$steps" -o gpt2.plan
 show sluice-plan memory gpt2.plan
 show sluice-plan schedule gpt2.plan
 show sluice-train gpt2.plan --data '/usr/share/common-licenses/*' --order shuffled --steps "$steps" \

@@ -33,11 +33,11 @@ void emitRecipe(EmitContext &context, const Recipe &recipe) {
 
 std::unique_ptr<plan::LearningRateT> learningRateOf(const Recipe &recipe) {
   auto rate = std::make_unique<plan::LearningRateT>();
-  rate->shape = enumOf<plan::RateShape>(stringifyEnum(recipe.schedule.lr), plan::EnumNamesRateShape());
+  rate->shape = enumOf<plan::RateShape>(stringifyEnum(recipe.lrSchedule.name), plan::EnumNamesRateShape());
   rate->peak = recipe.optimizer.lr;
-  rate->minimum = recipe.schedule.minLr;
-  rate->warmup = recipe.schedule.warmupSteps;
-  rate->total = recipe.schedule.totalSteps;
+  rate->minimum = recipe.lrSchedule.minLr;
+  rate->warmup = recipe.lrSchedule.warmupSteps;
+  rate->total = recipe.lrSchedule.totalSteps;
   return rate;
 }
 

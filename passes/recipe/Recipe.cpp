@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "llvm/ADT/StringSwitch.h"
+
 #include "passes/recipe/RecipeEnums.cpp.inc"
 
 using namespace sluice;
@@ -142,8 +144,20 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
   return key.laterKinds & recipeStrings;
 }
 
+/// The key that replaced a key of earlier recipes, else empty.
+static llvm::StringRef renamedKey(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Case("schedule.lr", "lr_schedule.name")
+      .Case("schedule.warmup_steps", "lr_schedule.warmup_steps")
+      .Case("schedule.total_steps", "lr_schedule.total_steps")
+      .Case("schedule.min_lr", "lr_schedule.min_lr")
+      .Default("");
+}
+
 Status Recipe::add(std::string_view name, RecipeValue value, const std::string &origin) {
   const RecipeKey *key = findRecipeKey(name);
+  if (llvm::StringRef renamed = renamedKey(name); !renamed.empty())
+    return inputError(origin + ": recipe key '" + std::string(name) + "' is renamed to '" + renamed.str() + "'");
   if (!key)
     return inputError(origin + ": unknown recipe key, expected '" + nearestRecipeKey(name).name +
                       "' or another of the recipe's keys but got '" + std::string(name) + "'");
@@ -233,14 +247,14 @@ Status Recipe::resolve() {
   if (precision.compute == Precision::f16 && std::holds_alternative<std::monostate>(precision.lossScale))
     return conflict("precision.compute", "expected a 'precision.loss_scale' but got none");
 
-  if (schedule.lr != LearningRateSchedule::constant && schedule.totalSteps < 1)
-    return conflict("schedule.lr", "expected 'schedule.total_steps' of at least 1 but got " +
-                                       std::to_string(schedule.totalSteps));
-  if (schedule.totalSteps > 0 && schedule.warmupSteps > schedule.totalSteps)
-    return conflict("schedule.warmup_steps",
-                    "expected at most 'schedule.total_steps' but that is " + std::to_string(schedule.totalSteps));
-  if (schedule.minLr > optimizer.lr)
-    return conflict("schedule.min_lr",
+  if (lrSchedule.name != LearningRateSchedule::constant && lrSchedule.totalSteps < 1)
+    return conflict("lr_schedule.name", "expected 'lr_schedule.total_steps' of at least 1 but got " +
+                                            std::to_string(lrSchedule.totalSteps));
+  if (lrSchedule.totalSteps > 0 && lrSchedule.warmupSteps > lrSchedule.totalSteps)
+    return conflict("lr_schedule.warmup_steps",
+                    "expected at most 'lr_schedule.total_steps' but that is " + std::to_string(lrSchedule.totalSteps));
+  if (lrSchedule.minLr > optimizer.lr)
+    return conflict("lr_schedule.min_lr",
                     "expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
 
   if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)

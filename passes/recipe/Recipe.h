@@ -83,10 +83,13 @@ struct Recipe {
     StatisticsSync sync = StatisticsSync::never;
   } statistics;
 
-  struct Schedule {
-    LearningRateSchedule lr = LearningRateSchedule::constant;
+  struct LrSchedule {
+    LearningRateSchedule name = LearningRateSchedule::constant;
     std::int64_t warmupSteps = 0, totalSteps = 0;
     double minLr = 0;
+  } lrSchedule;
+
+  struct Schedule {
     ScheduleOrder order = ScheduleOrder::loop;
     std::int64_t reduceBuffers = 1;
     bool overlapSteps = true;

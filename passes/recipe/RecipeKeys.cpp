@@ -180,12 +180,12 @@ std::vector<RecipeKey> makeKeys() {
                                                 "data-parallel ranks in the last micro-batch of a step"),
       FIELD(statistics.sync));
 
-  add(choice<LearningRateSchedule>("schedule.lr", "learning-rate schedule; the learning rate is an input of the step"),
-      FIELD(schedule.lr));
-  add(count("schedule.warmup_steps", "steps of linear warm-up"), FIELD(schedule.warmupSteps));
-  add(count("schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
-      FIELD(schedule.totalSteps));
-  add(number("schedule.min_lr", 0, 1e30, "learning rate at the end of the schedule"), FIELD(schedule.minLr));
+  add(choice<LearningRateSchedule>("lr_schedule.name", "learning-rate schedule; the learning rate is an input of the step"),
+      FIELD(lrSchedule.name));
+  add(count("lr_schedule.warmup_steps", "steps of linear warm-up"), FIELD(lrSchedule.warmupSteps));
+  add(count("lr_schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
+      FIELD(lrSchedule.totalSteps));
+  add(number("lr_schedule.min_lr", 0, 1e30, "learning rate at the end of the schedule"), FIELD(lrSchedule.minLr));
 
   add(choice<RecomputePolicy>("recompute.policy",
                               "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",

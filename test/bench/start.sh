@@ -13,7 +13,7 @@ export PATH="${SLUICE_BUILD:-$root/build}/bin:$PATH"
 
 example=$root/docs/examples/gpt2-small-demo
 sluice-import hf "$example/config.json" --batch 4 --sequence 64 -o "$folder/gpt2.mlir"
-sluice-compile "$folder/gpt2.mlir" --recipe "$example/recipe.toml" --set schedule.total_steps=300 -o "$folder/gpt2.plan"
+sluice-compile "$folder/gpt2.mlir" --recipe "$example/recipe.toml" --set lr_schedule.total_steps=300 -o "$folder/gpt2.plan"
 for _ in $(seq "$runs"); do
   begin=$(date +%s%N)
   sluice-train "$folder/gpt2.plan" --data '/usr/share/common-licenses/*' --order shuffled --steps 1 --quiet

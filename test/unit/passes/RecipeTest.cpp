@@ -153,11 +153,20 @@ TEST(Recipe, PrintIsARecipeAgain) {
 TEST(RecipeErrors, UnknownKeys) {
   EXPECT_EQ(errorOf("\n\nmesh.shrad = 2"), "r.toml:3: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
                                           "keys but got 'mesh.shrad'");
-  EXPECT_EQ(errorOf("[shcedule]\nlr = 2"), "r.toml:1: unknown recipe key, expected 'schedule.lr' or another of the "
-                                          "recipe's keys but got 'shcedule'");
+  EXPECT_EQ(errorOf("[shcedule]\norder = 2"), "r.toml:1: unknown recipe key, expected '" + nearestRecipeKey("shcedule").name +
+                                                  "' or another of the recipe's keys but got 'shcedule'");
   EXPECT_EQ(settingError("nothing=1"), "--set nothing=1: unknown recipe key, expected '" +
                                            nearestRecipeKey("nothing").name +
                                            "' or another of the recipe's keys but got 'nothing'");
+}
+
+TEST(RecipeErrors, RenamedKeys) {
+  EXPECT_EQ(errorOf("[schedule]\nlr = \"cosine\""), "r.toml:2: recipe key 'schedule.lr' is renamed to 'lr_schedule.name'");
+  EXPECT_EQ(errorOf("schedule.warmup_steps = 2"),
+            "r.toml:1: recipe key 'schedule.warmup_steps' is renamed to 'lr_schedule.warmup_steps'");
+  EXPECT_EQ(errorOf("schedule.min_lr = 2"), "r.toml:1: recipe key 'schedule.min_lr' is renamed to 'lr_schedule.min_lr'");
+  EXPECT_EQ(settingError("schedule.total_steps=2"),
+            "--set schedule.total_steps=2: recipe key 'schedule.total_steps' is renamed to 'lr_schedule.total_steps'");
 }
 
 TEST(RecipeErrors, WrongTypesAndSizes) {
@@ -242,12 +251,12 @@ TEST(RecipeErrors, ImpossibleCombinations) {
             "r.toml:2: 'optimizer.betas' = [0.9, 0.95], expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
   EXPECT_EQ(errorOf("optimizer.name = \"sgd\"\noptimizer.nesterov = true"),
             "r.toml:2: 'optimizer.nesterov' = true, expected 'optimizer.momentum' above 0 but got 0");
-  EXPECT_EQ(errorOf("schedule.lr = \"cosine\""),
-            "r.toml:1: 'schedule.lr' = \"cosine\", expected 'schedule.total_steps' of at least 1 but got 0");
-  EXPECT_EQ(errorOf("schedule.total_steps = 10\nschedule.warmup_steps = 20"),
-            "r.toml:2: 'schedule.warmup_steps' = 20, expected at most 'schedule.total_steps' but that is 10");
-  EXPECT_EQ(errorOf("schedule.min_lr = 0.1"),
-            "r.toml:1: 'schedule.min_lr' = 0.1, expected at most 'optimizer.lr' but that is 0.001");
+  EXPECT_EQ(errorOf("lr_schedule.name = \"cosine\""),
+            "r.toml:1: 'lr_schedule.name' = \"cosine\", expected 'lr_schedule.total_steps' of at least 1 but got 0");
+  EXPECT_EQ(errorOf("lr_schedule.total_steps = 10\nlr_schedule.warmup_steps = 20"),
+            "r.toml:2: 'lr_schedule.warmup_steps' = 20, expected at most 'lr_schedule.total_steps' but that is 10");
+  EXPECT_EQ(errorOf("lr_schedule.min_lr = 0.1"),
+            "r.toml:1: 'lr_schedule.min_lr' = 0.1, expected at most 'optimizer.lr' but that is 0.001");
   EXPECT_EQ(errorOf("mesh.shard = 1048576\nmesh.replicate = 2"),
             "r.toml:1: 'mesh.shard' = 1048576, expected at most 1048576 ranks in all but got 2097152");
 }
