@@ -23,7 +23,9 @@ public:
   /// current. The ranks of the group are connected when it returns.
   virtual Result<std::unique_ptr<Communicator>> createForDevice(int rank, std::span<const int> members,
                                                                 std::string_view channel) = 0;
-  /// Memory that collectives will be called on, after the communicators were created and before the first call.
+  /// Memory of Device::allocateForPeers() that collectives will be called on, after the communicators were created and
+  /// before the first call. All ranks call it at the same point, with memory of one size that is divided in the same
+  /// way.
   virtual Status registerMemory(void *memory, std::uint64_t bytes) = 0;
   /// Device memory that the library has allocated for the communicators so far.
   virtual std::uint64_t libraryBytes() const = 0;

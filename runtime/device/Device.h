@@ -43,6 +43,10 @@ public:
 
   /// Requests `bytes` of zeroed memory, aligned to 4096; one call a space and run. Kept until the device is destroyed.
   virtual Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) = 0;
+  /// As allocate() of device memory, which other processes' devices can map.
+  virtual Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose) {
+    return allocate(MemorySpace::device, bytes, purpose);
+  }
   /// Bytes requested so far, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
 

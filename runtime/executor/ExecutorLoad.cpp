@@ -77,12 +77,15 @@ Status PlanExecutor::makeDevice() {
   }
   for (const auto &arena : plan().arenas) {
     const std::string purpose = "the arena of rank " + std::to_string(rank());
-    Result<void *> memory = device->allocate(spaceOf(arena->space), arena->bytes, purpose);
+    // Ranks with equal arenas, equally divided: NCCL maps them into each other.
+    const bool isForPeers = byLibrary && arena->space == plan::Space::device;
+    Result<void *> memory = isForPeers ? device->allocateForPeers(arena->bytes, purpose)
+                                       : device->allocate(spaceOf(arena->space), arena->bytes, purpose);
     if (!memory.isOk())
       return withHolders(memory.takeStatus(), arena->space);
     void *base = *memory;
     binder.setArena(arena->space, base, arena->bytes);
-    if (byLibrary && arena->space == plan::Space::device)
+    if (isForPeers)
       SLUICE_RETURN_IF_ERROR(byLibrary->registerMemory(base, arena->bytes));
   }
   for (const auto &stream : plan().streams) {

@@ -7,11 +7,12 @@
 
 namespace sluice {
 
-/// Those that the options name; null where they name none. `measures`: may a missing file be made?
-Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const plan::PlanT &plan, const RanksOptions &options, bool measures);
+/// Those that the options name; null where they name none. `world`: of the processes of the run; null: there is one.
+Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const plan::PlanT &plan, const RanksOptions &options,
+                                                         World *world);
 
-/// Once the executors are made: writes what was measured, tells why a file is not used. Null is well.
-Status closeAlgorithms(const cuda::Algorithms *algorithms, const RanksOptions &options);
+/// Once the executors are created: sends and writes what was measured, and notes why a file is not used. Null is well.
+Status closeAlgorithms(cuda::Algorithms *algorithms, const RanksOptions &options);
 
 } // namespace sluice
 

@@ -31,7 +31,7 @@ public:
                       : options.cudaGraph == "off" ? GraphMode::off
                                                    : GraphMode::automatic;
     executor.tf32 = options.tf32;
-    SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, true));
+    SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, nullptr));
     SLUICE_ASSIGN_OR_RETURN(executor.dnn, openDnnUse(ranks->held, options));
     executor.traceCapacity = options.trace ? traceCapacity : 0;
     ranks->traces = options.trace;

@@ -59,8 +59,7 @@ public:
                       : options.cudaGraph == "off" ? GraphMode::off
                                                    : GraphMode::automatic;
     chosen.tf32 = options.tf32;
-    // Processes would choose apart.
-    SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, size() == 1));
+    SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, world.get()));
     SLUICE_ASSIGN_OR_RETURN(chosen.dnn, openDnnUse(held, options));
     chosen.traceCapacity = options.trace ? traceCapacity : 0;
     traces = options.trace;

@@ -28,19 +28,26 @@ protected:
   }
 
   /// A run of a plan with this file: a product of `k` terms; the number of the algorithm that it took.
-  Result<int> runProduct(const std::string &plan, std::int64_t k = 5, bool measures = true) {
-    auto algorithms = std::make_shared<cuda::Algorithms>(path.string(), measures);
+  Result<int> runProduct(const std::string &plan, std::int64_t k = 5, cuda::Algorithms::Share share = {},
+                         bool isRoot = true) {
+    auto algorithms = std::make_shared<cuda::Algorithms>(path.string(), std::move(share), isRoot);
     SLUICE_ASSIGN_OR_RETURN(kernels, cuda::KernelContext::create(device->functions(), 0, false));
     SLUICE_RETURN_IF_ERROR(kernels->useAlgorithms(algorithms, plan));
     std::vector<Tensor> in = {Tensor(DType::f32, {4, k}).normal(1), Tensor(DType::f32, {k, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
     FakeCuda::takeCalls();
     SLUICE_RETURN_IF_ERROR(runOnDevice({"matmul"}, in, out));
-    SLUICE_RETURN_IF_ERROR(algorithms->write());
+    SLUICE_RETURN_IF_ERROR(algorithms->finish());
     unused = algorithms->whyUnused();
     std::vector<FakeCall> products;
-    for (FakeCall &call : FakeCuda::takeCalls())
+    copied.clear();
+    zeroed = 0;
+    for (FakeCall &call : FakeCuda::takeCalls()) {
       if (call.kind == FakeCall::Kind::matmul)
         products.push_back(call);
+      if (call.kind == FakeCall::Kind::copy && products.empty())
+        copied.push_back(call);
+      zeroed += call.kind == FakeCall::Kind::fill && !products.empty();
+    }
     timed = products.size() - 1;
     return products.back().op;
   }
@@ -60,6 +67,9 @@ protected:
   std::filesystem::path path;
   std::string unused;
   std::size_t timed = 0;
+  /// Copies before the first product, and fills after it.
+  std::vector<FakeCall> copied;
+  std::size_t zeroed = 0;
 };
 
 // Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without timing
@@ -79,10 +89,6 @@ TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   EXPECT_EQ(*second, 2);
   EXPECT_EQ(timed, 0u);
   EXPECT_EQ(unused, "");
-  // Processes read it as well.
-  auto third = runProduct("digest", 5, false);
-  ASSERT_TRUE(third.isOk()) << third.status().message();
-  EXPECT_EQ(*third, 2);
   std::vector<Tensor> in = {Tensor(DType::f32, {4, 5}).normal(1), Tensor(DType::f32, {5, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
   auto plain = cuda::KernelContext::create(device->functions(), 0, false);
   kernels = std::move(*plain);
@@ -105,12 +111,45 @@ TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
   EXPECT_EQ(unused, "algorithms '" + path.string() + "' are not used: expected library cublasLt 13.1.2, driver 13000 but got cublasLt 13.0.9, driver 13000");
 }
 
-// Tests what is said of damaged files, of one that lacks a product, and of none where it may not be made.
+// Tests that of several processes rank 0 measures and the others take its choice without a file and without timing;
+// that a product which rank 0 lacks takes the heuristic; and that a failure to send ends all.
+TEST_F(CudaAlgorithms, ProcessesTakeTheChoiceOfRankZero) {
+  std::string sent;
+  const auto send = [&](std::string &text) { return sent = text, Status(); };
+  const auto take = [&](std::string &text) { return text = sent, Status(); };
+  auto root = runProduct("digest", 5, send);
+  ASSERT_TRUE(root.isOk()) << root.status().message();
+  EXPECT_EQ(*root, 3);
+  EXPECT_EQ(timed, 3u * 4);
+  EXPECT_EQ(sent, file());
+  std::filesystem::remove(path);
+  auto other = runProduct("digest", 5, take, false);
+  ASSERT_TRUE(other.isOk()) << other.status().message();
+  EXPECT_EQ(*other, 3);
+  EXPECT_EQ(timed, 0u);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  auto lacking = runProduct("digest", 6, take, false);
+  ASSERT_TRUE(lacking.isOk()) << lacking.status().message();
+  EXPECT_EQ(*lacking, 0);
+  EXPECT_EQ(runProduct(
+                "digest", 5, [](std::string &) { return failedError("rank 0 has died"); }, false)
+                .status()
+                .message(),
+            "rank 0 has died");
+}
+
+// Tests that products are timed on random inputs, and that memory is zero after.
+TEST_F(CudaAlgorithms, AreMeasuredOnRandomValues) {
+  ASSERT_TRUE(runProduct("digest").isOk());
+  ASSERT_GE(copied.size(), 2u);
+  for (const FakeCall &copy : copied)
+    EXPECT_GT(copy.bytes, 0u);
+  EXPECT_EQ(zeroed, 3u);
+}
+
+// Tests what is said of damaged files, and of one that lacks a product.
 TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   const std::string where = "algorithms '" + path.string() + "'";
-  auto missing = runProduct("digest", 5, false);
-  EXPECT_EQ(missing.status().code(), StatusCode::refused);
-  EXPECT_EQ(missing.status().message(), where + ", expected a file but there is none");
   ASSERT_TRUE(runProduct("digest").isOk());
   const std::string good = file();
   const std::pair<std::string, std::string> damages[] = {{"sluice algorithms 1", "line 1, expected 'sluice algorithms 1' but got 'x'"},
@@ -135,13 +174,13 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
 
 // Tests that devices of one run must be alike, and that a file that cannot be written is an error.
 TEST_F(CudaAlgorithms, AreOfOneKindOfDevice) {
-  cuda::Algorithms algorithms(path.string(), true);
+  cuda::Algorithms algorithms(path.string());
   ASSERT_TRUE(algorithms.open({"plan", "one", "library"}).isOk());
   EXPECT_EQ(algorithms.open({"plan", "two", "library"}).message(),
             "devices of one run with measured algorithms, expected one but got two");
-  cuda::Algorithms nowhere((path / "nowhere").string(), true);
+  cuda::Algorithms nowhere((path / "nowhere").string());
   ASSERT_TRUE(nowhere.open({"plan", "one", "library"}).isOk());
-  EXPECT_EQ(nowhere.write().message(), "cannot write '" + (path / "nowhere").string() + ".part'");
+  EXPECT_EQ(nowhere.finish().message(), "cannot write '" + (path / "nowhere").string() + ".part'");
 }
 
 } // namespace

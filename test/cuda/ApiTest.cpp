@@ -103,6 +103,8 @@ TEST(CudaApi, MatchesNccl) {
   EXPECT_EQ(nccl::max, ncclMax);
   EXPECT_EQ(nccl::average, ncclAvg);
   EXPECT_EQ(nccl::scalarOnHost, ncclScalarHostImmediate);
+  EXPECT_EQ(nccl::windowSymmetric, NCCL_WIN_COLL_SYMMETRIC);
+  EXPECT_EQ(sizeof(nccl::Window), sizeof(ncclWindow_t));
   EXPECT_EQ(nccl::inProgress, ncclInProgress);
   EXPECT_EQ(nccl::noColor, NCCL_SPLIT_NOCOLOR);
 }

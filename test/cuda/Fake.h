@@ -87,6 +87,8 @@ public:
     std::uint64_t bytes = 0;
     bool pinned = false;
     int caller = -1, device = 0;
+    /// By ncclMemAlloc: it has a handle that other processes can map.
+    bool isShareable = false;
   };
   static std::vector<Memory> memoryOf(int caller);
   static std::vector<cuda::Stream> streamsOf(int caller);
@@ -108,6 +110,12 @@ public:
   static std::string complaint();
   static const cuda::Table &table();
 };
+
+/// Device memory that NCCL allocates.
+cuda::Code allocateShareable(void **memory, std::size_t bytes);
+cuda::Code releaseShareable(void *memory);
+/// Does the range lie in memory that has a handle (cuMemRetainAllocationHandle)?
+bool hasHandle(const void *memory, std::size_t bytes);
 
 /// The parts of the table.
 void fillFakeBlas(cuda::Blas &blas);

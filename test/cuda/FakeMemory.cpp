@@ -31,26 +31,29 @@ void release(char *base, std::uint64_t bytes) {
 }
 
 /// As the real one: device memory is aligned to 256 and no more. Pinned memory begins a page.
-std::uint64_t lead(bool pinned) { return pinned ? 0 : 256; }
-std::uint64_t wholePages(std::uint64_t bytes, bool pinned) { return (bytes + lead(pinned) + page - 1) / page * page; }
+std::uint64_t lead(const FakeCuda::Memory &memory) { return memory.pinned || memory.isShareable ? 0 : 256; }
+std::uint64_t wholePages(const FakeCuda::Memory &memory) {
+  return (memory.bytes + lead(memory) + page - 1) / page * page;
+}
 
-Code allocate(std::byte *&address, std::uint64_t bytes, bool pinned) {
-  char *base = reserve(wholePages(bytes, pinned));
+Code allocate(std::byte *&address, FakeCuda::Memory memory) {
+  char *base = reserve(wholePages(memory));
   if (!base)
     return outOfMemory;
-  address = reinterpret_cast<std::byte *>(base + lead(pinned));
+  memory.address = address = reinterpret_cast<std::byte *>(base + lead(memory));
   std::lock_guard lock(state->mutex);
-  state->memory.push_back({address, bytes, pinned, fakeCaller, currentDevice});
+  state->memory.push_back(memory);
   return 0;
 }
 
-Code free(const void *address, bool pinned, const char *call) {
+Code free(const void *address, bool pinned, bool isShareable, const char *call) {
   std::lock_guard lock(state->mutex);
-  const auto found = std::ranges::find_if(
-      state->memory, [&](const FakeCuda::Memory &memory) { return memory.address == address && memory.pinned == pinned; });
+  const auto found = std::ranges::find_if(state->memory, [&](const FakeCuda::Memory &memory) {
+    return memory.address == address && memory.pinned == pinned && memory.isShareable == isShareable;
+  });
   if (found == state->memory.end())
     return complainLocked(std::string(call) + " of what was not allocated"), 1;
-  release(reinterpret_cast<char *>(found->address) - lead(pinned), wholePages(found->bytes, pinned));
+  release(reinterpret_cast<char *>(found->address) - lead(*found), wholePages(*found));
   state->memory.erase(found);
   return 0;
 }
@@ -88,7 +91,7 @@ std::uint64_t freeBytesLocked() {
 
 void freeFakeMemory() {
   for (const FakeCuda::Memory &memory : state->memory)
-    release(reinterpret_cast<char *>(memory.address) - lead(memory.pinned), wholePages(memory.bytes, memory.pinned));
+    release(reinterpret_cast<char *>(memory.address) - lead(memory), wholePages(memory));
 }
 
 void fillFakeMemory(Driver &d) {
@@ -103,18 +106,20 @@ void fillFakeMemory(Driver &d) {
     if (bytes > freeBytes())
       return outOfMemory;
     std::byte *address = nullptr;
-    const Code code = allocate(address, bytes, false);
+    const Code code = allocate(address, {nullptr, bytes, false, fakeCaller, currentDevice});
     *pointer = reinterpret_cast<DevicePointer>(address);
     return code;
   };
-  d.release = [](DevicePointer pointer) -> Code { return free(reinterpret_cast<void *>(pointer), false, "cuMemFree"); };
+  d.release = [](DevicePointer pointer) -> Code {
+    return free(reinterpret_cast<void *>(pointer), false, false, "cuMemFree");
+  };
   d.allocateHost = [](void **pointer, std::size_t bytes, unsigned) -> Code {
     std::byte *address = nullptr;
-    const Code code = allocate(address, bytes, true);
+    const Code code = allocate(address, {nullptr, bytes, true, fakeCaller, currentDevice});
     *pointer = address;
     return code;
   };
-  d.releaseHost = [](void *pointer) -> Code { return free(pointer, true, "cuMemFreeHost"); };
+  d.releaseHost = [](void *pointer) -> Code { return free(pointer, true, false, "cuMemFreeHost"); };
   d.copy = [](DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream) -> Code {
     FakeCall call;
     call.kind = FakeCall::Kind::copy;
@@ -144,6 +149,25 @@ void fillFakeMemory(Driver &d) {
         std::fill_n(reinterpret_cast<unsigned *>(to + row * pitch), width, value);
     });
   };
+}
+
+Code allocateShareable(void **memory, std::size_t bytes) {
+  if (bytes > freeBytes())
+    return 1;
+  std::byte *address = nullptr;
+  const Code code = allocate(address, {nullptr, bytes, false, fakeCaller, currentDevice, true});
+  *memory = address;
+  return code;
+}
+
+Code releaseShareable(void *memory) { return free(memory, false, true, "ncclMemFree"); }
+
+bool hasHandle(const void *memory, std::size_t bytes) {
+  std::lock_guard lock(state->mutex);
+  const auto *const begin = static_cast<const std::byte *>(memory);
+  return std::ranges::any_of(state->memory, [&](const FakeCuda::Memory &one) {
+    return one.isShareable && one.address <= begin && begin + bytes <= one.address + one.bytes;
+  });
 }
 
 std::uint64_t FakeCuda::allocatedBytes() { return bytesOf(false); }

@@ -207,18 +207,34 @@ void fillFakeNccl(Nccl &n) {
     return retire(comm, "ncclCommAbort");
   };
   n.asyncError = [](nccl::Comm, Code *error) -> Code { return *error = networkError, 0; };
-  n.registerBuffer = [](nccl::Comm comm, void *buffer, std::size_t bytes, void **handle) -> Code {
-    auto *made = new Registration{comm, buffer, bytes};
-    log("register comm %p buffer %p size %zi", static_cast<void *>(comm), buffer, static_cast<ssize_t>(bytes));
+  n.memoryAllocate = allocateShareable;
+  n.memoryRelease = releaseShareable;
+  // All members register ranges of one size, in memory that they can map (cuMemRetainAllocationHandle).
+  n.registerWindow = [](nccl::Comm handle, void *buffer, std::size_t bytes, nccl::Window *window, int flags) -> Code {
+    auto &comm = *static_cast<FakeComm *>(handle);
+    log("register comm %p buffer %p size %zi", handle, buffer, static_cast<ssize_t>(bytes));
+    std::vector<std::int64_t> sizes(comm.members.size());
+    std::int64_t own = static_cast<std::int64_t>(bytes);
+    const SegmentPointers segment{&own, sizes.data(), 1};
+    if (!comm.way->allGather({&segment, 1}, DType::i64, {0, "window"}, nullptr).isOk())
+      return 2;
+    if (flags != nccl::windowSymmetric || std::ranges::count(sizes, own) != std::ssize(sizes))
+      return 4;
+    if (!hasHandle(buffer, bytes)) {
+      log("rank %d failed to IPC register userbuff %p buffSize %zi nPeers %zu isLegacyIpc 0 type POSIX_FD", comm.rank,
+          buffer, static_cast<ssize_t>(bytes), comm.members.size() - 1);
+      return 1;
+    }
+    auto *made = new Registration{handle, buffer, bytes};
     std::lock_guard lock(mutex);
     registrations.insert(made);
-    return *handle = made, 0;
+    return *window = made, 0;
   };
-  n.deregisterBuffer = [](nccl::Comm, void *handle) -> Code {
+  n.deregisterWindow = [](nccl::Comm, nccl::Window window) -> Code {
     std::lock_guard lock(mutex);
-    if (!registrations.erase(static_cast<Registration *>(handle)))
+    if (!registrations.erase(static_cast<Registration *>(window)))
       return 4;
-    return delete static_cast<Registration *>(handle), 0;
+    return delete static_cast<Registration *>(window), 0;
   };
   n.makePremulSum = [](int *op, void *scalar, int type, int, nccl::Comm comm) -> Code {
     auto &of = *static_cast<FakeComm *>(comm);

@@ -87,22 +87,27 @@ TEST(Nccl, RegistersWhereAsked) {
   for (bool registers : {true, false}) {
     FakeCuda fake(devices(2));
     const auto host = createLocalWorld(2);
-    std::vector<char> arena(4096);
-    forRanks(2, [&](int rank, CudaDevice &) {
+    forRanks(2, [&](int rank, CudaDevice &device) {
+      auto arena = device.allocateForPeers(4096, "arena"), plain = device.allocate(MemorySpace::device, 4096, "arena");
+      ASSERT_TRUE(arena.isOk() && plain.isOk());
       NcclOptions options;
       options.registers = registers;
       auto world = createNcclWorld(host, rank, options);
       ASSERT_TRUE(world.isOk());
       auto first = (*world)->createForDevice(rank, everybody(2), "gather"), second = (*world)->createForDevice(rank, everybody(2), "reduce");
       ASSERT_TRUE(first.isOk() && second.isOk());
-      ASSERT_TRUE((*world)->registerMemory(arena.data(), arena.size()).isOk());
+      ASSERT_TRUE((*world)->registerMemory(*arena, 4096).isOk());
       ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
       if (rank == 0) {
         EXPECT_EQ(FakeCuda::registered().size(), registers ? 4u : 0u);
       }
       ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
+      // Memory without a handle cannot be mapped by other ranks.
+      if (registers) {
+        EXPECT_EQ((*world)->registerMemory(*plain, 4096).message(),
+                  "ncclCommWindowRegister of the arena: unhandled cuda error (nccl code 1)");
+      }
     });
-    EXPECT_EQ(FakeCuda::registered().size(), 0u);
   }
 }
 

@@ -9,7 +9,7 @@ that --runs says (the default: train_step once), issued and not replayed from a 
 Compared are, collective by collective in the plan's order: its kind, type, group and operation (a factor of the plan's is
 an operation that was made for it); that its segments are the calls of one group launch; and that their counts add up to
 its elements, padding included. All communicators that were used have the arena registered with them where the plan
-registers, and nothing where it does not. Prints how much was compared; the first difference is an error, exit code 1.
+registers, and nothing where it does not; no registration was skipped or failed. Prints how much was compared; the first difference is an error, exit code 1.
 """
 
 import argparse
@@ -22,6 +22,8 @@ CALL = re.compile(r"(?P<name>\w+): opCount (?P<launch>[0-9a-f]+) sendbuff \S+ re
                   r"datatype (?P<type>\d+) op (?P<op>\d+) root \d+ comm (?P<comm>\S+) \[nranks=(?P<ranks>\d+)\] "
                   r"stream \S+")
 REGISTERED = re.compile(r"register comm (?P<comm>\S+) buffer \S+ size (?P<size>\d+)")
+
+UNREGISTERED = re.compile(r"(Skipping (graph )?registration for buffer|rank \d+ failed to (IPC|NVLS) register).*")
 
 NAMES = {"all_gather": "AllGather", "reduce_scatter": "ReduceScatter", "all_reduce": "AllReduce"}
 # ncclDataType_t and the bytes of an element.
@@ -49,6 +51,8 @@ def read(paths):
                 head = PREFIX.search(line)
                 if not head:
                     continue
+                if UNREGISTERED.fullmatch(head["text"].strip()):
+                    raise Differs(f"registration with NCCL, expected it to succeed but got: {head['text'].strip()}")
                 process = head["rank"].rsplit(":", 1)[0]
                 if call := CALL.fullmatch(head["text"].strip()):
                     # A gather of one byte connects the ranks of a communicator.
@@ -120,8 +124,8 @@ def main():
     with open(given.plan, encoding="utf-8") as file:
         plan = json.load(file)
     runs = [(name, int(times)) for name, times in (run.split(":") for run in given.runs.split(","))]
-    calls, registered = read(given.log)
     try:
+        calls, registered = read(given.log)
         expect("ranks in the log", plan["world"], len(calls))
         groups = [compare_rank(rank, plan, runs, made) for rank, made in sorted(calls.items())]
         registers = compare_registration(plan, calls, registered)

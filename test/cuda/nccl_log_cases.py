@@ -88,6 +88,11 @@ def main():
         "no registration": [line for line in mean if "register comm" not in line],
         "another size": changed(mean, r"size \d+", "size 64", "register comm"),
     }
+    head = re.match(r".*INFO ", mean[0])[0]
+    cases["memory without a handle"] = mean + [f"{head}rank 0 failed to IPC register userbuff 0x10 buffSize 64 nPeers 1 "
+                                               "isLegacyIpc 0 type POSIX_FD\n"]
+    cases["registration is off"] = mean + [f"{head}Skipping registration for buffer 0x10 size 64 (LocalRegister=0, "
+                                           "P2pUsesMemcpy=0)\n"]
     for what, log in cases.items():
         print(f"{what}: {check('mean', log)}")
     comm = re.search(r"comm (\S+)", next(line for line in made["unregistered"] if scatter in line))[1]

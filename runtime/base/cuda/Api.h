@@ -93,6 +93,7 @@ struct Heuristic {
 namespace nccl {
 
 using Comm = void *;
+using Window = void *;
 struct UniqueId {
   char bytes[128];
 };
@@ -100,6 +101,8 @@ struct UniqueId {
 inline constexpr int typeU8 = 1, typeI32 = 2, typeI64 = 4, typeF16 = 6, typeF32 = 7, typeF64 = 8, typeBf16 = 9;
 inline constexpr int sum = 0, max = 2, average = 4;
 inline constexpr int scalarOnHost = 1;
+/// A window has the same offsets on all ranks.
+inline constexpr int windowSymmetric = 1;
 inline constexpr Code inProgress = 7;
 /// ncclCommSplit: no communicator for this rank.
 inline constexpr int noColor = -1;

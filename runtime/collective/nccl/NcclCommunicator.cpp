@@ -33,8 +33,8 @@ NcclCommunicator::~NcclCommunicator() {
   leave(this);
   if (group->hasFailed)
     return;
-  for (void *handle : registrations)
-    table.nccl.deregisterBuffer(comm, handle);
+  for (cuda::nccl::Window window : windows)
+    table.nccl.deregisterWindow(comm, window);
   for (const auto &[key, operation] : operations)
     table.nccl.destroyOp(operation, comm);
   table.nccl.destroy(comm);
@@ -143,13 +143,6 @@ Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream 
     case CallKind::barrier:
       break;
     }
-  return {};
-}
-
-Status NcclCommunicator::registerMemory(void *memory, std::uint64_t bytes) {
-  void *handle = nullptr;
-  SLUICE_RETURN_IF_ERROR(ncclStatus(table.nccl.registerBuffer(comm, memory, bytes, &handle), "ncclCommRegister"));
-  registrations.push_back(handle);
   return {};
 }
 

@@ -41,7 +41,9 @@ public:
   Status barrier(const CallLabel &label) override { return host->barrier(label); }
   void abort(const Status &reason) override { host->abort(reason); }
 
-  Status registerMemory(void *memory, std::uint64_t bytes);
+  cuda::nccl::Comm handle() const { return comm; }
+  /// Deregistered with the communicator.
+  void keepWindow(cuda::nccl::Window window) { windows.push_back(window); }
   /// NCCL's asynchronous error; any thread.
   Status asyncError() const;
   /// The number that the stream has written last; 0: it is in no collective.
@@ -64,7 +66,7 @@ private:
   std::uint32_t *const mark;
   const std::function<void(NcclCommunicator *)> leave;
   std::map<std::pair<double, int>, int> operations;
-  std::vector<void *> registrations;
+  std::vector<cuda::nccl::Window> windows;
   /// Of the labels below, by instruction and name; positions count from 1.
   std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> positions;
   std::vector<CallLabel> labels;

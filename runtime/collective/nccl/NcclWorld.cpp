@@ -97,8 +97,14 @@ public:
   Status registerMemory(void *memory, std::uint64_t bytes) override {
     if (!options.registers || bytes == 0)
       return {};
-    for (NcclCommunicator *communicator : communicators)
-      SLUICE_RETURN_IF_ERROR(communicator->registerMemory(memory, bytes));
+    // Where the ranks of a communicator cannot map each other's memory, NCCL registers it with the network alone.
+    for (NcclCommunicator *communicator : communicators) {
+      const auto window = std::make_shared<cuda::nccl::Window>(nullptr);
+      SLUICE_RETURN_IF_ERROR(call("ncclCommWindowRegister of the arena", [=, add = table.nccl.registerWindow] {
+        return add(communicator->handle(), memory, bytes, window.get(), cuda::nccl::windowSymmetric);
+      }));
+      communicator->keepWindow(*window);
+    }
     return {};
   }
 

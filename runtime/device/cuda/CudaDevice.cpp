@@ -83,6 +83,11 @@ public:
     return memory->allocate(space, bytes, purpose);
   }
 
+  Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose) override {
+    SLUICE_RETURN_IF_ERROR(use());
+    return memory->allocateForPeers(bytes, purpose);
+  }
+
   std::uint64_t allocatedBytes(MemorySpace space) const override { return memory->allocatedBytes(space); }
 
   Result<StreamId> createStream(std::string_view name, int priority) override {

@@ -12,6 +12,8 @@ CudaMemory::~CudaMemory() {
     table.driver.release(memory);
   for (void *memory : hostMemory)
     table.driver.releaseHost(memory);
+  for (void *memory : ncclMemory)
+    table.nccl.memoryRelease(memory);
 }
 
 Result<void *> CudaMemory::allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) {
@@ -19,20 +21,51 @@ Result<void *> CudaMemory::allocate(MemorySpace space, std::uint64_t bytes, std:
     return static_cast<void *>(nullptr);
   void *address = nullptr;
   Status status = space == MemorySpace::device ? allocateDevice(bytes, address) : allocateHost(bytes, address);
-  if (!status.isOk())
+  return take(std::move(status), address, space, bytes, purpose);
+}
+
+Result<void *> CudaMemory::allocateForPeers(std::uint64_t bytes, std::string_view purpose) {
+  if (bytes == 0)
+    return static_cast<void *>(nullptr);
+  void *address = nullptr;
+  Status status = allocateByNccl(bytes, address);
+  return take(std::move(status), address, MemorySpace::device, bytes, purpose);
+}
+
+Result<void *> CudaMemory::take(Status allocated, void *address, MemorySpace space, std::uint64_t bytes,
+                                std::string_view purpose) {
+  if (!allocated.isOk())
     return Status(StatusCode::failed, "cannot get " + std::to_string(bytes) + " bytes of " +
                                           (space == MemorySpace::device ? "device" : "host") + " memory for " +
-                                          std::string(purpose) + ": " + status.message());
+                                          std::string(purpose) + ": " + allocated.message());
   requested[static_cast<std::size_t>(space)] += bytes;
   return address;
 }
 
-/// One allocation; the driver's borders are finer for small ones.
-Status CudaMemory::allocateDevice(std::uint64_t bytes, void *&address) {
+Status CudaMemory::checkFree(std::uint64_t bytes) const {
   std::size_t free = 0, total = 0;
   SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&free, &total), "cuMemGetInfo"));
-  if (bytes > free)
-    return failedError("the device has " + std::to_string(free) + " of " + std::to_string(total) + " bytes free");
+  return bytes > free
+             ? failedError("the device has " + std::to_string(free) + " of " + std::to_string(total) + " bytes free")
+             : Status();
+}
+
+Status CudaMemory::clear(void *address, std::uint64_t bytes) const {
+  SLUICE_RETURN_IF_ERROR(
+      check(table.driver.fill8(reinterpret_cast<cuda::DevicePointer>(address), 0, bytes, idle), "cuMemsetD8Async"));
+  return check(table.driver.streamSynchronize(idle), "cuStreamSynchronize");
+}
+
+Status CudaMemory::allocateByNccl(std::uint64_t bytes, void *&address) {
+  SLUICE_RETURN_IF_ERROR(checkFree(bytes));
+  SLUICE_RETURN_IF_ERROR(cuda::ncclStatus(table.nccl.memoryAllocate(&address, bytes), "ncclMemAlloc"));
+  ncclMemory.push_back(address);
+  return clear(address, bytes);
+}
+
+/// One allocation; the driver's borders are finer for small ones.
+Status CudaMemory::allocateDevice(std::uint64_t bytes, void *&address) {
+  SLUICE_RETURN_IF_ERROR(checkFree(bytes));
   cuda::DevicePointer memory = 0;
   SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes), "cuMemAlloc"));
   if (memory % border != 0) {
@@ -42,8 +75,7 @@ Status CudaMemory::allocateDevice(std::uint64_t bytes, void *&address) {
   deviceMemory.push_back(memory);
   memory = (memory + border - 1) / border * border;
   address = reinterpret_cast<void *>(memory);
-  SLUICE_RETURN_IF_ERROR(check(table.driver.fill8(memory, 0, bytes, idle), "cuMemsetD8Async"));
-  return check(table.driver.streamSynchronize(idle), "cuStreamSynchronize");
+  return clear(address, bytes);
 }
 
 Status CudaMemory::allocateHost(std::uint64_t bytes, void *&address) {

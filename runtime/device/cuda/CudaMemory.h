@@ -20,18 +20,25 @@ public:
 
   /// Null for no bytes.
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose);
+  /// By NCCL, which takes it from the virtual memory API with handles that it can share. cuMemAlloc's memory has none.
+  Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose);
   /// What was asked for, without what borders took.
   std::uint64_t allocatedBytes(MemorySpace space) const { return requested[static_cast<std::size_t>(space)]; }
 
 private:
   Status check(cuda::Code code, std::string_view call) const { return driverStatus(table, code, call); }
+  Status checkFree(std::uint64_t bytes) const;
   Status allocateDevice(std::uint64_t bytes, void *&address);
+  Status allocateByNccl(std::uint64_t bytes, void *&address);
+  Status clear(void *address, std::uint64_t bytes) const;
+  Result<void *> take(Status allocated, void *address, MemorySpace space, std::uint64_t bytes,
+                      std::string_view purpose);
   Status allocateHost(std::uint64_t bytes, void *&address);
 
   const cuda::Table &table;
   const cuda::Stream idle;
   std::vector<cuda::DevicePointer> deviceMemory;
-  std::vector<void *> hostMemory;
+  std::vector<void *> hostMemory, ncclMemory;
   std::array<std::uint64_t, 2> requested{};
 };
 

@@ -31,11 +31,9 @@ Status Algorithms::open(const AlgorithmsKey &asked) {
   }
   key = asked;
   std::error_code failure;
-  if (!std::filesystem::exists(path, failure)) {
-    if (!measures)
-      return refusedError("algorithms '" + path + "', expected a file but there is none")
-          .withNote("a run whose ranks are all in one process measures them and writes it");
-    isOpen = measuring = true;
+  if (!isRoot || !std::filesystem::exists(path, failure)) {
+    isOpen = true;
+    measuring = isRoot;
     return {};
   }
   std::ifstream file(path, std::ios::binary);
@@ -86,16 +84,23 @@ Status Algorithms::read(const std::string &text) {
     return bad("'end " + std::to_string(choices.size()) + "'");
   if (next())
     return bad("the end of the file");
+  // The choices of another plan, device or library are nobody's.
+  if (!unused.empty())
+    choices.clear();
   return {};
 }
 
 Result<std::optional<AlgorithmChoice>> Algorithms::choose(const std::string &product,
                                                           const std::function<Result<AlgorithmChoice>()> &measure) {
   std::lock_guard lock(mutex);
+  if (isOpen && !isRoot)
+    SLUICE_RETURN_IF_ERROR(receive());
   if (!isOpen || !unused.empty())
     return std::optional<AlgorithmChoice>();
   if (const auto known = choices.find(product); known != choices.end())
     return std::optional<AlgorithmChoice>(known->second);
+  if (!isRoot)
+    return std::optional<AlgorithmChoice>();
   if (!measuring)
     return refusedError("algorithms '" + path + "', expected product " + product + " but it is not there");
   SLUICE_ASSIGN_OR_RETURN(const AlgorithmChoice made, measure());
@@ -103,10 +108,17 @@ Result<std::optional<AlgorithmChoice>> Algorithms::choose(const std::string &pro
   return std::optional<AlgorithmChoice>(made);
 }
 
-Status Algorithms::write() const {
-  std::lock_guard lock(mutex);
-  if (!measuring)
+/// The choices of rank 0, at the first call.
+Status Algorithms::receive() {
+  if (received)
     return {};
+  received = true;
+  std::string text;
+  SLUICE_RETURN_IF_ERROR(share(text));
+  return read(text);
+}
+
+std::string Algorithms::print() const {
   std::ostringstream text;
   text << firstLine << "\nplan " << key.plan << "\ndevice " << key.device << "\nlibrary " << key.library << "\n";
   for (const auto &[product, choice] : choices) {
@@ -116,10 +128,24 @@ Status Algorithms::write() const {
     text << "\n";
   }
   text << "end " << std::dec << choices.size() << "\n";
+  return text.str();
+}
+
+Status Algorithms::finish() {
+  std::lock_guard lock(mutex);
+  if (!isRoot)
+    return receive();
+  const std::string text = print();
+  if (share) {
+    std::string sent = text;
+    SLUICE_RETURN_IF_ERROR(share(sent));
+  }
+  if (!measuring)
+    return {};
   const std::string beside = path + ".part";
   {
     std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-    file << text.str() << std::flush;
+    file << text << std::flush;
     if (!file)
       return inputError("cannot write '" + beside + "'");
   }

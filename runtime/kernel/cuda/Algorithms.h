@@ -1,11 +1,14 @@
 //===- Algorithms.h - measured choices of cuBLASLt's algorithms, kept in a file ---------------------------------===//
 //
-// Two measurements may choose differently, and two algorithms may add up in different orders, so a choice that is measured
-// is kept: runs with one file give the same bits. A file holds for one plan, device and version of the library. Where there
-// is none yet, each product's candidates are timed as it is prepared and write() leaves the choices; all of them add up a
-// result in one place, without splitting its sum over blocks. A file for something else is left alone and not used.
+// Two measurements may choose differently, and two algorithms may add up in different orders, so a choice that is
+// measured is kept: runs with one file give the same bits. A file holds for one plan, device and version of the
+// library. Where there is none yet, each product's candidates are timed as it is prepared and finish() writes the
+// choices; all of them add up a result in one place, without splitting its sum over blocks. A file for something else
+// is left alone and not used.
 //
-// Thread-safe; one for all the devices of a process, so that virtual ranks take one choice. A file has a line for each:
+// Thread-safe; one for all the devices of a process, so that virtual ranks take one choice. Where ranks are processes,
+// rank 0 reads or measures, and sends its choices to the others when it has prepared its kernels; they wait for them at
+// their first product. A product that rank 0 does not have takes the library's heuristic. A file has a line for each:
 //
 //   sluice algorithms 1
 //   plan DIGEST
@@ -42,26 +45,34 @@ struct AlgorithmChoice {
 
 class Algorithms {
 public:
-  /// `measures`: may a missing file be made? No where the ranks are several processes, which would choose apart.
-  Algorithms(std::string path, bool measures) : path(std::move(path)), measures(measures) {}
+  /// Gives every process the text of rank 0; called once by each.
+  using Share = std::function<Status(std::string &text)>;
 
-  /// Reads the file, at the first call. Refused: a damaged file, and none where it may not be made.
+  /// `share` is empty where all ranks are in this process.
+  explicit Algorithms(std::string path, Share share = {}, bool isRoot = true)
+      : path(std::move(path)), share(std::move(share)), isRoot(isRoot) {}
+
+  /// At the first call rank 0 reads the file, if there is one. Refused: a damaged file.
   Status open(const AlgorithmsKey &key);
   /// What was measured for a product before, or is now. Nothing where the file holds for something else.
   Result<std::optional<AlgorithmChoice>> choose(const std::string &product,
                                                 const std::function<Result<AlgorithmChoice>()> &measure);
-  /// Writes what was measured; the file is there as a whole or not at all.
-  Status write() const;
+  /// Once all kernels are prepared: sends the choices to the other processes, and writes what was measured; the file is
+  /// there as a whole or not at all.
+  Status finish();
   /// Why the file is not used; empty where it is.
   std::string whyUnused() const;
 
 private:
   Status read(const std::string &text);
+  Status receive();
+  std::string print() const;
 
   const std::string path;
-  const bool measures;
+  const Share share;
+  const bool isRoot;
   mutable std::mutex mutex;
-  bool isOpen = false, measuring = false;
+  bool isOpen = false, measuring = false, received = false;
   AlgorithmsKey key;
   std::string unused;
   std::map<std::string, AlgorithmChoice> choices;

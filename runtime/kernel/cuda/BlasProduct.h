@@ -61,6 +61,8 @@ private:
   Status setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu, const Stored &geluStored);
   Status take(const KernelRequest &request, const AlgorithmChoice &kept);
   Result<AlgorithmChoice> measure(const KernelRequest &request, const Addresses &at);
+  Status time(const KernelRequest &request, const Addresses &at, const std::vector<blas::Heuristic> &candidates,
+              Stream stream, AlgorithmChoice &best);
   Status choose(const KernelRequest &request);
   Status findCandidates(const KernelRequest &request, bool several, std::vector<blas::Heuristic> &candidates);
 

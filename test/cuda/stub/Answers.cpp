@@ -93,7 +93,7 @@ SLUICE_ANSWER cuMemAlloc_v2(DevicePointer *pointer, std::size_t bytes) {
   return *pointer = nextAddress.fetch_add((bytes + 4095) / 4096 * 4096), 0;
 }
 SLUICE_ANSWER cuMemcpyAsync(DevicePointer to, DevicePointer, std::size_t bytes, Stream) {
-  if (setting("copies", 0) && (to < 1ULL << 40 || to >= nextAddress))
+  if (setting("copies", 0) && (to < 1ULL << 40 || to >= nextAddress) && to >> 40 != 1ULL << 4)
     for (std::size_t at = 0; at < bytes; ++at)
       reinterpret_cast<char *>(to)[at] = at % 4 == 0;
   return 0;
@@ -196,6 +196,10 @@ SLUICE_ANSWER ncclCommDestroy(nccl::Comm) {
   while (*graphs > 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return 0;
+}
+SLUICE_ANSWER ncclMemAlloc(void **memory, std::size_t bytes) {
+  static std::atomic<std::uintptr_t> next = 1ULL << 44;
+  return *memory = reinterpret_cast<void *>(next.fetch_add((bytes + 4095) / 4096 * 4096)), 0;
 }
 SLUICE_ANSWER ncclCommSplit(nccl::Comm, int, int, nccl::Comm *made, nccl::Config *) { return *made = handle(), 0; }
 SLUICE_ANSWER ncclCommGetAsyncError(nccl::Comm, Code *error) { return *error = static_cast<Code>(setting("async", 0)), 0; }
