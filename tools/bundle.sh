@@ -4,7 +4,8 @@
 #
 #   tools/bundle.sh [-o sluice-bundle.tar.zst] [-b BUILD] [-n] [-t FILTER]
 #
-# On the node: tar --zstd -xf sluice-bundle.tar.zst, then sluice-bundle/run-tests.sh and sluice-bundle/run-benchmarks.sh.
+# On the node: tar --zstd -xf sluice-bundle.tar.zst, then sluice-bundle/first-gpu.sh (ten minutes), run-tests.sh and
+# run-benchmarks.sh.
 #
 # The tools are configured anew in BUILD (build/bundle) with device code for sm_80, sm_90 and sm_100, which takes some
 # minutes, and linked statically as far as licences allow; libraries that stay shared travel along. -n packs what BUILD has
@@ -111,5 +112,7 @@ cp "$root"/tools/bundle/*.{sh,py} "$root/test/cuda/nccl_log.py" "$stage/"
 # The device code is in several of the programs: a window that sees them all keeps it once.
 tar -C "$work" -cf - sluice-bundle | zstd -12 --long=27 -T2 -q -f -o "$out"
 bytes=$(stat -c %s "$out")
-echo "bundle: $out, $((bytes / 1024)) KiB"
+tree=$(git -C "$root" ls-files -z | (cd "$root" && xargs -0 stat -c %s) | awk '{ sum += $1 } END { printf "%d", sum }' || true)
+echo "bundle: $out, $((bytes / 1024)) KiB; with the tree and its test data $(((bytes + tree) / 1024)) KiB"
+((bytes + tree < 64 * 1024 * 1024)) || { echo "error: the bundle, the tree and its test data have $((bytes + tree)) bytes, expected less than 64 MiB" >&2; exit 1; }
 ((bytes < 60 * 1024 * 1024)) || { echo "error: size of the bundle, expected less than 60 MiB but got $bytes bytes" >&2; exit 1; }

@@ -2,11 +2,12 @@
 //
 //   bench-cuda [--dnn] [--emulated] [--figures] [NAME]
 //
-// Each kernel is bound to tensors in one allocation of the device and run again and again on one stream; its time is that of many
-// runs between two waits. Beside it stand what it moves or computes a second, and the share of the floor that it is held
-// against: a copy within the device's memory, or the largest product in bf16. With --dnn kernels that cuDNN can compute are
-// also timed so. --figures prints at the end what a machine's file (tools/machines) may say as measured: nothing else may use the
-// GPU then. --emulated runs each once, small, on the device that is emulated (test/cuda): it shows that they run.
+// Each kernel is bound to tensors in one allocation of the device and run again and again on one stream; its time is
+// that of many runs between two waits. Beside it stand what it moves or computes a second, and the share of the floor
+// that it is held against: a copy within the device's memory, or the largest product in bf16. With --dnn kernels that
+// cuDNN can compute are also timed so. --figures prints at the end what a machine's file (tools/machines) may say as
+// measured: nothing else may use the GPU then. --emulated runs each once, small, on the device that is emulated
+// (test/cuda): it shows that they run, and that each writes its results.
 //
 // Sizes: rows of a GPT-2 124M step of 32 x 1,024 tokens; attention of 16,384 tokens, causal.
 //
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +45,7 @@ struct Bench {
   double copyRate = 0, productRate = 0;
   /// Memory of the device that was in use when there was no more than a context.
   std::uint64_t context = 0;
+  std::vector<std::uint16_t> numbers;
 
   /// Bytes of the device's memory that are in use, and all of them.
   std::pair<std::uint64_t, std::uint64_t> memoryInUse() const {
@@ -65,16 +68,22 @@ struct Bench {
     size = emulated ? std::uint64_t(64) << 20 : std::uint64_t(24) << 30;
     SLUICE_ASSIGN_OR_RETURN(void *got, device->allocate(MemorySpace::device, size, "bench"));
     memory = static_cast<char *>(got);
-    // Small numbers of either sign everywhere: infinities would be a case of their own.
-    std::vector<std::uint16_t> numbers(8 << 20);
-    std::uint32_t state = 12345;
-    for (std::uint16_t &number : numbers) {
-      state = state * 1664525u + 1013904223u;
-      number = static_cast<std::uint16_t>((state >> 16 & 0x80ff) | 0x3c00);
+    return fill(size);
+  }
+
+  /// Small numbers of either sign in the first bytes: infinities would be a case of their own.
+  Status fill(std::uint64_t bytes) {
+    if (numbers.empty()) {
+      numbers.resize(8 << 20);
+      std::uint32_t state = 12345;
+      for (std::uint16_t &number : numbers) {
+        state = state * 1664525u + 1013904223u;
+        number = static_cast<std::uint16_t>((state >> 16 & 0x80ff) | 0x3c00);
+      }
     }
-    const std::uint64_t piece = numbers.size() * 2;
-    for (std::uint64_t at = 0; at < size; at += piece)
-      SLUICE_RETURN_IF_ERROR(device->write(memory + at, numbers.data(), std::min(piece, size - at)));
+    const std::uint64_t part = numbers.size() * 2;
+    for (std::uint64_t at = 0; at < bytes; at += part)
+      SLUICE_RETURN_IF_ERROR(device->write(memory + at, numbers.data(), std::min(part, bytes - at)));
     return {};
   }
 
@@ -94,12 +103,35 @@ struct Bench {
     return operand;
   }
   Operand zeros(DType dtype, const Shape &shape) {
-    Operand operand = tensor(dtype, shape);
+    return bytes(tensor(dtype, shape), [](std::vector<char> &) {});
+  }
+  template <typename T> Operand scalar(DType dtype, T value) {
+    return bytes(tensor(dtype, {}), [&](std::vector<char> &to) { std::memcpy(to.data(), &value, sizeof value); });
+  }
+  /// Indices below `limit`, each as often as the next.
+  Operand indices(const Shape &shape, std::int32_t limit) {
+    return bytes(tensor(DType::i32, shape), [&](std::vector<char> &to) {
+      std::uint32_t state = 1;
+      for (std::size_t at = 0; at < to.size(); at += 4) {
+        state = state * 1664525u + 1013904223u;
+        const auto index = static_cast<std::int32_t>((state >> 8) % static_cast<std::uint32_t>(limit));
+        std::memcpy(to.data() + at, &index, 4);
+      }
+    });
+  }
+  /// The operand with the bytes that `fill` makes of zeros.
+  template <typename Fill> Operand bytes(Operand operand, Fill fill) {
     if (operand.data) {
-      std::vector<char> none(static_cast<std::size_t>(operand.elements()) * dtypeBytes(dtype));
-      (void)device->write(operand.data, none.data(), none.size());
+      std::vector<char> values(static_cast<std::size_t>(operand.elements()) * dtypeBytes(operand.dtype));
+      fill(values);
+      (void)device->write(operand.data, values.data(), values.size());
     }
     return operand;
+  }
+  std::vector<char> contents(const Operand &operand) {
+    std::vector<char> values(static_cast<std::size_t>(operand.elements()) * dtypeBytes(operand.dtype));
+    (void)device->read(values.data(), operand.data, values.size());
+    return values;
   }
 
   /// The least time of a run, in seconds; 0 with a line that says why where it cannot be made.
@@ -138,7 +170,13 @@ struct Bench {
         return fail(status.message());
       return (seconds() - begin) / times;
     };
+    std::vector<std::vector<char>> before;
+    for (const Operand &operand : out)
+      before.push_back(emulated ? contents(operand) : std::vector<char>());
     double least = run(1);
+    for (std::size_t o = 0; emulated && o < out.size(); ++o)
+      if (contents(out[o]) == before[o])
+        return fail("leaves result " + std::to_string(o) + " as it was");
     if (emulated || least == 0)
       return least;
     const int times = std::clamp(static_cast<int>(0.05 / least), 1, 2000);
@@ -165,6 +203,8 @@ struct Bench {
       show(title, time(title, *kernels, name, in, out, items), bytes, flops);
       if (dnn && byDnn)
         show(title + ", cudnn", time(title + ", cudnn", *byDnn, name, in, out, items), bytes, flops);
+      if (Status status = fill(std::min(taken, size)); !status.isOk())
+        failed = true;
     }
     taken = 0;
   }
@@ -273,6 +313,23 @@ void pointwise(Bench &b) {
   moved(b, "cast, f32 to bf16", "cast", {b.tensor(DType::f32, {rows, width})}, {b.tensor(DType::bf16, {rows, width})});
 }
 
+/// A bias' gradient, an embedding's, and rotary positions.
+void sums(Bench &b) {
+  const std::int64_t rows = b.emulated ? 32 : 32768, width = b.emulated ? 64 : 768,
+                     vocabulary = b.emulated ? 40 : 50257;
+  for (DType t : {DType::bf16, DType::f32}) {
+    const std::string type = ", " + std::string(dtypeName(t));
+    const Attributes::Item firstDim{"dims", 0, 0, {0}};
+    moved(b, "reduce_sum" + type, "reduce_sum", {b.tensor(t, {rows, 4 * width})}, {b.tensor(DType::f32, {4 * width})},
+          {firstDim});
+    moved(b, "embedding_grad" + type, "embedding_grad",
+          {b.tensor(t, {rows, width}), b.indices({rows}, static_cast<std::int32_t>(vocabulary))},
+          {b.tensor(DType::f32, {vocabulary, width})}, {integer("padding", -1)});
+    const Shape heads = {b.emulated ? 1 : 32, rows / (b.emulated ? 1 : 32), width / 64, 64};
+    moved(b, "rope" + type, "rope", {b.tensor(t, heads)}, {b.tensor(t, heads)}, {{"theta", 0, 1e4, {}}});
+  }
+}
+
 void losses(Bench &b) {
   const std::int64_t rows = b.emulated ? 16 : 16384, classes = b.emulated ? 300 : 50257;
   for (DType t : {DType::bf16, DType::f32}) {
@@ -289,7 +346,9 @@ void losses(Bench &b) {
 void updates(Bench &b) {
   const std::int64_t n = b.emulated ? 4096 : 64 << 20;
   Operand p = b.tensor(DType::f32, {n}), g = b.tensor(DType::f32, {n}), m = b.zeros(DType::f32, {n}), v = b.zeros(DType::f32, {n});
-  Operand rate = b.zeros(DType::f32, {}), step = b.zeros(DType::i64, {}), scale = b.tensor(DType::f32, {}), guard = b.zeros(DType::u8, {});
+  // A guard of 0 would return at once.
+  Operand rate = b.scalar(DType::f32, 1e-3f), step = b.scalar(DType::i64, std::int64_t(1)),
+          scale = b.scalar(DType::f32, 1.f), guard = b.scalar(DType::u8, std::uint8_t(1));
   moved(b, "adamw, f32", "adamw", {p, g, m, v, rate, step, scale, guard}, {p, m, v}, {});
   moved(b, "power_sum, f32", "power_sum", {b.tensor(DType::f32, {n})}, {b.tensor(DType::f32, {})});
 }
@@ -338,6 +397,7 @@ int main(int argc, char **argv) {
   attention(b);
   norms(b);
   pointwise(b);
+  sums(b);
   losses(b);
   updates(b);
   if (wantsFigures)
