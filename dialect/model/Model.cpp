@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 #include "dialect/model/ModelDialect.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES

@@ -99,8 +99,25 @@ def Model_FloatTensor : StaticShapeTensorOf<[F32, F64, BF16, F16]>;
 def Model_IntegerTensor : StaticShapeTensorOf<[I32, I64]>;
 def Model_BoolTensor : StaticShapeTensorOf<[UI<8>]>;
 def Model_Tensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI<8>]>;
-/// Losses, norms, rates: f32, or f64 beside f64 values.
-def Model_Scalar : StaticShapeTensorOf<[F32, F64]>;
+class Model_ScalarOf<list<Type> elements> : RankedTensorOf<elements, [HasAnyRankOfPred<[0]>], "scalar tensor">;
+/// Losses, norms, rates: f32, or f64 for a computation in f64.
+def Model_Scalar : Model_ScalarOf<[F32, F64]>;
+def Model_IntegerScalar : Model_ScalarOf<[I64]>;
+def Model_BoolScalar : Model_ScalarOf<[UI<8>]>;
+class Model_OfRank<Type type, int rank> : ConfinedType<type, [HasAnyRankOfPred<[rank]>], type.summary # " of rank " # rank>;
+class Model_OfMinRank<Type type, int rank>
+    : ConfinedType<type, [HasRankGreaterOrEqualPred<rank>], type.summary # " of rank " # rank # " or more">;
+
+/// The values have one shape and element type. Encodings may differ.
+class Model_TypesAgree<list<string> names>
+    : AllMatchSameOperatorTrait<names, "::llvm::cast<::mlir::RankedTensorType>($_self.getType()).dropEncoding()", "type">;
+
+class Model_F64In<string condition, string text> : ConfinedAttr<F64Attr, [AttrConstraint<
+    CPred<"[](double value) { return " # condition # "; }(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble())">,
+    "whose value is " # text>]>;
+def Model_PositiveF64 : Model_F64In<"std::isfinite(value) && value > 0", "a finite number above 0">;
+/// The exponent of a norm; infinite for the largest absolute value.
+def Model_NormExponent : Model_F64In<"value > 0", "above 0">;
 
 class Model_AnyOp<string mnemonic, list<Trait> traits> : Op<Model_Dialect, mnemonic, traits>;
 

@@ -17,11 +17,6 @@ LogicalResult GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, A
   return inferSame(adaptor.getX(), types);
 }
 
-LogicalResult GeluGradOp::verify() {
-  // gelu_grad_c1
-  return expectLike(*this, "dy", getDy(), getX());
-}
-
 LogicalResult GeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getX(), types);

@@ -24,11 +24,10 @@ def Model_GeluOp : Model_Op<"gelu", [Model_InferTypes, DeclareOpInterfaceMethods
   let arguments = (ins Model_FloatTensor:$x, Model_GeluApproximationAttr:$approximate);
   let results = (outs Model_FloatTensor:$y);
 }
-def Model_GeluGradOp : Model_InactiveOp<"gelu_grad", [Model_InferTypes]> {
+def Model_GeluGradOp : Model_InactiveOp<"gelu_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of gelu";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, Model_GeluApproximationAttr:$approximate);
   let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
 }
 def Model_SiluOp : Model_Op<"silu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "x / (1 + exp(-x))";
@@ -48,13 +47,12 @@ def Model_SiluOp : Model_Op<"silu", [Model_InferTypes, DeclareOpInterfaceMethods
   let arguments = (ins Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$y);
 }
-def Model_SiluGradOp : Model_InactiveOp<"silu_grad", [Model_InferTypes]> {
+def Model_SiluGradOp : Model_InactiveOp<"silu_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of silu";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
 }
-def Model_SwigluOp : Model_Op<"swiglu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_SwigluOp : Model_Op<"swiglu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>, Model_TypesAgree<["gate", "up"]>]> {
   let summary = "silu(gate) * up";
   let description = [{
     **Semantics.** `silu(gate) * up`. A silu of one use and its product with another value of its type fuse to it.
@@ -73,13 +71,11 @@ def Model_SwigluOp : Model_Op<"swiglu", [Model_InferTypes, DeclareOpInterfaceMet
   }];
   let arguments = (ins Model_FloatTensor:$gate, Model_FloatTensor:$up);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
 }
-def Model_SwigluGradOp : Model_InactiveOp<"swiglu_grad", [Model_InferTypes]> {
+def Model_SwigluGradOp : Model_InactiveOp<"swiglu_grad", [Model_InferTypes, Model_TypesAgree<["dy", "gate", "up"]>]> {
   let summary = "VJP of swiglu: dgate, dup";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$gate, Model_FloatTensor:$up);
   let results = (outs Model_FloatTensor:$dgate, Model_FloatTensor:$dup);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ACTIVATION_TD

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>, AllElementTypesMatch<["q", "k", "v"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     **Semantics.** For each batch b and head h, with `g = h / (H / G)` the head of k and v that h uses: `s = scale q k^T`; under `causal` row t sees columns up to `t + S - T`, with a `window` only the last `window` of them; `lse` is the logarithm of
@@ -33,7 +33,7 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
     %dq, %dk, %dv = model.attention_grad %dout, %q, %k, %v, %out, %lse {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$q, Model_FloatTensor:$k, Model_FloatTensor:$v, F64Attr:$scale, UnitAttr:$causal,
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$q, Model_OfRank<Model_FloatTensor, 4>:$k, Model_OfRank<Model_FloatTensor, 4>:$v, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$out, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
@@ -41,9 +41,9 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
   }];
   let hasVerifier = 1;
 }
-def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes]> {
+def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
   let summary = "VJP of attention: dq, dk, dv";
-  let arguments = (ins Model_FloatTensor:$dout, Model_FloatTensor:$q, Model_FloatTensor:$k, Model_FloatTensor:$v,
+  let arguments = (ins Model_FloatTensor:$dout, Model_OfRank<Model_FloatTensor, 4>:$q, Model_OfRank<Model_FloatTensor, 4>:$k, Model_OfRank<Model_FloatTensor, 4>:$v,
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);

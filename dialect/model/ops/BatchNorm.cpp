@@ -13,9 +13,6 @@ namespace sluice::model {
 static LogicalResult verifyChannels(Operation *op, Value x,
                                     ArrayRef<std::pair<StringRef, Value>> likeX,
                                     ArrayRef<std::pair<StringRef, Value>> statistics) {
-  // batch_norm_c1
-  if (typeOf(x).getRank() < 2)
-    return op->emitOpError() << "x has too few dims, expected rank 2 or more but got " << typeOf(x).getRank();
   // batch_norm_c2
   int64_t channels = shapeOf(x).back();
   for (auto [name, value] : likeX)
@@ -43,9 +40,6 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult BatchNormGradOp::verify() {
-  // batch_norm_grad_c1
-  if (failed(expectLike(*this, "dy", getDy(), getX())))
-    return failure();
   // batch_norm_grad_c2
   return verifyChannels(*this, getX(), {{"weight", getWeight()}}, {{"mean", getMean()}, {"variance", getVariance()}});
 }
@@ -56,24 +50,10 @@ LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   return success();
 }
 
-LogicalResult RunningAverageOp::verify() {
-  // running_average_c1
-  if (failed(expectLike(*this, "value", getValue(), getOld())))
-    return failure();
-  // running_average_c2
-  double momentum = getMomentum().convertToDouble();
-  if (!(momentum >= 0 && momentum <= 1))
-    return emitOpError() << "momentum is out of range, expected 0 to 1 but got " << momentum;
-  return success();
-}
-
 LogicalResult RunningAverageOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getOld(), types);
 }
-
-// count_up_c1
-LogicalResult CountUpOp::verify() { return expectShape(*this, "result", getResult(), shapeOf(getOld())); }
 
 //===----------------------------------------------------------------------===//
 // Derivative

@@ -33,19 +33,19 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [Model_InferTypes, DeclareOpInter
     %dx, %dw, %db = model.batch_norm_grad %dy, %x, %w, %mean, %variance {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$variance);
   let hasVerifier = 1;
 }
-def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_InferTypes]> {
+def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of batch_norm: dx, dweight, dbias";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
                        Model_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let hasVerifier = 1;
 }
 def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTypes,
-                                                                     DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
+                                                                     DeclareOpInterfaceMethods<EvaluationOpInterface>, Model_TypesAgree<["old", "value"]>]> {
   let summary = "a running statistic moved towards a new value: (1 - momentum) old + momentum factor value";
   let description = [{
     **Semantics.** `(1 - momentum) old + momentum factor value`, in the memory of `old`. *Inactive.*
@@ -56,12 +56,11 @@ def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTyp
     %new = model.running_average %old, %mean {momentum = 0.1 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, F64Attr:$momentum,
+  let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, Model_F64In<"value >= 0 && value <= 1", "0 to 1">:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
 }
-def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
+def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<EvaluationOpInterface>, AllShapesMatch<["old", "result"]>]> {
   let summary = "old + 1, in the old number's memory";
   let description = [{
     **Semantics.** `old + 1`, in the memory of `old`. *Inactive.* (count_up_c1) the result has the shape of `old`.
@@ -72,7 +71,6 @@ def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<Evalua
   }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$old);
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_BATCHNORM_TD

@@ -19,9 +19,6 @@ static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding
 }
 
 LogicalResult EmbeddingOp::verify() {
-  // embedding_c1
-  if (typeOf(getTable()).getRank() != 2)
-    return emitOpError() << "table has the wrong rank, expected 2 but got " << typeOf(getTable()).getRank();
   // embedding_c2
   return verifyPadding(*this, getPadding(), getTable());
 }
@@ -38,9 +35,6 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult EmbeddingGradOp::verify() {
-  // embedding_grad_c1
-  if (typeOf(getDtable()).getRank() != 2)
-    return emitOpError() << "result has the wrong rank, expected 2 but got " << typeOf(getDtable()).getRank();
   // embedding_grad_c2
   SmallVector<int64_t> shape(shapeOf(getIndices()));
   shape.push_back(shapeOf(getDtable()).back());

@@ -27,7 +27,7 @@ def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterf
     %dwte = model.embedding_grad %dy, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$table, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 2>:$table, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
 }
@@ -35,7 +35,7 @@ def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", []> {
   let summary = "VJP of embedding: the table's gradient, rows added in a fixed order";
   let description = [{Tokens that are `padding` add nothing.}];
   let arguments = (ins Model_FloatTensor:$dy, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
-  let results = (outs Model_FloatTensor:$dtable);
+  let results = (outs Model_OfRank<Model_FloatTensor, 2>:$dtable);
   let hasVerifier = 1;
 }
 

@@ -65,9 +65,6 @@ LogicalResult verifyProduct(Operation *op, const Product &product) {
 LogicalResult MatmulOp::verify() {
   if (failed(verifyProduct(*this, productOf(*this))))
     return failure();
-  // matmul_c4
-  if (getOutput() && !isa<FloatType>(*getOutput()))
-    return emitOpError() << "output is not a float type, expected an element type but got " << *getOutput();
   // matmul_c6
   if (getResidual() && failed(expectLike(*this, "residual", getResidual(), getResult())))
     return failure();

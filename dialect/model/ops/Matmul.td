@@ -27,7 +27,7 @@ def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTy
   }];
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Optional<Model_FloatTensor>:$bias,
                        Optional<Model_FloatTensor>:$residual, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
-                       OptionalAttr<TypeAttr>:$output);
+                       OptionalAttr<TypeAttrOf<Model_Float>>:$output);
   let results = (outs Model_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, CArg<"bool", "false">:$transposeLhs,
                                  CArg<"bool", "false">:$transposeRhs)>];

@@ -42,13 +42,8 @@ LogicalResult MatmulGeluOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   return success();
 }
 
-LogicalResult MatmulGeluGradOp::verify() {
-  // matmul_gelu_grad_c1
-  if (failed(verifyProduct(*this, productOf(*this))))
-    return failure();
-  // matmul_gelu_grad_c2
-  return expectLike(*this, "pre", getPre(), getDpre());
-}
+// matmul_gelu_grad_c1
+LogicalResult MatmulGeluGradOp::verify() { return verifyProduct(*this, productOf(*this)); }
 
 LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &types) {

@@ -46,7 +46,8 @@ def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInt
   let hasVerifier = 1;
 }
 def Model_MatmulGeluGradOp
-    : Model_InactiveOp<"matmul_gelu_grad", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+    : Model_InactiveOp<"matmul_gelu_grad", [Model_InferTypes, Model_TypesAgree<["pre", "dpre"]>,
+                                             DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "a matrix product times the slope of gelu, in the tanh form, at pre";
   let description = [{`gelu_grad(op(lhs) op(rhs), pre)`: the derivative of a gelu whose cotangent is a product.}];
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Model_FloatTensor:$pre, UnitAttr:$transpose_lhs,

@@ -11,9 +11,6 @@ namespace sluice::model {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::verify() {
-  // layer_norm_c1
-  if (typeOf(getX()).getRank() < 1)
-    return emitOpError("x has too few dims, expected rank 1 or more but got 0");
   // layer_norm_c2
   int64_t columns = shapeOf(getX()).back();
   for (auto [name, value] : {std::pair<StringRef, Value>("weight", getWeight()), {"bias", getBias()}})
@@ -34,11 +31,6 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult LayerNormGradOp::verify() {
-  // layer_norm_grad_c1
-  if (typeOf(getX()).getRank() < 1)
-    return emitOpError("x has too few dims, expected rank 1 or more but got 0");
-  if (failed(expectLike(*this, "dy", getDy(), getX())))
-    return failure();
   // layer_norm_grad_c2
   if (failed(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})))
     return failure();

@@ -31,13 +31,13 @@ def Model_LayerNormOp : Model_Op<"layer_norm", [Model_InferTypes, DeclareOpInter
     %dx, %dw, %db = model.layer_norm_grad %dy, %x, %w, %mean, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
   let hasVerifier = 1;
 }
-def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_InferTypes]> {
+def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of layer_norm: dx, dweight, dbias";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let hasVerifier = 1;
 }

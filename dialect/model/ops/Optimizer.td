@@ -11,8 +11,8 @@ class Model_UpdateOp<string mnemonic, string text, dag settings, list<string> mo
     : Model_StepOp<mnemonic, [DeclareOpInterfaceMethods<MergeOpInterface>,
                               DeclareOpInterfaceMethods<OptimizerOpInterface, more>]> {
   let summary = text;
-  let arguments = !con((ins Variadic<Model_FloatTensor>:$values, Model_Scalar:$lr, StaticShapeTensorOf<[I64]>:$step,
-                        Model_Scalar:$coefficient, Model_BoolTensor:$guard), settings);
+  let arguments = !con((ins Variadic<Model_FloatTensor>:$values, Model_Scalar:$lr, Model_IntegerScalar:$step,
+                        Model_Scalar:$coefficient, Model_BoolScalar:$guard), settings);
   let results = (outs Variadic<Model_FloatTensor>:$updated);
   let hasVerifier = 1;
 }

@@ -18,20 +18,10 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-LogicalResult CompareOp::verify() {
-  // compare_c2
-  return expectElement(*this, "rhs", getRhs(), elementOf(getLhs()));
-}
-
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
   return inferBroadcast(location, "compare", adaptor.getOperands(), IntegerType::get(context, 8, IntegerType::Unsigned),
                         types);
-}
-
-LogicalResult SelectOp::verify() {
-  // select_c1
-  return expectElement(*this, "onFalse", getOnFalse(), elementOf(getOnTrue()));
 }
 
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -49,19 +39,9 @@ LogicalResult PowerOp::inferReturnTypes(MLIRContext *, std::optional<Location>, 
   return inferSame(adaptor.getOperand(), types);
 }
 
-LogicalResult ReluGradOp::verify() {
-  // relu_grad_c1
-  return expectLike(*this, "dy", getDy(), getY());
-}
-
 LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getY(), types);
-}
-
-LogicalResult CastOp::verify() {
-  // cast_c1
-  return expectShape(*this, "result", getResult(), shapeOf(getOperand()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -108,11 +108,10 @@ def Model_SoftplusOp : Model_UnaryOp<"softplus", "log(1 + exp(x))"> {
   }];
 }
 
-def Model_ReluGradOp : Model_InactiveOp<"relu_grad", [Model_InferTypes]> {
+def Model_ReluGradOp : Model_InactiveOp<"relu_grad", [Model_InferTypes, Model_TypesAgree<["dy", "y"]>]> {
   let summary = "VJP of relu by its result: dy where y > 0, else 0";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$y);
   let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
 }
 
 def Model_PowerOp : Model_Op<"power", [Model_InferTypes]> {
@@ -147,7 +146,7 @@ def Model_ScaleOp : Model_Op<"scale", [Model_InferTypes]> {
   let results = (outs Model_FloatTensor:$result);
 }
 
-def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes]> {
+def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes, AllElementTypesMatch<["lhs", "rhs"]>]> {
   let summary = "elementwise comparison, broadcasting, to booleans";
   let description = [{
     **Semantics.** 1 where the comparison holds, else 0, with broadcasting. `predicate`: `eq`, `ne`, `lt`, `le`, `gt`, `ge`. Comparisons with NaN do not hold, but `ne` does.
@@ -163,10 +162,9 @@ def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs, Model_ComparePredicateAttr:$predicate);
   let results = (outs Model_BoolTensor:$result);
-  let hasVerifier = 1;
 }
 
-def Model_SelectOp : Model_Op<"select", [Model_InferTypes]> {
+def Model_SelectOp : Model_Op<"select", [Model_InferTypes, AllElementTypesMatch<["onTrue", "onFalse"]>]> {
   let summary = "elementwise choice, broadcasting";
   let description = [{
     **Semantics.** `onTrue` where `condition` is not 0, else `onFalse`, with broadcasting of all three.
@@ -181,10 +179,9 @@ def Model_SelectOp : Model_Op<"select", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_BoolTensor:$condition, Model_Tensor:$onTrue, Model_Tensor:$onFalse);
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
 }
 
-def Model_CastOp : Model_Op<"cast", []> {
+def Model_CastOp : Model_Op<"cast", [AllShapesMatch<["operand", "result"]>]> {
   let extraClassDeclaration = [{ bool keepsResultTypes() { return true; } }];
   let summary = "another element type, rounded to nearest even";
   let description = [{
@@ -201,7 +198,6 @@ def Model_CastOp : Model_Op<"cast", []> {
   }];
   let arguments = (ins Model_Tensor:$operand);
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 

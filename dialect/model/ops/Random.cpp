@@ -10,21 +10,6 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-LogicalResult DropoutOp::verify() {
-  // dropout_c1
-  double rate = getRate().convertToDouble();
-  if (!(rate >= 0 && rate < 1))
-    return emitOpError() << "rate is out of range, expected at least 0 and less than 1 but got " << rate;
-  // dropout_c2
-  if (int64_t key = getKey(); key < 0 || key > UINT32_MAX)
-    return emitOpError() << "key is out of range, expected 0 to " << UINT32_MAX << " but got " << key;
-  // dropout_c3
-  for (auto [name, value] : {std::pair<StringRef, Value>("seed", getSeed()), {"step", getStep()}, {"row", getRow()}})
-    if (failed(expectShape(*this, name, value, {})))
-      return failure();
-  return success();
-}
-
 LogicalResult DropoutOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getX(), types);

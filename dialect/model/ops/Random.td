@@ -23,10 +23,10 @@ def Model_DropoutOp : Model_Op<"dropout", [Model_InferTypes, DeclareOpInterfaceM
     %y = model.dropout %x, %seed, %step, %row {key = 0 : i64, rate = 0.1 : f64} : (tensor<4x64xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x64xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, StaticShapeTensorOf<[I64]>:$seed, StaticShapeTensorOf<[I64]>:$step,
-                       StaticShapeTensorOf<[I64]>:$row, F64Attr:$rate, I64Attr:$key);
+  let arguments = (ins Model_FloatTensor:$x, Model_IntegerScalar:$seed, Model_IntegerScalar:$step,
+                       Model_IntegerScalar:$row, Model_F64In<"value >= 0 && value < 1", "0 to less than 1">:$rate,
+                       ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<4294967295>]>:$key);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 

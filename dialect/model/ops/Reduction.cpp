@@ -15,13 +15,6 @@ LogicalResult ReduceSumOp::verify() { return expectDims(*this, getDims(), typeOf
 LogicalResult ReduceMeanOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 LogicalResult ReduceMaxOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 
-LogicalResult LogSumExpOp::verify() {
-  // logsumexp_c1
-  if (typeOf(getX()).getRank() < 1)
-    return emitOpError("operand has too few dims, expected rank 1 or more but got 0");
-  return success();
-}
-
 LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   if (shapeOf(adaptor.getX()).empty())

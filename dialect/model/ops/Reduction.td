@@ -50,9 +50,8 @@ def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferTypes, DeclareOpInterf
     %y = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_REDUCTION_TD

@@ -29,13 +29,13 @@ def Model_RmsNormOp : Model_Op<"rms_norm", [Model_InferTypes, DeclareOpInterface
     %dx, %dw = model.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, F64Attr:$epsilon);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$rstd);
   let hasVerifier = 1;
 }
-def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_InferTypes]> {
+def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of rms_norm: dx, dweight";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let hasVerifier = 1;
 }

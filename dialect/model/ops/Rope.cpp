@@ -18,24 +18,18 @@ namespace sluice::model {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RopeOp::verify() {
-  // rope_c1
-  if (typeOf(getX()).getRank() != 4)
-    return emitOpError() << "x has the wrong rank, expected 4 but got " << typeOf(getX()).getRank();
   // rope_c2
   if (int64_t size = shapeOf(getX()).back(); size == 0 || size % 2 != 0)
     return emitOpError() << "heads have no two halves, expected an even size above 0 but got " << size;
-  // rope_c3
+  // rope_c5
+  if (getScaling() != RopeScaling::llama3)
+    return success();
   auto expectPositive = [&](StringRef name, const APFloat &value) -> LogicalResult {
     double number = value.convertToDouble();
     if (std::isfinite(number) && number > 0)
       return success();
     return emitOpError() << name << " is out of range, expected a number above 0 but got " << number;
   };
-  if (failed(expectPositive("theta", getTheta())) || failed(expectPositive("factor", getFactor())))
-    return failure();
-  // rope_c5
-  if (getScaling() != RopeScaling::llama3)
-    return success();
   if (failed(expectPositive("original", getOriginal())) || failed(expectPositive("low", getLow())))
     return failure();
   double low = getLow().convertToDouble(), high = getHigh().convertToDouble();

@@ -27,8 +27,8 @@ def Model_RopeOp : Model_Op<"rope", [Model_InferTypes, DeclareOpInterfaceMethods
     %y = model.rope %x {theta = 10000.0 : f64} : (tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, F64Attr:$theta, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$position,
-                       DefaultValuedAttr<Model_RopeScalingAttr, "::sluice::RopeScaling::unscaled">:$scaling, DefaultValuedAttr<F64Attr, "1.0">:$factor,
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositiveF64:$theta, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$position,
+                       DefaultValuedAttr<Model_RopeScalingAttr, "::sluice::RopeScaling::unscaled">:$scaling, DefaultValuedAttr<Model_PositiveF64, "1.0">:$factor,
                        DefaultValuedAttr<F64Attr, "1.0">:$low, DefaultValuedAttr<F64Attr, "1.0">:$high,
                        DefaultValuedAttr<F64Attr, "1.0">:$original, UnitAttr:$inverse);
   let results = (outs Model_FloatTensor:$y);

@@ -19,27 +19,15 @@ LogicalResult SiluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, A
 }
 
 // silu_grad_c1
-LogicalResult SiluGradOp::verify() { return expectLike(*this, "dy", getDy(), getX()); }
-
 LogicalResult SiluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getX(), types);
 }
 
 // swiglu_c1
-LogicalResult SwigluOp::verify() { return expectLike(*this, "up", getUp(), getGate()); }
-
 LogicalResult SwigluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getGate(), types);
-}
-
-LogicalResult SwigluGradOp::verify() {
-  // swiglu_grad_c1
-  if (failed(expectLike(*this, "up", getUp(), getGate())))
-    return failure();
-  // swiglu_grad_c2
-  return expectLike(*this, "dy", getDy(), getGate());
 }
 
 LogicalResult SwigluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -10,26 +10,9 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyRank(Operation *op, Value x) {
-  if (typeOf(x).getRank() >= 1)
-    return success();
-  return op->emitOpError("operand has too few dims, expected rank 1 or more but got 0");
-}
-
-// softmax_c1
-LogicalResult SoftmaxOp::verify() { return verifyRank(*this, getX()); }
-
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
   return inferSame(adaptor.getX(), types);
-}
-
-LogicalResult SoftmaxGradOp::verify() {
-  // softmax_grad_c1
-  if (failed(verifyRank(*this, getY())))
-    return failure();
-  // softmax_grad_c2
-  return expectLike(*this, "dy", getDy(), getY());
 }
 
 LogicalResult SoftmaxGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -21,15 +21,13 @@ def Model_SoftmaxOp : Model_Op<"softmax", [Model_InferTypes, DeclareOpInterfaceM
     %dx = model.softmax_grad %dy, %y : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
 }
-def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_InferTypes]> {
+def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_InferTypes, Model_TypesAgree<["dy", "y"]>]> {
   let summary = "VJP of softmax";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$y);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$y);
   let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_SOFTMAX_TD

@@ -9,57 +9,6 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-static LogicalResult verifyPower(Operation *op, double p) {
-  if (p > 0)
-    return success();
-  return op->emitOpError() << "p is out of range, expected more than 0 but got " << p;
-}
-
-LogicalResult PowerSumOp::verify() {
-  // power_sum_c1
-  if (getGradients().empty())
-    return emitOpError("operands are missing, expected at least 1 but got 0");
-  // power_sum_c2
-  if (failed(expectShape(*this, "result", getResult(), {})))
-    return failure();
-  // power_sum_c3
-  return verifyPower(*this, getP().convertToDouble());
-}
-
-LogicalResult NormRootOp::verify() {
-  // norm_root_c1
-  if (failed(expectShape(*this, "sum", getSum(), {})) || failed(expectShape(*this, "result", getNorm(), {})))
-    return failure();
-  // norm_root_c2
-  return verifyPower(*this, getP().convertToDouble());
-}
-
-LogicalResult ClipCoefficientOp::verify() {
-  // clip_coefficient_c1
-  if (failed(expectShape(*this, "norm", getNorm(), {})) || failed(expectShape(*this, "result", getCoefficient(), {})))
-    return failure();
-  // clip_coefficient_c2
-  double limit = getMaxNorm().convertToDouble();
-  if (limit > 0)
-    return success();
-  return emitOpError() << "max_norm is out of range, expected more than 0 but got " << limit;
-}
-
-LogicalResult AllFiniteOp::verify() {
-  // all_finite_c1
-  if (getScalars().empty())
-    return emitOpError("operands are missing, expected at least 1 but got 0");
-  // all_finite_c2
-  for (Value scalar : getScalars())
-    if (failed(expectShape(*this, "operand", scalar, {})))
-      return failure();
-  return expectShape(*this, "result", getGuard(), {});
-}
-
-//===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_PowerSumOp : Model_StepOp<"power_sum", []> {
+def Model_PowerSumOp : Model_StepOp<"power_sum", [Rules_AtLeastOneOperand]> {
   let summary = "the sum of |g|^p over all elements of all operands; their maximum for p = infinity";
   let description = [{
     **Semantics.** The sum of `|g|^p` over all elements of all operands, added up in f64; for `p = infinity` the largest `|g|`. On shards the result is partial: the sharding rule says how to combine it.
@@ -15,9 +15,8 @@ def Model_PowerSumOp : Model_StepOp<"power_sum", []> {
     %s = model.power_sum %g0, %g1 {p = 2.0 : f64} : (tensor<4xf32>, tensor<8xf32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins Variadic<Model_FloatTensor>:$gradients, F64Attr:$p);
+  let arguments = (ins Variadic<Model_FloatTensor>:$gradients, Model_NormExponent:$p);
   let results = (outs Model_Scalar:$result);
-  let hasVerifier = 1;
 }
 def Model_NormRootOp : Model_StepOp<"norm_root", []> {
   let summary = "s^(1/p); s itself for p = infinity";
@@ -30,9 +29,8 @@ def Model_NormRootOp : Model_StepOp<"norm_root", []> {
     %n = model.norm_root %s {p = 2.0 : f64} : (tensor<f32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins Model_Scalar:$sum, F64Attr:$p);
+  let arguments = (ins Model_Scalar:$sum, Model_NormExponent:$p);
   let results = (outs Model_Scalar:$norm);
-  let hasVerifier = 1;
 }
 def Model_ClipCoefficientOp : Model_StepOp<"clip_coefficient", []> {
   let summary = "min(1, max_norm / (norm + 1e-6))";
@@ -45,11 +43,10 @@ def Model_ClipCoefficientOp : Model_StepOp<"clip_coefficient", []> {
     %c = model.clip_coefficient %n {max_norm = 1.0 : f64} : (tensor<f32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins Model_Scalar:$norm, F64Attr:$max_norm);
+  let arguments = (ins Model_Scalar:$norm, Model_F64In<"value > 0", "above 0">:$max_norm);
   let results = (outs Model_Scalar:$coefficient);
-  let hasVerifier = 1;
 }
-def Model_AllFiniteOp : Model_StepOp<"all_finite", []> {
+def Model_AllFiniteOp : Model_StepOp<"all_finite", [Rules_AtLeastOneOperand]> {
   let summary = "the guard: 1 where all scalars are finite";
   let description = [{
     **Semantics.** The guard: 1 where all scalars are finite, else 0.
@@ -61,8 +58,7 @@ def Model_AllFiniteOp : Model_StepOp<"all_finite", []> {
     ```
   }];
   let arguments = (ins Variadic<Model_Scalar>:$scalars);
-  let results = (outs Model_BoolTensor:$guard);
-  let hasVerifier = 1;
+  let results = (outs Model_BoolScalar:$guard);
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_STEP_TD

@@ -13,7 +13,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // gelu_grad_c1: a cotangent of another element type
 func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
-  // expected-error @below {{'model.gelu_grad' op dy has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.gelu_grad' op failed to verify that all of {dy, x} have same type}}
   %0 = model.gelu_grad %dy, %x {approximate = #model.approximation<tanh>} : (tensor<2xf64>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

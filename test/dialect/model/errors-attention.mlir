@@ -3,7 +3,7 @@
 
 // attention_c1: three dims
 func.func @f(%q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op q has the wrong rank, expected 4 but got 3}}
+  // expected-error @below {{'model.attention' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 4, but got 'tensor<1x2x8xf32>'}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8x
 
 // attention_c1: two element types
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf64>, %v: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op k has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.attention' op failed to verify that all of {q, k, v} have same element type}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf64>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -75,7 +75,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>) {
 
 // attention_grad_c1: three dims
 func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
-  // expected-error @below {{'model.attention_grad' op q has the wrong rank, expected 4 but got 3}}
+  // expected-error @below {{'model.attention_grad' op operand #1 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 4, but got 'tensor<1x2x8xf32>'}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }
@@ -84,7 +84,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8x
 
 // attention_grad_c2: a cotangent of another shape
 func.func @f(%d: tensor<1x2x4x7xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
-  // expected-error @below {{'model.attention_grad' op dout has the wrong shape, expected 1x2x4x8 but got 1x2x4x7}}
+  // expected-error @below {{'model.attention_grad' op failed to verify that all of {q, out, dout} have same type}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x7xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }

@@ -3,7 +3,7 @@
 
 // embedding_c1: a table of rank 3
 func.func @f(%t: tensor<2x3x4xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding' op table has the wrong rank, expected 2 but got 3}}
+  // expected-error @below {{'model.embedding' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 2, but got 'tensor<2x3x4xf32>'}}
   %0 = model.embedding %t, %i : (tensor<2x3x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%t: tensor<2x3x4xf32>, %i: tensor<2xi32>) {
 
 // embedding_grad_c1: a result of rank 1
 func.func @f(%d: tensor<2x4xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding_grad' op result has the wrong rank, expected 2 but got 1}}
+  // expected-error @below {{'model.embedding_grad' op result #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 2, but got 'tensor<4xf32>'}}
   %0 = model.embedding_grad %d, %i : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<4xf32>
   return
 }

@@ -129,7 +129,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // batch_norm_c1: channels alone
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{'model.batch_norm' op x has too few dims, expected rank 2 or more but got 1}}
+  // expected-error @below {{'model.batch_norm' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 2 or more, but got 'tensor<4xf32>'}}
   %0:3 = model.batch_norm %x, %x, %x {epsilon = 1.0e-5 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -147,7 +147,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
 
 // running_average_c2: more than the whole of the new value
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{'model.running_average' op momentum is out of range, expected 0 to 1 but got 1.5}}
+  // expected-error @below {{'model.running_average' op attribute 'momentum' failed to satisfy constraint: 64-bit float attribute whose value is 0 to 1}}
   %0 = model.running_average %x, %x {momentum = 1.5 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }

@@ -48,7 +48,7 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xbf16>) {
 
 // matmul_c4: an output that is not a float
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error @below {{'model.matmul' op output is not a float type, expected an element type but got 'i32'}}
+  // expected-error @below {{'model.matmul' op attribute 'output' failed to satisfy constraint: type attribute of 32-bit float or 64-bit float or bfloat16 type or 16-bit float}}
   %0 = model.matmul %a, %b {output = i32} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -102,7 +102,7 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xbf16>, %x: tensor<2x4xf32>) {
 
 // matmul_gelu_grad_c2: gelu's input of another shape than the product
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %x: tensor<4x2xf32>) {
-  // expected-error @below {{'model.matmul_gelu_grad' op pre has the wrong shape, expected 2x4 but got 4x2}}
+  // expected-error @below {{'model.matmul_gelu_grad' op failed to verify that all of {pre, dpre} have same type}}
   %0 = model.matmul_gelu_grad %a, %b, %x : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<2x4xf32>
   return
 }

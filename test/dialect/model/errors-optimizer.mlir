@@ -21,7 +21,7 @@ func.func @f(%p: tensor<4xf32>, %g: tensor<4xbf16>, %lr: tensor<f32>, %s: tensor
 
 // update_c3: a learning rate with dims
 func.func @f(%p: tensor<4xf32>, %g: tensor<4xf32>, %lr: tensor<1xf32>, %s: tensor<i64>, %c: tensor<f32>, %ok: tensor<ui8>) {
-  // expected-error @below {{'model.adamw' op lr has the wrong shape, expected scalar but got 1}}
+  // expected-error @below {{'model.adamw' op operand #4 must be scalar tensor of 32-bit float or 64-bit float values, but got 'tensor<1xf32>'}}
   %0:3 = model.adamw %p, %g, %p, %p, %lr, %s, %c, %ok {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<1xf32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -66,7 +66,7 @@ func.func @f(%p: tensor<4xf32>, %g: tensor<4xf32>, %lr: tensor<f32>, %s: tensor<
 
 // update_c3: a guard with dims
 func.func @f(%p: tensor<4xf32>, %lr: tensor<f32>, %s: tensor<i64>, %ok: tensor<2xui8>) {
-  // expected-error @below {{'model.sgd' op guard has the wrong shape, expected scalar but got 2}}
+  // expected-error @below {{'model.sgd' op operand #5 must be scalar tensor of 8-bit unsigned integer values, but got 'tensor<2xui8>'}}
   %0 = model.sgd %p, %p, %lr, %s, %lr, %ok {momentum = 0.0 : f64, weight_decay = 0.0 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<2xui8>) -> tensor<4xf32>
   return
 }

@@ -43,7 +43,7 @@ func.func @f(%a: tensor<2xf32>) {
 
 // compare_c2: two element types
 func.func @f(%a: tensor<2xf32>, %b: tensor<2xi64>) {
-  // expected-error @below {{'model.compare' op rhs has the wrong element type, expected 'f32' but got 'i64'}}
+  // expected-error @below {{'model.compare' op failed to verify that all of {lhs, rhs} have same element type}}
   %0 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2xf32>, tensor<2xi64>) -> tensor<2xui8>
   return
 }
@@ -52,7 +52,7 @@ func.func @f(%a: tensor<2xf32>, %b: tensor<2xi64>) {
 
 // select_c1: two element types
 func.func @f(%c: tensor<2xui8>, %a: tensor<2xf32>, %b: tensor<2xf64>) {
-  // expected-error @below {{'model.select' op onFalse has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.select' op failed to verify that all of {onTrue, onFalse} have same element type}}
   %0 = model.select %c, %a, %b : (tensor<2xui8>, tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
   return
 }
@@ -71,7 +71,7 @@ func.func @f(%c: tensor<3xui8>, %a: tensor<2xf32>) {
 
 // cast_c1: another shape
 func.func @f(%a: tensor<2xf32>) {
-  // expected-error @below {{'model.cast' op result has the wrong shape, expected 2 but got 3}}
+  // expected-error @below {{'model.cast' op failed to verify that all of {operand, result} have same shape}}
   %0 = model.cast %a : (tensor<2xf32>) -> tensor<3xf64>
   return
 }

@@ -3,7 +3,7 @@
 
 // rope_c1: three dims
 func.func @f(%x: tensor<2x3x8xf32>) {
-  // expected-error @below {{'model.rope' op x has the wrong rank, expected 4 but got 3}}
+  // expected-error @below {{'model.rope' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 4, but got 'tensor<2x3x8xf32>'}}
   %0 = model.rope %x {theta = 1.0e4 : f64} : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%x: tensor<1x2x3x5xf32>) {
 
 // rope_c3: no theta
 func.func @f(%x: tensor<1x2x3x4xf32>) {
-  // expected-error @below {{'model.rope' op theta is out of range, expected a number above 0 but got}}
+  // expected-error @below {{'model.rope' op attribute 'theta' failed to satisfy constraint: 64-bit float attribute whose value is a finite number above 0}}
   %0 = model.rope %x {theta = 0.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }

@@ -3,7 +3,7 @@
 
 // silu_grad_c1: a cotangent of another shape
 func.func @f(%x: tensor<2xf32>, %dy: tensor<3xf32>) {
-  // expected-error @below {{'model.silu_grad' op dy has the wrong shape, expected 2 but got 3}}
+  // expected-error @below {{'model.silu_grad' op failed to verify that all of {dy, x} have same type}}
   %0 = model.silu_grad %dy, %x : (tensor<3xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%x: tensor<2xf32>, %dy: tensor<3xf32>) {
 
 // swiglu_c1: halves that differ
 func.func @f(%x: tensor<2xf32>, %u: tensor<3xf32>) {
-  // expected-error @below {{'model.swiglu' op up has the wrong shape, expected 2 but got 3}}
+  // expected-error @below {{'model.swiglu' op failed to verify that all of {gate, up} have same type}}
   %0 = model.swiglu %x, %u : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%x: tensor<2xf32>, %u: tensor<3xf32>) {
 
 // swiglu_grad_c1: halves that differ
 func.func @f(%x: tensor<2xf32>, %u: tensor<2xf64>) {
-  // expected-error @below {{'model.swiglu_grad' op up has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.swiglu_grad' op failed to verify that all of {dy, gate, up} have same type}}
   %0:2 = model.swiglu_grad %x, %x, %u : (tensor<2xf32>, tensor<2xf32>, tensor<2xf64>) -> (tensor<2xf32>, tensor<2xf32>)
   return
 }
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<2xf32>, %u: tensor<2xf64>) {
 
 // swiglu_grad_c2: a cotangent of another shape
 func.func @f(%x: tensor<2xf32>, %dy: tensor<3xf32>) {
-  // expected-error @below {{'model.swiglu_grad' op dy has the wrong shape, expected 2 but got 3}}
+  // expected-error @below {{'model.swiglu_grad' op failed to verify that all of {dy, gate, up} have same type}}
   %0:2 = model.swiglu_grad %dy, %x, %x : (tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
   return
 }

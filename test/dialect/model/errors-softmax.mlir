@@ -3,7 +3,7 @@
 
 // softmax_c1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{'model.softmax' op operand has too few dims, expected rank 1 or more but got 0}}
+  // expected-error @below {{'model.softmax' op operand #0 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 1 or more, but got 'tensor<f32>'}}
   %0 = model.softmax %x : (tensor<f32>) -> tensor<f32>
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%x: tensor<f32>) {
 
 // softmax_grad_c1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{'model.softmax_grad' op operand has too few dims, expected rank 1 or more but got 0}}
+  // expected-error @below {{'model.softmax_grad' op operand #1 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 1 or more, but got 'tensor<f32>'}}
   %0 = model.softmax_grad %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%x: tensor<f32>) {
 
 // softmax_grad_c2: a cotangent of another shape
 func.func @f(%x: tensor<2xf32>, %y: tensor<3xf32>) {
-  // expected-error @below {{'model.softmax_grad' op dy has the wrong shape, expected 3 but got 2}}
+  // expected-error @below {{'model.softmax_grad' op failed to verify that all of {dy, y} have same type}}
   %0 = model.softmax_grad %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
   return
 }
