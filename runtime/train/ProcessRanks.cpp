@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <map>
 #include <numeric>
 
@@ -70,6 +71,7 @@ public:
     std::vector<int> everybody(static_cast<std::size_t>(size()));
     std::iota(everybody.begin(), everybody.end(), 0);
     SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, everybody, "host"));
+    SLUICE_ASSIGN_OR_RETURN(agreements, world->create(ownRank, everybody, "agreement"));
     for (int other = 1; other < size(); ++other)
       if (ownRank == 0 || ownRank == other) {
         const int members[] = {0, other};
@@ -134,6 +136,16 @@ public:
     return largest != 0;
   }
 
+  Result<bool> agreeLater(bool value) override {
+    Result<bool> before = agreement.valid() ? agreement.get() : Result<bool>(false);
+    // The next step is issued while the ranks exchange their values.
+    agreement = std::async(std::launch::async, [this, value]() -> Result<bool> {
+      SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOn(*agreements, value));
+      return largest != 0;
+    });
+    return before;
+  }
+
   std::uint64_t requestedBytes(plan::Space space) const override {
     const std::uint64_t own =
         executor->allocatedBytes(space == plan::Space::device ? MemorySpace::device : MemorySpace::host);
@@ -154,9 +166,10 @@ private:
     return communicator.broadcast({&segment, 1}, DType::u8, root, {0, "host"}, nullptr);
   }
 
-  Result<std::int64_t> largestOf(std::int64_t value) const {
+  Result<std::int64_t> largestOf(std::int64_t value) const { return largestOn(*all, value); }
+  static Result<std::int64_t> largestOn(Communicator &communicator, std::int64_t value) {
     const SegmentPointers segment{&value, &value, 1};
-    SLUICE_RETURN_IF_ERROR(all->allReduce({&segment, 1}, DType::i64, Reduction::max, 1, {0, "host"}, nullptr));
+    SLUICE_RETURN_IF_ERROR(communicator.allReduce({&segment, 1}, DType::i64, Reduction::max, 1, {0, "host"}, nullptr));
     return value;
   }
 
@@ -211,7 +224,9 @@ private:
   const int ownRank;
   std::unique_ptr<Executor> executor;
   BufferTable table;
-  std::unique_ptr<Communicator> all;
+  std::unique_ptr<Communicator> all, agreements;
+  /// Of agreeLater(); it ends before its communicator does.
+  std::future<Result<bool>> agreement;
   /// By the other rank; the root has all of them.
   std::map<int, std::unique_ptr<Communicator>> pairs;
   /// True on the root within onRoot().

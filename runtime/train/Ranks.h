@@ -60,6 +60,8 @@ public:
   virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
   /// True on all processes where it is on any.
   virtual Result<bool> agree(bool value) const { return value; }
+  /// As agree(), without waiting for the others: where ranks are processes, of the values of the call before.
+  virtual Result<bool> agreeLater(bool value) { return value; }
 };
 
 struct RanksOptions {

@@ -143,8 +143,9 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     if (Status written = log.write(jsonLine(report)); !written.isOk() && outcome.isOk())
       outcome = std::move(written).withNote(weightsNote(report.guard ? report.step : step));
     observer.onStep(report);
-    // A signal reaches processes at different steps; all must stop after the same.
-    SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
+    // A signal reaches processes at different steps; all must stop after the same. They exchange what they know while
+    // the next step runs, and stop after it.
+    SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
     if (stops) {
       observer.onStopped(report.step);
       break;

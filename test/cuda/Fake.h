@@ -56,6 +56,9 @@ struct FakeOptions {
   bool nccl = true;
   /// Device memory that the first collective of an NCCL communicator allocates.
   std::uint64_t ncclBytes = 1 << 16;
+  /// NCCL without the virtual memory API: its memory is cuMemAlloc's, and windows are registered with the network
+  /// alone.
+  bool ncclWithoutHandles = false;
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
   CaptureFault captureFault = CaptureFault::none;

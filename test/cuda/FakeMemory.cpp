@@ -31,7 +31,9 @@ void release(char *base, std::uint64_t bytes) {
 }
 
 /// As the real one: device memory is aligned to 256 and no more. Pinned memory begins a page.
-std::uint64_t lead(const FakeCuda::Memory &memory) { return memory.pinned || memory.isShareable ? 0 : 256; }
+std::uint64_t lead(const FakeCuda::Memory &memory) {
+  return memory.pinned || (memory.isShareable && !state->options.ncclWithoutHandles) ? 0 : 256;
+}
 std::uint64_t wholePages(const FakeCuda::Memory &memory) {
   return (memory.bytes + lead(memory) + page - 1) / page * page;
 }

@@ -220,7 +220,7 @@ void fillFakeNccl(Nccl &n) {
       return 2;
     if (flags != nccl::windowSymmetric || std::ranges::count(sizes, own) != std::ssize(sizes))
       return 4;
-    if (!hasHandle(buffer, bytes)) {
+    if (!hasHandle(buffer, bytes) && !state->options.ncclWithoutHandles) {
       log("rank %d failed to IPC register userbuff %p buffSize %zi nPeers %zu isLegacyIpc 0 type POSIX_FD", comm.rank,
           buffer, static_cast<ssize_t>(bytes), comm.members.size() - 1);
       return 1;

@@ -118,6 +118,28 @@ TEST(Nccl, AbsenceIsTold) {
   EXPECT_EQ(createNcclWorld(createLocalWorld(1), 0, {}).status().message(), "nccl, expected the library libnccl.so.2 but got: nothing");
 }
 
+// Tests that the arena is aligned as plans want and can be used where NCCL has no virtual memory API.
+TEST(Nccl, AnArenaWithoutHandlesIsAligned) {
+  FakeOptions machine = devices(2);
+  machine.ncclWithoutHandles = true;
+  FakeCuda fake(machine);
+  const auto host = createLocalWorld(2);
+  forRanks(2, [&](int rank, CudaDevice &device) {
+    auto arena = device.allocateForPeers(5000, "arena");
+    ASSERT_TRUE(arena.isOk()) << arena.status().message();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(*arena) % 4096, 0u);
+    EXPECT_EQ(device.allocatedBytes(MemorySpace::device), 5000u);
+    auto world = createNcclWorld(host, rank, {});
+    ASSERT_TRUE(world.isOk());
+    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+    ASSERT_TRUE(all.isOk());
+    EXPECT_TRUE((*world)->registerMemory(*arena, 5000).isOk());
+    ASSERT_TRUE((*all)->barrier({0, "test"}).isOk());
+  });
+  EXPECT_EQ(fake.complaint(), "");
+  EXPECT_EQ(fake.liveObjects(), 0);
+}
+
 // Tests that virtual ranks give the bits of the local communicator, for every type, operation and kind.
 TEST(VirtualRanks, EqualTheLocalCommunicator) {
   FakeCuda fake;

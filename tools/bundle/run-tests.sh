@@ -49,7 +49,8 @@ same() { [[ -n $(losses "$1") && $(losses "$1") == "$(losses "$2")" ]]; }
 close() {
   paste <(losses "$1") <(losses "$2") | awk -v most="$3" 'NF != 2 { exit 1 } { d = $1 - $2; if (d < 0) d = -d; if (!(d <= most)) exit 1 } END { if (NR != 10) exit 1 }'
 }
-train() { sluice-train "$@" --data tokens.bin --init init.safetensors --steps 10; }
+# At most five minutes: a rank that waits for ever is a failure.
+train() { timeout -k 5 300 sluice-train "$@" --data tokens.bin --init init.safetensors --steps 10; }
 # world N COMMAND...: one process per rank, as torchrun starts them.
 world() {
   local size=$1 port=$((20000 + RANDOM % 20000)) code=0 rank processes=()
@@ -137,8 +138,10 @@ else
   gpus=$(nvidia-smi --list-gpus 2> /dev/null | wc -l)
   for ranks in 2 4; do
     if ((gpus >= ranks)); then
-      try "nccl-$ranks" world $ranks train "gpt2-tiny-$ranks.plan"
+      try "nccl-$ranks" world $ranks train "gpt2-tiny-$ranks.plan" --cuda-graph off
       try "nccl-$ranks-close" close "nccl-$ranks" "cpu-$ranks" 0.001
+      try "nccl-$ranks-graph" world $ranks train "gpt2-tiny-$ranks.plan" --cuda-graph on
+      try "nccl-$ranks-graph-same" same "nccl-$ranks-graph" "nccl-$ranks"
     else
       skip "nccl-$ranks" "GPUs of this machine, expected $ranks but got $gpus"
     fi

@@ -8,8 +8,8 @@ namespace sluice {
 static constexpr std::uint64_t border = 4096;
 
 CudaMemory::~CudaMemory() {
-  for (cuda::DevicePointer memory : deviceMemory)
-    table.driver.release(memory);
+  for (void *memory : deviceMemory)
+    table.driver.release(reinterpret_cast<cuda::DevicePointer>(memory));
   for (void *memory : hostMemory)
     table.driver.releaseHost(memory);
   for (void *memory : ncclMemory)
@@ -56,26 +56,37 @@ Status CudaMemory::clear(void *address, std::uint64_t bytes) const {
   return check(table.driver.streamSynchronize(idle), "cuStreamSynchronize");
 }
 
-Status CudaMemory::allocateByNccl(std::uint64_t bytes, void *&address) {
+/// One allocation. The driver aligns small ones less than plans want; so does NCCL without the virtual memory API.
+template <typename Get, typename Give>
+Status CudaMemory::allocateAligned(std::uint64_t bytes, void *&address, std::vector<void *> &kept, Get get, Give give) {
   SLUICE_RETURN_IF_ERROR(checkFree(bytes));
-  SLUICE_RETURN_IF_ERROR(cuda::ncclStatus(table.nccl.memoryAllocate(&address, bytes), "ncclMemAlloc"));
-  ncclMemory.push_back(address);
+  void *memory = nullptr;
+  SLUICE_RETURN_IF_ERROR(get(memory, bytes));
+  if (reinterpret_cast<std::uintptr_t>(memory) % border != 0) {
+    give(memory);
+    SLUICE_RETURN_IF_ERROR(get(memory, bytes + border));
+  }
+  kept.push_back(memory);
+  address = reinterpret_cast<void *>((reinterpret_cast<std::uintptr_t>(memory) + border - 1) / border * border);
   return clear(address, bytes);
 }
 
-/// One allocation; the driver's borders are finer for small ones.
+Status CudaMemory::allocateByNccl(std::uint64_t bytes, void *&address) {
+  const auto get = [&](void *&memory, std::uint64_t size) {
+    return cuda::ncclStatus(table.nccl.memoryAllocate(&memory, size), "ncclMemAlloc");
+  };
+  return allocateAligned(bytes, address, ncclMemory, get, [&](void *memory) { table.nccl.memoryRelease(memory); });
+}
+
 Status CudaMemory::allocateDevice(std::uint64_t bytes, void *&address) {
-  SLUICE_RETURN_IF_ERROR(checkFree(bytes));
-  cuda::DevicePointer memory = 0;
-  SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes), "cuMemAlloc"));
-  if (memory % border != 0) {
-    table.driver.release(memory);
-    SLUICE_RETURN_IF_ERROR(check(table.driver.allocate(&memory, bytes + border), "cuMemAlloc"));
-  }
-  deviceMemory.push_back(memory);
-  memory = (memory + border - 1) / border * border;
-  address = reinterpret_cast<void *>(memory);
-  return clear(address, bytes);
+  const auto get = [&](void *&memory, std::uint64_t size) {
+    cuda::DevicePointer made = 0;
+    Status status = check(table.driver.allocate(&made, size), "cuMemAlloc");
+    memory = reinterpret_cast<void *>(made);
+    return status;
+  };
+  return allocateAligned(bytes, address, deviceMemory, get,
+                         [&](void *memory) { table.driver.release(reinterpret_cast<cuda::DevicePointer>(memory)); });
 }
 
 Status CudaMemory::allocateHost(std::uint64_t bytes, void *&address) {

@@ -30,6 +30,8 @@ private:
   Status checkFree(std::uint64_t bytes) const;
   Status allocateDevice(std::uint64_t bytes, void *&address);
   Status allocateByNccl(std::uint64_t bytes, void *&address);
+  template <typename Get, typename Give>
+  Status allocateAligned(std::uint64_t bytes, void *&address, std::vector<void *> &kept, Get get, Give give);
   Status clear(void *address, std::uint64_t bytes) const;
   Result<void *> take(Status allocated, void *address, MemorySpace space, std::uint64_t bytes,
                       std::string_view purpose);
@@ -37,8 +39,7 @@ private:
 
   const cuda::Table &table;
   const cuda::Stream idle;
-  std::vector<cuda::DevicePointer> deviceMemory;
-  std::vector<void *> hostMemory, ncclMemory;
+  std::vector<void *> deviceMemory, hostMemory, ncclMemory;
   std::array<std::uint64_t, 2> requested{};
 };
 

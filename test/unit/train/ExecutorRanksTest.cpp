@@ -9,6 +9,9 @@
 #include "test/unit/executor/TestPlan.h"
 #include "test/unit/train/Fixture.h"
 
+#include <chrono>
+#include <thread>
+
 using namespace sluice;
 using namespace sluice::test;
 
@@ -77,6 +80,38 @@ protected:
     return std::move(*ranks);
   }
 };
+
+// Tests that ranks that are processes agree to stop without waiting for each other: a rank gets the agreement of the
+// call before, at once, while another rank is late.
+TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
+  const std::string path = write();
+  const std::shared_ptr<World> world = createLocalWorld(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      RanksOptions options;
+      options.world = world;
+      options.rank = rank;
+      auto ranks = openRanks(path, options);
+      ASSERT_TRUE(ranks.isOk()) << ranks.status().message();
+      if (rank == 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      const auto begin = std::chrono::steady_clock::now();
+      // Rank 1 alone asks to stop, in its first call.
+      auto first = (*ranks)->agreeLater(rank == 1);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
+      ASSERT_TRUE(first.isOk());
+      EXPECT_FALSE(*first);
+      auto second = (*ranks)->agreeLater(false);
+      ASSERT_TRUE(second.isOk()) << second.status().message();
+      EXPECT_TRUE(*second);
+      auto third = (*ranks)->agreeLater(false);
+      ASSERT_TRUE(third.isOk());
+      EXPECT_FALSE(*third);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
 
 TEST_F(ExecutorRanksTest, TrainsAndCountsWhatItRequests) {
   std::unique_ptr<Ranks> ranks = open();
