@@ -99,8 +99,8 @@ public:
   /// Whatever was allocated and not released.
   static std::uint64_t allocatedBytes();
   static std::uint64_t pinnedBytes();
-  /// NCCL reports this error for every communicator, as after a failure of the network; 0: none.
-  static void setNcclError(cuda::Code error);
+  /// NCCL reports this error for the communicators of a rank, as after a failure of the network; 0: none.
+  static void setNcclError(cuda::Code error, int rank = 0);
   static int liveObjects();
   /// Ranges registered with communicators.
   static std::vector<std::pair<const void *, std::size_t>> registered();

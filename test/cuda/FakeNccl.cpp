@@ -37,6 +37,7 @@ std::mutex mutex;
 std::set<Registration *> registrations;
 int nextId = 0;
 std::atomic<Code> networkError = 0;
+std::atomic<int> networkRank = 0;
 
 /// What the calling thread has collected since ncclGroupStart.
 struct Group {
@@ -206,7 +207,9 @@ void fillFakeNccl(Nccl &n) {
     endCollectives(*comm);
     return retire(comm, "ncclCommAbort");
   };
-  n.asyncError = [](nccl::Comm, Code *error) -> Code { return *error = networkError, 0; };
+  n.asyncError = [](nccl::Comm comm, Code *error) -> Code {
+    return *error = static_cast<FakeComm *>(comm)->rank == networkRank ? networkError.load() : 0, 0;
+  };
   n.memoryAllocate = allocateShareable;
   n.memoryRelease = releaseShareable;
   // All members register ranges of one size, in memory that they can map (cuMemRetainAllocationHandle).
@@ -271,7 +274,10 @@ void fillFakeNccl(Nccl &n) {
   };
 }
 
-void FakeCuda::setNcclError(Code error) { networkError = error; }
+void FakeCuda::setNcclError(Code error, int rank) {
+  networkRank = rank;
+  networkError = error;
+}
 
 void forgetRegistrations() {
   std::lock_guard lock(mutex);

@@ -134,6 +134,46 @@ TEST(NcclFailure, AHangIsWatchedInReplays) {
   }
 }
 
+// Tests that a rank that learns of a failure elsewhere, and not in a wait, destroys its communicators without waiting;
+// and that an asynchronous error names the collective that is under way.
+TEST(NcclFailure, NothingIsDestroyedAfterAFailure) {
+  for (const bool byNccl : {false, true}) {
+    FakeCuda fake(devices(2));
+    const auto host = createLocalWorld(2);
+    onThreads(2, [&](int rank) {
+      std::unique_ptr<CudaDevice> device = deviceOf(rank);
+      auto world = createNcclWorld(host, rank, {});
+      ASSERT_TRUE(world.isOk());
+      auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+      ASSERT_TRUE(all.isOk()) << all.status().message();
+      watchBy(*device, **world);
+      if (rank == 1) {
+        EXPECT_FALSE((*all)->barrier({1, "test"}).isOk());
+        return;
+      }
+      float own = 1, both[2] = {};
+      const SegmentPointers segment{&own, both, 1};
+      ASSERT_TRUE((*all)->allGather({&segment, 1}, DType::f32, {12, "h.0"}, device->stream(0)).isOk());
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (byNccl) {
+        FakeCuda::setNcclError(6);
+        for (int i = 0; i < 200 && (*world)->state().isOk(); ++i)
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ((*world)->state().message(), "rank 0, channel 'gather' at instruction 12 (h.0): nccl: remote process "
+                                               "exited or network error (nccl code 6)");
+      } else {
+        host->abort(failedError("rank 1 has died"));
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      all->reset();
+      world->reset();
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+      keep(std::move(device));
+    });
+    EXPECT_EQ(fake.complaint(), "");
+  }
+}
+
 // Tests that an asynchronous error of NCCL ends the world, and that the process is ended where the rank's thread stays
 // in it.
 TEST(NcclFailure, AThreadThatDoesNotReturnEndsTheProcess) {

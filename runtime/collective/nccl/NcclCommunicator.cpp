@@ -98,8 +98,10 @@ Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
   SLUICE_ASSIGN_OR_RETURN(int op, operationOf(call, type));
   const auto [position, isNew] =
       positions.try_emplace({call.label.instruction, call.label.what}, static_cast<std::uint32_t>(labels.size() + 1));
-  if (isNew)
+  if (isNew) {
+    std::lock_guard lock(mutex);
     labels.push_back(call.label);
+  }
   SLUICE_RETURN_IF_ERROR(writeMark(position->second, stream));
   Status status = ncclStatus(table.nccl.groupStart(), "ncclGroupStart");
   if (status.isOk())
@@ -150,14 +152,17 @@ Status NcclCommunicator::asyncError() const {
   cuda::Code error = 0;
   if (table.nccl.asyncError(comm, &error) != 0 || error == 0 || error == inProgress)
     return {};
-  return failedError("rank " + std::to_string(group->worldRank) + ", channel '" + channel +
-                     "': " + ncclStatus(error, "nccl").message());
+  return failedError("rank " + std::to_string(group->worldRank) + ", " + describePosition(position()) + ": " +
+                     ncclStatus(error, "nccl").message());
 }
 
 std::string NcclCommunicator::describePosition(std::uint32_t position) const {
-  const CallLabel &label = labels[position - 1];
-  return "channel '" + channel + "' at instruction " + std::to_string(label.instruction) + " (" +
-         std::string(label.what) + ")";
+  std::string text = "channel '" + channel + "'";
+  std::lock_guard lock(mutex);
+  if (position != 0 && position <= labels.size())
+    text += " at instruction " + std::to_string(labels[position - 1].instruction) + " (" +
+            std::string(labels[position - 1].what) + ")";
+  return text;
 }
 
 } // namespace sluice::nccl

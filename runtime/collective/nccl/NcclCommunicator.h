@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <mutex>
 
 namespace sluice::nccl {
 
@@ -48,7 +49,7 @@ public:
   Status asyncError() const;
   /// The number that the stream has written last; 0: it is in no collective.
   std::uint32_t position() const { return mark ? std::atomic_ref(*mark).load(std::memory_order_relaxed) : 0; }
-  /// "channel 'gather' at instruction 12 (h.0)" of a position.
+  /// "channel 'gather' at instruction 12 (h.0)" of a position, "channel 'gather'" of 0; any thread.
   std::string describePosition(std::uint32_t position) const;
 
 private:
@@ -70,6 +71,8 @@ private:
   /// Of the labels below, by instruction and name; positions count from 1.
   std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> positions;
   std::vector<CallLabel> labels;
+  /// Guards the labels.
+  mutable std::mutex mutex;
 };
 
 } // namespace sluice::nccl

@@ -39,6 +39,10 @@ public:
         group(std::make_shared<nccl::Group>(table, rank)) {}
 
   ~NcclWorld() override {
+    const bool ends = endsOrderly();
+    // The second thread sees to it that this does not wait for ever.
+    if (root && ends)
+      table.nccl.destroy(root);
     {
       std::lock_guard lock(mutex);
       stopping = true;
@@ -46,11 +50,7 @@ public:
     }
     if (watch.joinable())
       watch.join();
-    if (group->hasFailed)
-      return;
-    if (root)
-      table.nccl.destroy(root);
-    if (marks)
+    if (marks && ends)
       table.driver.releaseHost(marks);
   }
 
@@ -87,6 +87,7 @@ public:
     ++communicatorCount;
     auto made = std::make_unique<NcclCommunicator>(group, *comm, std::move(inner), std::string(channel), mark,
                                                    [this](NcclCommunicator *gone) {
+                                                     (void)endsOrderly();
                                                      std::lock_guard lock(mutex);
                                                      std::erase(communicators, gone);
                                                    });
@@ -100,9 +101,11 @@ public:
     // Where the ranks of a communicator cannot map each other's memory, NCCL registers it with the network alone.
     for (NcclCommunicator *communicator : communicators) {
       const auto window = std::make_shared<cuda::nccl::Window>(nullptr);
-      SLUICE_RETURN_IF_ERROR(call("ncclCommWindowRegister of the arena", [=, add = table.nccl.registerWindow] {
-        return add(communicator->handle(), memory, bytes, window.get(), cuda::nccl::windowSymmetric);
-      }));
+      SLUICE_RETURN_IF_ERROR(
+          call("ncclCommWindowRegister of the arena",
+               [add = table.nccl.registerWindow, comm = communicator->handle(), memory, bytes, window] {
+                 return add(comm, memory, bytes, window.get(), cuda::nccl::windowSymmetric);
+               }));
       communicator->keepWindow(*window);
     }
     return {};
@@ -111,7 +114,8 @@ public:
   std::uint64_t libraryBytes() const override { return freeAtStart > freeConnected ? freeAtStart - freeConnected : 0; }
 
   Status checkWait(Clock::time_point since) override {
-    SLUICE_RETURN_IF_ERROR(state());
+    if (!endsOrderly())
+      return state();
     if (options.watchdogSeconds <= 0)
       return {};
     const Clock::time_point now = Clock::now();
@@ -139,7 +143,14 @@ public:
   }
 
 private:
-  /// A call of NCCL that meets the other ranks.
+  /// Can communicators be destroyed? After a failure of any rank they cannot.
+  bool endsOrderly() {
+    if (!group->hasFailed && !host->state().isOk())
+      group->hasFailed = true;
+    return !group->hasFailed;
+  }
+
+  /// A call of NCCL that meets the other ranks. The function owns what it uses: it may never return.
   Status call(const std::string &what, std::function<Code()> function) {
     const std::optional<Code> code = nccl::callWithin(
         table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
@@ -230,10 +241,10 @@ private:
     SLUICE_RETURN_IF_ERROR(
         check(driver.streamCreate(&stream, cuda::streamNonBlocking, 0), "cuStreamCreateWithPriority"));
     SLUICE_RETURN_IF_ERROR(check(driver.allocate(&bytes, static_cast<std::size_t>(members) + 1), "cuMemAlloc"));
-    SLUICE_RETURN_IF_ERROR(call(what, [this, comm, stream, bytes, members] {
+    SLUICE_RETURN_IF_ERROR(call(what, [gather = table.nccl.allGather, comm, stream, bytes, members] {
       void *const to = reinterpret_cast<void *>(bytes);
       void *const from = static_cast<char *>(to) + members;
-      return table.nccl.allGather(from, to, 1, cuda::nccl::typeU8, comm, stream);
+      return gather(from, to, 1, cuda::nccl::typeU8, comm, stream);
     }));
     SLUICE_RETURN_IF_ERROR(waitFor(stream, what));
     driver.release(bytes);
