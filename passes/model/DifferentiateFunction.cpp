@@ -1,4 +1,4 @@
-//===- DifferentiateFunction.cpp - the derivative of a function as a function --------------------===//
+//===- DifferentiateFunction.cpp - model-differentiate-function ----------------------------------===//
 
 #include "passes/model/Gradient.h"
 
@@ -23,7 +23,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
   void runOnOperation() override {
     auto source = SymbolTable(getOperation()).lookup<func::FuncOp>(function);
     if (!source || source.isExternal()) {
-      getOperation().emitError("function to differentiate, expected one with a body but got '") << function << "'";
+      getOperation().emitError("function '") << function << "' has no body to differentiate";
       return signalPassFailure();
     }
     llvm::SmallVector<std::int64_t> arguments(wrt.begin(), wrt.end());
@@ -33,7 +33,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
           arguments.push_back(index);
     for (std::int64_t index : arguments)
       if (index < 0 || index >= source.getNumArguments() || !isFloat(source.getArgumentTypes()[index])) {
-        source.emitError("argument to differentiate by, expected a float one but got number ") << index;
+        source.emitError("argument ") << index << " to differentiate by is not a float tensor";
         return signalPassFailure();
       }
     if (failed(build(source, arguments)))
@@ -58,22 +58,21 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
       reverse.addLeaf(body.getArgument(index));
     reverse.markActive(ops);
 
-    llvm::SmallVector<Attribute> argumentAttributes, resultAttributes;
-    llvm::SmallVector<Type> argumentTypes(derivative.getArgumentTypes()), resultTypes;
-    auto named = [&](llvm::StringRef attribute, const llvm::Twine &name) -> Attribute {
+    llvm::SmallVector<Attribute> resultAttributes;
+    llvm::SmallVector<Type> resultTypes;
+    auto named = [&](llvm::StringRef attribute, const llvm::Twine &name) {
       return builder.getDictionaryAttr(builder.getNamedAttr(attribute, builder.getStringAttr(name)));
     };
-    for (unsigned i = 0; i < source.getNumArguments(); ++i)
-      argumentAttributes.push_back(source.getArgAttrDict(i));
     for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
       if (!isFloat(value.getType()))
         continue;
-      Value cotangent = body.addArgument(value.getType(), value.getLoc());
-      argumentTypes.push_back(value.getType());
-      argumentAttributes.push_back(named(model::inputName, "cotangent." + outputName(source, index)));
-      // A result that no leaf reaches has a cotangent that nobody reads.
+      const unsigned number = derivative.getNumArguments();
+      DictionaryAttr attributes = named(model::inputName, "cotangent." + outputName(source, index));
+      if (failed(derivative.insertArgument(number, value.getType(), attributes, value.getLoc())))
+        return failure();
+      // The cotangent of a result that depends on no leaf is unused.
       if (reverse.isActive(value))
-        reverse.accumulate(value, cotangent);
+        reverse.accumulate(value, body.getArgument(number));
     }
     if (failed(reverse.run(ops)))
       return failure();
@@ -93,8 +92,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
           named(model::outputName, "grad." + (input ? input.getValue().str() : std::to_string(index))));
     }
     terminator->setOperands(gradients);
-    derivative.setFunctionType(builder.getFunctionType(argumentTypes, resultTypes));
-    derivative.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+    derivative.setFunctionType(builder.getFunctionType(derivative.getArgumentTypes(), resultTypes));
     derivative.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
     for (Operation *op : recorder.made)
       if (!op->hasAttr(model::blockName))

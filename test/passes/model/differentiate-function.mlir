@@ -1,11 +1,13 @@
 // RUN: sluice-opt %s -model-differentiate-function="function=f wrt=0,2" | FileCheck %s
 // RUN: sluice-opt %s -model-differentiate-function="function=f" | FileCheck %s --check-prefix=ALL
+// RUN: sluice-opt %s -model-differentiate-function="function=plain" | FileCheck %s --check-prefix=PLAIN
 // RUN: not sluice-opt %s -model-differentiate-function="function=g" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not sluice-opt %s -model-differentiate-function="function=f wrt=3" 2>&1 | FileCheck %s --check-prefix=INTEGER
-// Tests the derivative as a function: names, cotangents of float results, gradients that are zero.
+// Tests the derivative as a function: names, cotangents of float results, gradients that are zero, arguments without
+// attributes.
 
-// NONE: error: function to differentiate, expected one with a body but got 'g'
-// INTEGER: error: argument to differentiate by, expected a float one but got number 3
+// NONE: error: function 'g' has no body to differentiate
+// INTEGER: error: argument 3 to differentiate by is not a float tensor
 
 // CHECK-LABEL: func.func @f(
 // CHECK: model.block "b"
@@ -26,4 +28,11 @@ func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.inp
     model.yield %z : tensor<4xf32>
   }
   return %b : tensor<4xf32>
+}
+
+// PLAIN-LABEL: func.func @plain_vjp(
+// PLAIN-SAME: %{{[^:]*}}: tensor<4xf32>, %{{[^:]*}}: tensor<4xf32> {model.input = "cotangent.0"}) -> (tensor<4xf32> {model.output = "grad.0"})
+func.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = model.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
 }
