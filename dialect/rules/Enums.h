@@ -1,4 +1,4 @@
-//===- Enums.h - closed sets of words, in C++ ------------------------------------------===//
+//===- Enums.h - enums of the dialects, in C++ -----------------------------------------===//
 //
 // Generated from Enums.td: each enum with stringify<Enum>() and symbolize<Enum>().
 //
@@ -11,5 +11,7 @@
 #include <optional>
 
 #include "dialect/rules/Enums.h.inc"
+
+#include "dialect/rules/EnumAttrInterface.h.inc"
 
 #endif // SLUICE_DIALECT_RULES_ENUMS_H

@@ -1,4 +1,4 @@
-//===- Enums.td - closed sets of words -------------------------------------------------===//
+//===- Enums.td - enums of the dialects ------------------------------------------------===//
 //
 // Each set is declared here once and generated as a C++ enum in namespace sluice (dialect/rules/Enums.h). A dialect that
 // holds one in an attribute wraps it with Rules_EnumAttr, which prints as `#<dialect>.<mnemonic><word>`, and as `<word>`
@@ -10,15 +10,26 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/Interfaces.td"
 
-/// An enum whose cases are words, numbered from 0.
+/// An enum with the named cases, numbered from 0.
 class Rules_Enum<string name, string text, list<string> words>
     : I32Enum<name, text, !foreach(i, !range(!size(words)), I32EnumCase<words[i], i>)> {
   let cppNamespace = "::sluice";
 }
 
+def EnumAttrInterface : AttrInterface<"EnumAttrInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{An attribute that holds a case of an enum.}];
+  let methods = [
+    InterfaceMethod<"The name of the case.", "::llvm::StringRef", "getCaseName", (ins), "",
+                    "return stringifyEnum($_attr.getValue());">,
+  ];
+}
+
 /// A dialect's attribute that holds an enum.
-class Rules_EnumAttr<Dialect owner, EnumInfo info, string mnemonicName> : EnumAttr<owner, info, mnemonicName> {
+class Rules_EnumAttr<Dialect owner, EnumInfo info, string mnemonicName>
+    : EnumAttr<owner, info, mnemonicName, [EnumAttrInterface]> {
   let cppNamespace = owner.cppNamespace;
   let assemblyFormat = "`<` $value `>`";
 }

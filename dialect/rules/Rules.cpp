@@ -2,5 +2,6 @@
 
 #include "dialect/rules/Rules.h"
 
+#include "dialect/rules/EnumAttrInterface.cpp.inc"
 #include "dialect/rules/Enums.cpp.inc"
 #include "dialect/rules/Rules.cpp.inc"

@@ -1,10 +1,9 @@
-//===- EmitContext.cpp - small translations of emit ---------------------------------===//
+//===- EmitContext.cpp - symbol tables and helpers of emission ----------------------===//
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Model.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -54,14 +53,6 @@ std::unique_ptr<plan::ViewT> viewOf(EmitContext &context, plan_ir::ViewAttr view
   return result;
 }
 
-/// The word of an enum of a compute op; empty for another attribute.
-static llvm::StringRef wordOf(Attribute value) {
-  return llvm::TypeSwitch<Attribute, llvm::StringRef>(value)
-      .Case<model::ComparePredicateAttr, model::GeluApproximationAttr, model::LossReductionAttr, model::RopeScalingAttr>(
-          [](auto attribute) { return stringifyEnum(attribute.getValue()); })
-      .Default(llvm::StringRef());
-}
-
 std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<NamedAttribute> attributes) {
   std::vector<std::unique_ptr<plan::AttributeT>> results;
   for (NamedAttribute named : attributes) {
@@ -83,9 +74,10 @@ std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<Named
       result->kind = 2;
       for (char c : text.getValue())
         result->list.push_back(static_cast<unsigned char>(c));
-    } else if (llvm::StringRef word = wordOf(named.getValue()); !word.empty()) {
+    } else if (auto enumerator = dyn_cast<EnumAttrInterface>(named.getValue())) {
       result->kind = 2;
-      result->list.assign(word.begin(), word.end());
+      const llvm::StringRef name = enumerator.getCaseName();
+      result->list.assign(name.begin(), name.end());
     } else {
       continue;
     }
