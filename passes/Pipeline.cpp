@@ -59,7 +59,7 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
   }
   for (unsigned i = first; i < all.size() && (!last || &all[i] <= last); ++i) {
     mlir::PassManager manager(module.getContext());
-    // Once a phase is enough here; sluice-opt verifies after each pass.
+    // Verified once per phase; sluice-opt verifies after each pass.
     manager.enableVerifier(false);
     all[i].build(manager);
     if (llvm::failed(manager.run(module)))
@@ -94,7 +94,7 @@ void sluice::registerSluiceDialects(mlir::DialectRegistry &registry) {
 }
 
 namespace {
-/// What the pipeline of a phase adds to the module's recipe before its passes.
+/// The settings that a phase's pipeline adds to the module's recipe before its passes.
 struct PhaseOptions : mlir::PassPipelineOptions<PhaseOptions> {
   ListOption<std::string> settings{*this, "set", llvm::cl::desc("settings of the recipe, each key=value")};
 };

@@ -1,7 +1,7 @@
 //===- Pipeline.h - from an imported model to a plan, phase by phase --------------------===//
 //
-// The one table of phases. Each takes the IR that the phase before leaves; a module says in `model.compiled_to` which
-// phase it has been through, so that any dumped file can be put through the rest.
+// The table of phases. Each phase takes the IR of the phase before. `model.compiled_to` of a module is its last phase, so
+// that a dumped file can run through the rest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_PIPELINE_H
@@ -23,28 +23,28 @@ struct PipelinePhase {
   void (*build)(mlir::OpPassManager &manager);
 };
 
-/// All phases in order, but the last step: emitting, which leaves IR for bytes.
+/// All phases in order, without emission, which converts IR to bytes.
 llvm::ArrayRef<PipelinePhase> pipelinePhases();
 
 /// Null where there is no phase of that name.
 const PipelinePhase *findPhase(llvm::StringRef name);
 
-/// The last phase that the module has been through; empty before the first.
+/// The last phase that ran on the module; empty before the first.
 llvm::StringRef compiledTo(mlir::ModuleOp module);
 
-/// Puts the module through the phases that it has not been through yet, up to and with `last` (null: all). `afterPhase`
-/// is called with the phase's number, from 1. What a phase refuses is an input error, with its diagnostics printed; IR
-/// that does not verify after a phase is an internal one.
+/// Runs the phases that the module has not been through, up to and including `last` (null: all). `afterPhase` is called
+/// with the phase's number, from 1. The failure of a phase is an input error, with its diagnostics printed; IR that does
+/// not verify after a phase is an internal error.
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                  llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 
-/// The plan's bytes, of a module that has been through all phases, whose entry points are erased on the way.
+/// The plan's bytes, from a module after all phases. The entry points are erased.
 llvm::FailureOr<PlanBytes> emitModule(mlir::ModuleOp module);
 
-/// Reads the bytes back and checks them, as any reader would; a plan that is refused is an internal error.
+/// Reads the bytes back and runs the checker; a plan that is refused is an internal error.
 Status checkEmitted(const PlanBytes &bytes);
 
-/// Every dialect that a phase can leave.
+/// Every dialect of the phases' IR.
 void registerSluiceDialects(mlir::DialectRegistry &registry);
 
 /// Every pass, and a pipeline `sluice-<phase>` for each phase, which takes settings of the recipe (`set=`) in place of

@@ -1,6 +1,6 @@
 //===- Attributes.h - discardable attributes of the model dialect ----------------------===//
 //
-// Their names, as ModelDialect.td declares them, and accessors for those that ops of later stages still have.
+// Their names, as ModelDialect.td declares them, and accessors for those that ops of later stages have too.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_ATTRIBUTES_H

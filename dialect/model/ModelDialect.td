@@ -1,4 +1,4 @@
-//===- ModelDialect.td - what is computed ----------------------------------------===//
+//===- ModelDialect.td - the computation of one rank -----------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_MODELDIALECT_TD
 #define SLUICE_DIALECT_MODEL_MODELDIALECT_TD
 
@@ -12,9 +12,9 @@ include "dialect/rules/Rules.td"
 def Model_Dialect : Dialect {
   let name = "model";
   let cppNamespace = "::sluice::model";
-  let summary = "what is computed: tensors of one rank's micro-batch, whole parameters, no devices";
+  let summary = "what is computed: tensors of one rank's micro-batch, unsharded parameters, no devices";
   let description = [{
-    What each op of the `model` dialect computes and what its verifier holds. A label such as `matmul_c2` stands here, beside the check in
+    The semantics and the constraints of each op of the `model` dialect. A label such as `matmul_c2` is here, at the check in
     `dialect/model/ops/<Family>.cpp`, and above the test in `test/dialect/model/errors-<family>.mlir`.
 
     Every value is a static ranked tensor. Element types: *float* is `f32`, `f64`, `bf16` or `f16`; *integer* is `i32` or `i64`; *boolean* is `ui8`,
@@ -33,7 +33,7 @@ def Model_Dialect : Dialect {
 
     ## Movement
 
-    Results of broadcast, reshape, transpose, slice and split are windows of the operand's memory where strides can say so; then they cost nothing.
+    Results of broadcast, reshape, transpose, slice and split are windows of the operand's memory where strides can express it; then they cost nothing.
 
     ## Images
 
@@ -41,15 +41,15 @@ def Model_Dialect : Dialect {
 
     ## Step
 
-    Scalars are f32, or f64 beside f64 parameters. All inactive; types stay under every compute precision.
+    Scalars are f32, or f64 with f64 parameters. All inactive; the compute precision does not change the types.
 
     ## Optimizer
 
-    All inactive; types stay under every compute precision. An update is of any number of parameters: `values` lists for each of them the parameter, its gradient and its states, one parameter behind the other, and
-    `updated` lists the new parameter and its new states likewise; `lr`, `step`, `coefficient`, `guard` are those of all. New parameters and states take over the memory of the old ones. Each gradient is first multiplied by
-    `coefficient`. Where `guard` is 0 nothing changes. `lr` is an f32 or f64 scalar, `step` an i64 scalar that counts from 1. The importer's steps have an update for each parameter; `spmd-merge-updates` makes one of a unit's.
+    All inactive; the compute precision does not change the types. An update is of any number of parameters: `values` lists for each of them the parameter, its gradient and its states, one parameter after the other, and
+    `updated` lists the new parameter and its new states likewise; `lr`, `step`, `coefficient`, `guard` are shared by all. New parameters and states reuse the memory of the old ones. Each gradient is first multiplied by
+    `coefficient`. Where `guard` is 0 nothing changes. `lr` is an f32 or f64 scalar, `step` an i64 scalar that counts from 1. The importer's steps have an update for each parameter; `spmd-merge-updates` merges the updates of a unit.
 
-    **Constraints.** (update_c1) at least one parameter, and for each of them a gradient and as many states as the optimizer has, before and after. (update_c2) gradient, states, new parameter and new states are as their parameter.
+    **Constraints.** (update_c1) at least one parameter, and for each of them a gradient and as many states as the optimizer has, before and after. (update_c2) gradient, states, new parameter and new states have the type of their parameter.
     (update_c3) `lr`, `step`, `coefficient`, `guard` are scalars.
   }];
   let discardableAttrs = (ins
@@ -128,7 +128,7 @@ def Model_InferTypes : InferTypeOpAdaptorBase<[{
   }
 }]>;
 
-/// An op that answers every rule. `vjp` and `precision` are the ways in which it answers those two.
+/// An op that implements every interface. `vjp` and `precision` are its implementations of those two.
 class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> traits>
     : Model_AnyOp<mnemonic, !listconcat([Pure, vjp,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
@@ -137,19 +137,19 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-/// An op that computes: forgetting one rule is a link error.
+/// A compute op: a missing interface method is a link error.
 class Model_Op<string mnemonic, list<Trait> traits = []>
     : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["buildVjp"]>,
                     DeclareOpInterfaceMethods<PrecisionOpInterface>, traits>;
 
-/// An op that computes and has no derivative, on purpose: asking for one is an error that names the op.
+/// A compute op without a derivative: to differentiate it is an error that names the op.
 class Model_InactiveOp<string mnemonic, list<Trait> traits = []>
     : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
                     DeclareOpInterfaceMethods<PrecisionOpInterface>, traits> {
   let extraClassDefinition = "bool $cppClass::isDifferentiable() { return false; }";
 }
 
-/// An inactive op whose types are the same under every compute precision: scalars of a step, optimizer updates.
+/// An inactive op whose types the compute precision does not change: scalars of a step, optimizer updates.
 class Model_StepOp<string mnemonic, list<Trait> traits = []>
     : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
                     DeclareOpInterfaceMethods<PrecisionOpInterface, ["keepsResultTypes"]>, traits> {

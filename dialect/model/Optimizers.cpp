@@ -1,4 +1,4 @@
-//===- Optimizers.cpp - the optimizers that the model dialect has -----------------------------===//
+//===- Optimizers.cpp - the optimizers of the model dialect -----------------------------------===//
 
 #include "dialect/model/Optimizers.h"
 

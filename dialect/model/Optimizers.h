@@ -1,4 +1,4 @@
-//===- Optimizers.h - the optimizers that the model dialect has -----------------------------===//
+//===- Optimizers.h - the optimizers of the model dialect -----------------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_OPTIMIZERS_H
 #define SLUICE_DIALECT_MODEL_OPTIMIZERS_H
 

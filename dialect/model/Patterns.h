@@ -1,6 +1,6 @@
-//===- Patterns.h - the rewrites that op families contribute ---------------------===//
+//===- Patterns.h - fusion patterns of the op families ---------------------------===//
 //
-// A family that can absorb its neighbours says so in its own file; the fuse pass only runs what stands here.
+// Fusions of op families. Each family defines its patterns in its own file; the fuse passes run those declared here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_PATTERNS_H
@@ -17,13 +17,14 @@ namespace sluice::model {
 /// Fusions into the matrix product: bias, then residual.
 void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
 
-/// silu and the product with it, into swiglu.
+/// multiply(silu(gate), up) into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 
-/// gelu and its derivative into the products before them, once the backward is there: into those of train functions.
+/// gelu and its derivative into the products before them, in train functions that have a backward.
 void populateBackwardFusionPatterns(mlir::RewritePatternSet &patterns);
 
-/// A loss and the product that gives its logits, into one op that makes `rows` rows of them at a time. `made` counts them.
+/// Chunked cross entropy: a loss and the product of its logits into one op that computes `rows` rows at a time. `made`
+/// counts the fusions.
 void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows, unsigned &made);
 
 /// The fusions of all families that always pay. Each keeps the attributes of the op that it replaces.

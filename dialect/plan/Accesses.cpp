@@ -1,4 +1,4 @@
-//===- Accesses.cpp - what instructions read and write ------------------------------===//
+//===- Accesses.cpp - memory accesses of instructions -------------------------------===//
 #include "dialect/plan/Accesses.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,6 +1,6 @@
-//===- Accesses.h - what instructions read and write --------------------------------===//
+//===- Accesses.h - memory accesses of instructions ---------------------------------===//
 //
-// The one place that knows which attribute of which instruction names memory that is read or written. Instructions of an
+// The memory that each instruction reads and writes, from its attributes. Instructions of an
 // entry point are numbered in order of issue, sections one after another, not expanded.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ llvm::SmallVector<Access> accessesOf(mlir::Operation *instruction);
 void forEachInstruction(EntryOp entry,
                         llvm::function_ref<void(mlir::Operation *, int64_t, SectionOp)> visit);
 
-/// Replaces each view of an instruction by what `change` gives for it.
+/// Replaces each view of an instruction by the result of `change`.
 void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change);
 
 /// The stream of an instruction; empty without one.
@@ -34,11 +34,11 @@ Phase phaseOf(mlir::Operation *instruction);
 /// The repetitions in which it is issued.
 When whenOf(mlir::Operation *instruction);
 
-/// True where the windows, of one buffer, share no byte: told exactly for windows with the same strides, by their hulls
+/// True where the windows, of one buffer, share no byte: exact for windows with the same strides, by their hulls
 /// otherwise.
 bool windowsDisjoint(ViewAttr a, ViewAttr b);
 
-/// The repetitions of a section that must be told apart: the first, one in the middle, the last, and what instructions
+/// The repetitions of a section that differ: the first, one in the middle, the last, and what instructions
 /// list, with its neighbours.
 struct Repetition {
   int64_t index = 0, repeat = 1;

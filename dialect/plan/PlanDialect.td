@@ -1,4 +1,4 @@
-//===- PlanDialect.td - when, on which stream, at which byte -------------------------===//
+//===- PlanDialect.td - instructions, streams, buffers -------------------------------===//
 #ifndef SLUICE_DIALECT_PLAN_PLANDIALECT_TD
 #define SLUICE_DIALECT_PLAN_PLANDIALECT_TD
 
@@ -15,9 +15,9 @@ def Plan_Dialect : Dialect {
     model -> spmd -> plan
     ```
 
-    Answers: when, on which stream, at which byte? One operation for each instruction of the runtime, plus the tables that
-    they name. What the bytes of a plan file mean is [docs/plan-format.md](../plan-format.md); each op below becomes the table of
-    the same name there.
+    The dialect states when, on which stream and at which offset an instruction runs: one operation for each instruction of
+    the runtime, and the tables that they name. [docs/plan-format.md](../plan-format.md) describes the bytes of a plan file;
+    each op below becomes the table of the same name there.
 
     ## Views
 
@@ -32,27 +32,27 @@ def Plan_Dialect : Dialect {
 
     The valid extent of the last one on a rank is `clamp(total - coordinate * chunk, 0, chunk)`. Nothing else depends on the rank.
 
-    - (C1) The buffer exists. (C2) Offset, `step` times the repetitions but one, and the span of the view lie within the
+    - (C1) The buffer exists. (C2) Offset, `step` times the repetitions but one, and the span of the view are within the
       buffer. (C3) Strides, where they are given, are one for each dim. (C4) The element type is an integer or a float.
 
     ## Instructions
 
-    Every instruction has a `stream`, a `phase` (`forward`, `loss`, `backward`, `update`, `init`) and may say `when` in a repeated
+    Every instruction has a `stream`, a `phase` (`forward`, `loss`, `backward`, `update`, `init`) and may state `when` in a repeated
     section it is issued (`first`, `not_first`, `last`, `not_last`), for which `unit`, in which `pass` through the model, and that it is a
     `recompute`.
 
-    - (C1) The stream exists. (C2) `when` and `phase` are known words. (C3) Its views are views (above).
+    - (C1) The stream exists. (C2) `when` and `phase` are known names. (C3) Its views are views (above).
 
-    | op | what it does | further constraints |
+    | op | effect | further constraints |
     |---|---|---|
     | `launch` | runs a kernel of the [catalogue](../generated/kernels.md) on views | the kernel is in the catalogue; the numbers of inputs and outputs are those of its record; `may_alias` is pairs of an input and an output |
     | `collective` | `all_gather`, `reduce_scatter`, `all_reduce` or `broadcast` over axes, on a list of segments | known kind and reduction; one destination for each source; views are dense |
-    | `await` | a collective, by its token, is complete from here on; replaced by a wait when events are inserted | none left behind the streams phase |
+    | `await` | a collective, by its token, is complete from here on; replaced by a wait when events are inserted | none after the streams phase |
     | `copy` | copies between spaces or buffers | |
     | `fill` | fills a view with a value | |
     | `record` | records an event on its stream | |
     | `wait` | its stream waits for the latest record of an event | a record comes before it (`plan-verify-streams`) |
-    | `release` | buffers of a gathered unit hold nothing from here on | |
+    | `release` | the values of a gathered unit's buffers are not used from here on | |
 
     ```mlir
     plan.launch "matmul" ins [#plan.view<@input.x : 2x7xf32>, #plan.view<@w.gathered.0 : 7x4xf32>] outs [#plan.view<@h.0.act.0 : 2x4xf32>] {} on @compute {phase = #plan.phase<forward>, flops = 112 : i64}
@@ -66,14 +66,14 @@ def Plan_Dialect : Dialect {
 
     ## From spmd to plan
 
-    - A value has a buffer of its own, unless it is a window of its operand's (`ViewOpInterface`), takes over its operand's memory
-      (`mustAlias`, `spmd.donates`, all_reduce), or is joined with others (`DestinationOpInterface`), then it is copied into its window
-      and `plan-place-destinations` lets it be made there.
-    - Where memory may not be taken over because something reads it later, or because it persists, a copy is made.
+    - A value has a separate buffer, unless it is a window of its operand's (`ViewOpInterface`), reuses its operand's memory
+      (`mustAlias`, `spmd.donates`, all_reduce), or is concatenated with others (`DestinationOpInterface`): then it is copied into
+      its window, and `plan-place-destinations` erases the copy if the value can be computed there.
+    - If memory cannot be reused because it is read later, or because it is persistent, the value is copied.
     - A gathered value's buffer has chunk x ranks rows; the value is the first rows of it. A gradient that is reduced has a
       buffer of as many rows, whose tail is filled with zeros before the reduction.
     - A collective waits for the compute position at which it is issued. Its memory is in use until compute has waited for it.
-      These two rules are all that lifespans rely on, and the checker proves them anew from the plan alone.
+      Lifespans rely on these two rules only, and the checker proves them again from the plan alone.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -90,7 +90,7 @@ def Plan_CollectiveKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_CollectiveKind,
 def Plan_ReductionKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_ReductionKind, "reduction">;
 def Plan_PortDirectionAttr : Rules_EnumAttr<Plan_Dialect, Rules_PortDirection, "direction">;
 
-/// As spmd's: clamp(total - coordinate * chunk, 0, chunk).
+/// As in spmd: clamp(total - coordinate * chunk, 0, chunk).
 def Plan_ValidAttr : Plan_Attr<"Valid", "valid"> {
   let summary = "the true extent of a padded dim";
   let parameters = (ins "int64_t":$dim, "int64_t":$chunk, "int64_t":$total, ArrayRefParameter<"::mlir::StringAttr">:$axes);

@@ -1,4 +1,4 @@
-//===- StreamOrder.cpp - which instructions are ordered by streams and events -------===//
+//===- StreamOrder.cpp - the order of streams and events ----------------------------===//
 #include "dialect/plan/StreamOrder.h"
 
 #include "dialect/plan/Accesses.h"

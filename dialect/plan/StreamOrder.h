@@ -1,7 +1,7 @@
-//===- StreamOrder.h - which instructions are ordered by streams and events ---------===//
+//===- StreamOrder.h - the order of streams and events ------------------------------===//
 //
 // Vector clocks over instructions in order of issue. Two things order instructions: the order of one stream, and a wait
-// for an event's record. The passes that insert, elide and verify events and that compute lifespans ask here. The plan
+// for an event's record. The passes that insert, elide and verify events and that compute lifespans use this class. The plan
 // checker of the runtime has a separate implementation (runtime/plan/check), so that neither hides an error of the other.
 //
 //===----------------------------------------------------------------------===//
@@ -14,8 +14,8 @@
 
 namespace sluice::plan_ir {
 
-/// The order of instructions issued so far. Each stream starts after an unknown past, which other streams know
-/// only through events.
+/// The order of instructions issued so far. Each stream starts after an unknown past, which is ordered
+/// before other streams only by events.
 class StreamOrder {
 public:
   /// Position in the order of issue over all runs, from 1; 0: before the first.
@@ -45,7 +45,7 @@ public:
   Position lastBefore(llvm::StringRef stream, llvm::StringRef of) const;
 
 private:
-  /// Of one stream: the last instruction other than a record or a wait, and the last instruction. Records and waits do not
+  /// For each stream: the last instruction other than a record or a wait, and the last instruction. Records and waits do not
   /// access memory, so only work has to be ordered.
   struct Known {
     Position work = unknown, any = 0;

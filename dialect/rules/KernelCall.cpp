@@ -1,4 +1,4 @@
-//===- KernelCall.cpp - a call against the record of its kernel -------------------===//
+//===- KernelCall.cpp - verification of kernel calls ------------------------------===//
 #include "dialect/rules/KernelCall.h"
 
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,6 +1,6 @@
-//===- KernelCall.h - how an op is launched -------------------------------------===//
+//===- KernelCall.h - kernel calls and views of ops -----------------------------===//
 //
-// Two ways to become real: a call of a catalogue kernel, or a view of an operand's memory, which needs no launch.
+// An op is executed as a call of a catalogue kernel, or as a view of an operand's memory, which needs no launch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_KERNELCALL_H

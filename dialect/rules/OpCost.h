@@ -1,4 +1,4 @@
-//===- OpCost.h - what an op costs ---------------------------------------------===//
+//===- OpCost.h - cost of an op ------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_OPCOST_H
 #define SLUICE_DIALECT_RULES_OPCOST_H
 
@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Floating-point operations, and the bytes that must at least be read and written. A view costs nothing.
+/// Floating-point operations, and the least number of bytes read and written. A view costs nothing.
 struct OpCost {
   std::uint64_t flops = 0;
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 //===- Optimizer.h - hyper-parameters of optimizers ------------------------------------------===//
 //
-// Plain values between a recipe and the ops that implement OptimizerOpInterface.
+// Values that a recipe and the ops with OptimizerOpInterface exchange.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_OPTIMIZER_H
@@ -41,7 +41,7 @@ struct OptimizerSettings : std::map<std::string, HyperParameterValue, std::less<
 /// The hyper-parameter that ApplyOptimizer sets to 0 for parameters without weight decay.
 inline constexpr llvm::StringLiteral weightDecayName = "weight_decay";
 
-/// Settings that contradict each other: the one to blame and what is expected.
+/// A setting that contradicts another one, and the expected value.
 struct SettingsConflict {
   std::string name;
   std::string message;
@@ -53,7 +53,7 @@ struct UpdateOperands {
   mlir::Value lr, step, coefficient, guard;
 };
 
-/// The static answers of an op with OptimizerOpInterface. All settings that `parameters` lists are present in
+/// The static methods of an op with OptimizerOpInterface. All settings that `parameters` lists are present in
 /// `settings`.
 struct OptimizerInfo {
   std::string name;

@@ -1,7 +1,7 @@
-//===- Rules.td - the questions that every op answers --------------------------===//
+//===- Rules.td - the op interfaces --------------------------------------------===//
 //
-// Op interfaces. Passes ask through them and never switch on op kinds. An op's family file answers in this order:
-// verify, fold, derivative, sharding, cost, kernel.
+// Passes use these interfaces and never switch on op kinds. An op's family file implements them in this order: verify,
+// fold, derivative, sharding, cost, kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_RULES_TD
@@ -15,7 +15,7 @@ def Rules_AtLeastOneOperand : PredOpTrait<"there is at least one operand", CPred
 def VjpOpInterface : OpInterface<"VjpOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
-    Reverse-mode derivative. An op without one is an inactive op (Model_InactiveOp) and says so in its definition.
+    Reverse-mode derivative. An op without one is an inactive op (Model_InactiveOp).
   }];
   let methods = [
     InterfaceMethod<[{
@@ -32,15 +32,15 @@ def VjpOpInterface : OpInterface<"VjpOpInterface"> {
 
 def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::sluice";
-  let description = [{How the op's dims relate, as factors.}];
+  let description = [{The relation of the op's dims, as factors.}];
   let methods = [
     InterfaceMethod<"The op's sharding rule.", "::sluice::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
-      Builds, before the op, ops that give its results and leave fewer of its factors whole, and returns one value per
-      result; failure where there are none.
+      Builds, before the op, an equivalent form with fewer whole factors, and returns one value per result; failure if
+      the op has no such form.
     }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildSplitForm",
       (ins "::mlir::OpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,
-    InterfaceMethod<"Brings attributes that repeat extents in line with types that have become those of a part.", "void",
+    InterfaceMethod<"Updates attributes that repeat extents after the types have become local.", "void",
       "adjustToTypes", (ins), "", "return;">,
   ];
 }
@@ -60,8 +60,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
 def ViewOpInterface : OpInterface<"ViewOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
-    Results that can be windows of the first operand's memory (reshape, transpose, split ...). The op still answers
-    getKernelCall() with a copying kernel, for layouts that cannot be viewed.
+    Results that can be windows of the first operand's memory (reshape, transpose, split ...). getKernelCall()
+    returns a copying kernel, for layouts that cannot be viewed.
   }];
   let methods = [
     InterfaceMethod<"The window of result `result` in the memory that `source` describes, or failure if a copy is needed.",
@@ -82,7 +82,7 @@ def DestinationOpInterface : OpInterface<"DestinationOpInterface"> {
 
 def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   let cppNamespace = "::sluice";
-  let description = [{Composites: the same results by primitives, the reference in tests.}];
+  let description = [{Composites: the same results from primitives, the reference in tests.}];
   let methods = [
     InterfaceMethod<"Builds the decomposition before the op and returns one value per result.",
       "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose", (ins "::mlir::OpBuilder &":$builder)>,
@@ -92,11 +92,11 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
 def MergeOpInterface : OpInterface<"MergeOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
-    Ops over lists: what several of them with the same attributes do, one does on the operands of all of them, one after
-    the other, and then those operands that they share; its results are those of all of them.
+    Ops over lists. Several ops with the same attributes are equivalent to one op on the operands of all of them, one op
+    after the other, followed by the shared operands; its results are those of all of them.
   }];
   let methods = [
-    InterfaceMethod<"How many of the last operands are not of the list: an op that does the work of several has them once.",
+    InterfaceMethod<"The number of shared operands, which are last and not part of the list.",
       "unsigned", "getSharedOperandCount">,
   ];
 }
@@ -104,8 +104,8 @@ def MergeOpInterface : OpInterface<"MergeOpInterface"> {
 def OptimizerOpInterface : OpInterface<"OptimizerOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
-    The update of an optimizer. Its mnemonic is the optimizer's name in a recipe. The answers are static, as they are
-    needed before there is an op; dialect/model/Optimizers.h lists those of all optimizers.
+    The update of an optimizer. Its mnemonic is the optimizer's name in a recipe. The methods are static, as they are
+    used before an op exists; dialect/model/Optimizers.h lists all optimizers.
   }];
   let methods = [
     StaticInterfaceMethod<"The hyper-parameters, with defaults and meaning.",
@@ -123,9 +123,9 @@ def OptimizerOpInterface : OpInterface<"OptimizerOpInterface"> {
 
 def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let cppNamespace = "::sluice";
-  let description = [{Ops that are something else outside training (dropout is the identity).}];
+  let description = [{Ops that compute another function outside training (dropout is the identity).}];
   let methods = [
-    InterfaceMethod<"Builds, before the op, what its results are outside training, and returns one value per result.",
+    InterfaceMethod<"Builds, before the op, its results outside training, and returns one value per result.",
       "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "evaluate", (ins "::mlir::OpBuilder &":$builder)>,
   ];
 }
@@ -133,14 +133,14 @@ def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
 def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
-    Losses that are a mean over what is counted, the number of which differs between micro-batches and ranks.
+    Losses that are a mean over counted elements, whose number differs between micro-batches and ranks.
   }];
   let methods = [
     InterfaceMethod<[{
-      Builds, before the op, the sum and the number of what is counted, as scalars of the loss's type, both divided by one
-      static number: over parts of a batch, the sum of the sums over the sum of the counts is the mean of the whole.
-      Failure where the loss is no mean.
-    }], "::llvm::FailureOr<std::pair<::mlir::Value, ::mlir::Value>>", "countApart", (ins "::mlir::OpBuilder &":$builder)>,
+      Builds, before the op, the sum and the number of counted elements, as scalars of the loss's type, both divided by
+      the same static number: over parts of a batch, the sum of the sums divided by the sum of the counts is the mean of
+      the batch. Failure if the loss is not a mean.
+    }], "::llvm::FailureOr<std::pair<::mlir::Value, ::mlir::Value>>", "buildSumAndCount", (ins "::mlir::OpBuilder &":$builder)>,
   ];
 }
 
@@ -148,10 +148,10 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{
     Element types under another compute precision. The default: floating-point operands all have the compute type and
-    result types are inferred anew.
+    result types are inferred again.
   }];
   let methods = [
-    InterfaceMethod<"True where the op's results stay as they are (losses, scalars of the step).", "bool",
+    InterfaceMethod<"True where the op's result types do not change (losses, scalars of the step).", "bool",
       "keepsResultTypes", (ins), "", "return false;">,
   ];
 }

@@ -1,9 +1,9 @@
-//===- ShardingRule.h - how an op's dims relate, as factors -------------------===//
+//===- ShardingRule.h - sharding rules: factors of an op's dims ---------------===//
 //
 // Each dim of each operand and result is a list of factors, outermost first (after Shardy's sharding rules). A factor
-// that stands in operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced:
-// splitting it leaves partial results, to be combined by `reduction`. A factor of results alone is made: any part of it
-// can be computed by itself. A factor marked `whole` must not be split.
+// of operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced: splitting it
+// leaves partial results, which `reduction` combines. A factor of results alone is created: any part of it can be
+// computed alone. A factor marked `whole` must not be split.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
@@ -24,7 +24,7 @@ struct ShardingFactor {
   std::int64_t size = 1;
   /// Must not be split: the op needs all of it in one place.
   bool whole = false;
-  /// The kernel asks where its part lies in all of the factor: views along it tell.
+  /// The kernel reads the offset of its part from views along the factor.
   bool positioned = false;
 };
 
@@ -39,7 +39,7 @@ struct ShardingRule {
   PartialReduction reduction = PartialReduction::none;
   /// Linear in all operands together: of partial sums the results are partial sums.
   bool linear = false;
-  /// The result combines one term of each operand: terms of whole operands count once, whatever is split of others.
+  /// The result combines one term of each operand: terms of unsplit operands count once.
   bool additive = false;
 
   unsigned addFactor(std::int64_t size, bool whole = false, bool positioned = false) {

@@ -1,4 +1,4 @@
-//===- When.cpp - in which repetitions of a section an op is issued ---------------===//
+//===- When.cpp - the repetitions in which an op is issued ------------------------===//
 
 #include "dialect/rules/When.h"
 

@@ -1,6 +1,6 @@
-//===- When.h - in which repetitions of a section an op is issued -----------------===//
+//===- When.h - the repetitions in which an op is issued --------------------------===//
 //
-// A word or a list of repetitions. It is the value of `#spmd.when` and `#plan.when` (Rules_WhenAttr in Enums.td).
+// A named set or a list of repetitions. It is the value of `#spmd.when` and `#plan.when` (Rules_WhenAttr in Enums.td).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_WHEN_H
@@ -20,17 +20,17 @@ namespace sluice {
 /// Does not own the list: an attribute's list lives as long as the MLIRContext.
 class When {
 public:
-  /// A word; a list is built by the other constructor.
+  /// A named set; a list is built by the other constructor.
   When(WhenKind kind = WhenKind::all) : kind(kind) {}
   /// The listed repetitions, increasing and from 0.
   explicit When(llvm::ArrayRef<std::int64_t> repetitions) : kind(WhenKind::listed), repetitions(repetitions) {}
 
-  /// Just these repetitions, at least one and increasing, of `repeat` in all: by a word where there is one, else the list.
+  /// Just these repetitions, at least one and increasing, of `repeat` in all: a named set if one is equal, else the list.
   static When of(llvm::ArrayRef<std::int64_t> repetitions, std::int64_t repeat);
 
   bool isAll() const { return kind == WhenKind::all; }
   WhenKind getKind() const { return kind; }
-  /// The list; empty for a word.
+  /// The list; empty for a named set.
   llvm::ArrayRef<std::int64_t> getRepetitions() const { return repetitions; }
   /// True where the op is issued in `repetition` of `repeat`.
   bool includes(std::int64_t repetition, std::int64_t repeat) const;

@@ -1,4 +1,4 @@
-//===- CollectiveOpInterface.td - what passes ask a collective --------------------------===//
+//===- CollectiveOpInterface.td - collectives and copies between spaces -------------------===//
 #ifndef SLUICE_DIALECT_SPMD_COLLECTIVEOPINTERFACE_TD
 #define SLUICE_DIALECT_SPMD_COLLECTIVEOPINTERFACE_TD
 
@@ -8,8 +8,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [CostOpInterfac
   let cppNamespace = "::sluice::spmd";
   let description = [{
     The start of an asynchronous transfer of a list of tensors: a collective over the ranks of mesh axes, or a copy between
-    the memory spaces of one rank. Operand i becomes value i of the `spmd.wait` for its token. Passes ask through this
-    interface and do not search for the ops that implement it.
+    the memory spaces of one rank. Operand i becomes value i of the `spmd.wait` for its token. Passes use this interface
+    and no op kinds.
 
     **Placement.** On each side, a tensor is one dense tensor or consists of one chunk for each rank of the group, in order
     of rank. A chunk's type is a shard type: chunks along dim 0 are consecutive rows of the tensor with padding at the tail,
@@ -24,7 +24,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [CostOpInterfac
     | copy | tensor, strided or dense | tensor in the other memory space |
   }];
   let methods = [
-    InterfaceMethod<"The kind of the plan's collective; nothing for a copy.",
+    InterfaceMethod<"The kind of the plan's collective; nullopt for a copy.",
       "std::optional<::sluice::CollectiveKind>", "getKind">,
     InterfaceMethod<"The mesh axes whose ranks form a group; null for a copy.", "::mlir::ArrayAttr", "getAxes", (ins), "",
       "return {};">,
@@ -46,7 +46,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [CostOpInterfac
       "return ::sluice::MemorySpace::device;">,
     InterfaceMethod<"The stream that executes it.", "::sluice::StreamKind", "getStream", (ins), "",
       "return ::sluice::spmd::defaultStream($_op);">,
-    InterfaceMethod<"The `spmd.reshard` that it implements, from its placement and reduction; nothing for a copy.",
+    InterfaceMethod<"The `spmd.reshard` that it implements, from its placement and reduction; nullopt for a copy.",
       "std::optional<::sluice::spmd::ReshardKind>", "getReshard", (ins), "", "return ::sluice::spmd::defaultReshard($_op);">,
   ];
   let extraSharedClassDeclaration = [{

@@ -13,7 +13,7 @@
 
 namespace sluice::spmd {
 
-/// A change of sharding as one collective makes it: shards to unsharded tensors; partial results to unsharded tensors or to shards; shards along one
+/// A change of sharding by one collective: shards to unsharded tensors; partial results to unsharded tensors or to shards; shards along one
 /// dim to shards along another.
 enum class ReshardKind { unshard, reduce, reduce_to_shards, exchange };
 
@@ -22,7 +22,7 @@ class CollectiveOpInterface;
 /// `tensor` for a group of ranks that have parts of one micro-batch, since compute waits for it at once and must not queue
 /// after gathers and reductions of units; else `reduce` for a reduction and `gather` for others.
 StreamKind defaultStream(CollectiveOpInterface op);
-/// By the sides that consist of chunks, and the reduction.
+/// The default of getReshard: from the sides that consist of chunks, and the reduction.
 std::optional<ReshardKind> defaultReshard(CollectiveOpInterface op);
 /// The ranks of the group; 1 for a copy.
 std::int64_t groupSizeOf(CollectiveOpInterface op);

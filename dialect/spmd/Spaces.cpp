@@ -1,4 +1,4 @@
-//===- Spaces.cpp - in which memory a value lies ------------------------------------===//
+//===- Spaces.cpp - the memory space of a value -------------------------------------===//
 #include "dialect/spmd/Spaces.h"
 
 #include "dialect/spmd/Names.h"
@@ -15,8 +15,8 @@ bool sluice::spmd::isInHost(Value value) {
     auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
     return function && function.getArgAttr(argument.getArgNumber(), spaceName) != Attribute();
   }
-  Operation *maker = value.getDefiningOp();
-  if (auto wait = dyn_cast<WaitOp>(maker))
+  Operation *producer = value.getDefiningOp();
+  if (auto wait = dyn_cast<WaitOp>(producer))
     return wait.getStart() && wait.getStart().getDestinationSpace() == MemorySpace::host;
-  return streamOf(maker) == StreamKind::host;
+  return streamOf(producer) == StreamKind::host;
 }

@@ -1,6 +1,6 @@
-//===- Spaces.h - in which memory a value lies --------------------------------------===//
+//===- Spaces.h - the memory space of a value ---------------------------------------===//
 //
-// Types do not say it: arguments do, and the ops that make values (Names.h).
+// The memory space is not part of the type, but an attribute of arguments and of ops (Names.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_SPACES_H
@@ -10,8 +10,8 @@
 
 namespace sluice::spmd {
 
-/// True for an argument in host memory, what a copy brought there, what an op of the stream "host" makes, and a
-/// section's result that is any of these.
+/// True for an argument in host memory, a value copied there, a result of an op on the stream `host`, and a section's
+/// result that is any of these.
 bool isInHost(mlir::Value value);
 
 } // namespace sluice::spmd

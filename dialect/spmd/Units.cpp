@@ -1,4 +1,4 @@
-//===- Units.cpp - which units an op belongs to ------------------------------------------===//
+//===- Units.cpp - the units of an op ----------------------------------------------------===//
 
 #include "dialect/spmd/Units.h"
 

@@ -1,4 +1,4 @@
-//===- Units.h - which units an op belongs to --------------------------------------------===//
+//===- Units.h - the units of an op ------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_UNITS_H
 #define SLUICE_DIALECT_SPMD_UNITS_H
 
@@ -12,12 +12,12 @@
 
 namespace sluice::spmd {
 
-/// The blocks of a module's units. A unit has the block of its own name, or those that it lists; the root has none.
+/// The blocks of a module's units: the block with the unit's name, or those that it lists; the root has none.
 class UnitBlocks {
 public:
   explicit UnitBlocks(mlir::ModuleOp module);
 
-  /// Numbers, in the order of the module, of the units that have a block around the path, innermost first.
+  /// Indices, in the order of the module, of the units that have a block around the path, innermost first.
   llvm::SmallVector<unsigned> around(llvm::StringRef path) const;
   /// The innermost of them; `root` for none.
   llvm::StringRef innermost(llvm::StringRef path) const;

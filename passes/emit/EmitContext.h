@@ -1,4 +1,4 @@
-//===- EmitContext.h - what the parts of emit share ---------------------------------===//
+//===- EmitContext.h - symbol tables and helpers of emission ------------------------===//
 //
 // Names to positions, in the order of the module, and the small translations that every part needs.
 //

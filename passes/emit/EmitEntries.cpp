@@ -68,7 +68,7 @@ private:
     launch.attributes = attributesOf(op.getSettings().getValue());
     launch.inputs = views(op.getInputs());
     launch.outputs = views(op.getOutputs());
-    // Numbers mean something only beside the program that they are numbers of.
+    // Value ids refer to the unsharded program, so a plan without it has none.
     if (context.plan.program && !context.plan.program->values.empty()) {
       for (std::int64_t id : op.getInputValues())
         launch.input_values.push_back(id);
@@ -108,7 +108,7 @@ private:
     if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
       result.stream = context.streams.lookup(stream.getValue());
     else
-      context.error(op) << "stream, expected one behind the streams phase but got none";
+      context.error(op) << "has no stream";
     const When when = plan_ir::whenOf(op);
     if (when.getKind() == WhenKind::listed)
       result.when = plan::When::list;

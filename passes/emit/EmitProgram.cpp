@@ -1,6 +1,6 @@
 //===- EmitProgram.cpp - the unsharded program in compact form ----------------------===//
 //
-// Ops in order, regions flattened: what a region yields stands for its results.
+// Ops in order, regions flattened: the results of a region are its yielded values.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/emit/EmitContext.h"
@@ -62,7 +62,7 @@ private:
         for (Region &region : op.getRegions())
           for (Block &inner : region)
             writeBlock(inner);
-        // Its results are what it yields.
+        // Its results are its yielded values.
         Operation *yield = op.getRegion(0).front().getTerminator();
         for (auto [result, value] : llvm::zip(op.getResults(), yield->getOperands()))
           ids[result] = ids.lookup(value);

@@ -1,4 +1,4 @@
-//===- EmitTables.cpp - everything of a plan but its instructions -------------------===//
+//===- EmitTables.cpp - tables of a plan --------------------------------------------===//
 #include "dialect/plan/Accesses.h"
 #include "passes/emit/EmitContext.h"
 
@@ -68,7 +68,7 @@ void emitBuffers(EmitContext &context) {
     buffer->shape.assign(type.getShape().begin(), type.getShape().end());
     buffer->bytes = op.getBytes();
     if (!op.getOffset()) {
-      context.error(op) << "offset, expected one behind the memory phase but got none";
+      context.error(op) << "has no offset after memory planning";
       return;
     }
     buffer->offset = *op.getOffset();
@@ -96,7 +96,7 @@ void emitUnits(EmitContext &context) {
     for (auto parameter : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       auto it = context.parameters.find(parameter.getValue());
       if (it == context.parameters.end()) {
-        context.error(op) << "parameter '" << parameter.getValue() << "', expected one of the module";
+        context.error(op) << "parameter '" << parameter.getValue() << "' is not in the module";
         return;
       }
       unit->parameters.push_back(it->second);
@@ -146,7 +146,7 @@ void emitParameters(EmitContext &context) {
   });
 }
 
-/// Makes a variable of each state that is no parameter, with the buffer that holds it.
+/// Creates a variable for each state that is not a parameter, with its buffer.
 void emitVariables(EmitContext &context) {
   llvm::StringMap<std::uint32_t> holders;
   forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
@@ -158,7 +158,7 @@ void emitVariables(EmitContext &context) {
       return;
     auto holder = holders.find(op.getSymName());
     if (holder == holders.end()) {
-      context.error(op) << "state '" << op.getSymName() << "', expected a buffer that holds it but got none";
+      context.error(op) << "state '" << op.getSymName() << "' has no buffer";
       return;
     }
     auto variable = std::make_unique<plan::VariableT>();
@@ -169,7 +169,7 @@ void emitVariables(EmitContext &context) {
   });
 }
 
-/// Tells parameters which buffers hold them, and how they are cut.
+/// Sets the buffer and the sharding of each parameter.
 void bindParameters(EmitContext &context) {
   std::vector<bool> held(context.plan.parameters.size());
   SymbolTable symbols(context.module);
@@ -181,7 +181,7 @@ void bindParameters(EmitContext &context) {
       return;
     auto it = context.parameters.find(*op.getParameter());
     if (it == context.parameters.end()) {
-      context.error(op) << "parameter '" << *op.getParameter() << "', expected one of the module";
+      context.error(op) << "parameter '" << *op.getParameter() << "' is not in the module";
       return;
     }
     plan::ParameterT &parameter = *context.plan.parameters[it->second];
@@ -196,7 +196,7 @@ void bindParameters(EmitContext &context) {
     held[it->second] = true;
     parameter.buffer = buffer;
     if (plan_ir::ValidAttr valid = op.getValidAttr()) {
-      // A shard of other dims than the parameter's is cut by elements.
+      // A shard with another rank than the parameter is sharded by elements (`flat`).
       const bool isFlat = cast<RankedTensorType>(op.getType()).getRank() != std::int64_t(parameter.shape.size());
       parameter.dim = isFlat ? std::int32_t(parameter.shape.size()) : std::int32_t(valid.getDim());
       parameter.chunk = valid.getChunk();
@@ -206,11 +206,11 @@ void bindParameters(EmitContext &context) {
   for (auto [index, isHeld] : llvm::enumerate(held))
     if (!isHeld)
       context.error(context.module) << "parameter '" << context.plan.parameters[index]->name
-                                    << "', expected a buffer that holds it but got none";
+                                    << "' has no buffer";
 }
 
-/// A parameter that no step updates, since its loss does not depend on it, is frozen in the plan whatever it is called in
-/// the model: the checker holds every other one to exactly one update.
+/// A parameter that no step updates, since its loss does not depend on it, is frozen in the plan: the checker requires
+/// exactly one update of every other parameter.
 void freezeWithoutUpdate(EmitContext &context) {
   llvm::DenseSet<std::uint32_t> written;
   forEach<plan_ir::EntryOp>(context, [&](plan_ir::EntryOp entry) {

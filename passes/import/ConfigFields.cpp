@@ -13,7 +13,7 @@ namespace json = llvm::json;
 
 static constexpr std::int64_t sizeLimit = 1 << 30, layerLimit = 100000;
 
-/// Fields that say how to store, name or generate, and nothing about the model's mathematics.
+/// Fields for storage, names or generation, which do not affect the model's mathematics.
 static constexpr llvm::StringLiteral withoutMeaning[] = {
     "architectures", "auto_map", "begin_suppress_tokens", "bos_token_id", "cache_implementation",
     "chunk_size_feed_forward", "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping",

@@ -1,6 +1,6 @@
 //===- ConfigFields.h - reading a config.json field by field ----------------------------===//
 //
-// Every field of a config is read, passed over because it says nothing about the mathematics, or refused by name.
+// Every field of a config is read, ignored because it does not affect the mathematics, or refused by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_CONFIGFIELDS_H
@@ -21,22 +21,22 @@ namespace sluice {
 /// Reads fields one by one and keeps the first error in `status`.
 class ConfigFields {
 public:
-  /// `family` ("a GPT-2 config") and `file` are for messages; `prefix` stands before names: "rope_parameters.".
+  /// `family` ("a GPT-2 config") and `file` are for messages; `prefix` is put before names: "rope_parameters.".
   ConfigFields(const llvm::json::Object &object, std::string file, std::string family, std::string prefix = "")
       : object(object), file(std::move(file)), family(std::move(family)), prefix(std::move(prefix)) {}
 
   Status status;
 
   void fail(llvm::StringRef field, llvm::StringRef what, const llvm::json::Value *got);
-  /// The field, known from now on; null where it is missing or null.
+  /// The field, which is marked as known; null if it is missing or null.
   const llvm::json::Value *get(llvm::StringRef field);
-  /// True where the field stands in the file, null or not.
+  /// True where the field is in the file, null or not.
   bool has(llvm::StringRef field) const { return object.get(field) != nullptr; }
   std::int64_t integer(llvm::StringRef field, std::int64_t otherwise);
-  /// A size that the config must have; another name that the family has for it may stand in its place.
+  /// A required size; the family may have another name for it.
   std::int64_t size(llvm::StringRef field, llvm::StringRef otherName = "");
   std::int64_t optionalSize(llvm::StringRef field, std::int64_t otherwise);
-  /// A number of layers: a size, and few enough to build them all.
+  /// A number of layers: a size with an upper bound.
   std::int64_t layers(llvm::StringRef field, llvm::StringRef otherName = "");
   /// Above 0, or at least 0.
   double number(llvm::StringRef field, double otherwise, bool mayBeZero);
@@ -47,13 +47,13 @@ public:
   /// An activation by any of its names in transformers: `tanh` or `none` (forms of gelu), `relu`, or `silu` where it may
   /// be that.
   std::string activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu);
-  /// Something that the importer does not do: it must be off (missing, null, false, empty).
+  /// An unsupported feature: it must be off (missing, null, false, empty).
   void mustBeOff(llvm::StringRef field, llvm::StringRef why);
   /// Fields without meaning here.
   void allow(llvm::ArrayRef<llvm::StringRef> fields) { known.append(fields.begin(), fields.end()); }
   /// Those that every family has and that say how to store, name or generate.
   void allowCommon();
-  /// What is left is unknown: it might change the mathematics.
+  /// Refuses the remaining fields: they may change the mathematics.
   void refuseUnknown();
 
   const std::string &path() const { return file; }
@@ -64,7 +64,7 @@ private:
   llvm::SmallVector<std::string> known;
 };
 
-/// The value as it stands in the file.
+/// The value as JSON text.
 std::string jsonText(const llvm::json::Value &value);
 
 /// Refuses a tensor with more bytes than an address can name.

@@ -1,4 +1,4 @@
-//===- DroppedAttention.cpp - attention in whose midst something is dropped ----------------===//
+//===- DroppedAttention.cpp - attention with dropout, as separate ops ----------------------===//
 
 #include "passes/import/DroppedAttention.h"
 
@@ -29,7 +29,7 @@ public:
   Value number(double value, Type type) {
     return model::ConstantOp::create(builder, location, RankedTensorType::get({}, type), builder.getF64FloatAttr(value));
   }
-  /// Scores of what `mask` hides become minus infinity.
+  /// Scores that `mask` hides become minus infinity.
   Value masked(Value scores, std::int64_t queries, std::int64_t keys, AttentionMask mask) {
     if (!mask.causal)
       return scores;
@@ -66,7 +66,7 @@ Value sluice::buildDroppedAttention(OpBuilder &builder, Location location, Value
   std::int64_t batch = parts.shapeOf(q)[0], queries = parts.shapeOf(q)[1], heads = parts.shapeOf(q)[2],
                size = parts.shapeOf(q)[3], keys = parts.shapeOf(k)[1], groups = parts.shapeOf(k)[2];
   q = parts.swapped(q), k = parts.swapped(k), v = parts.swapped(v);
-  // The heads of a group share its keys and values: one more dim, along which those repeat.
+  // The heads of a group share its keys and values: they are broadcast along an additional dim.
   if (heads != groups) {
     q = parts.reshaped(q, {batch, groups, heads / groups, queries, size});
     k = parts.reshaped(k, {batch, groups, 1, keys, size});

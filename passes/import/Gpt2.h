@@ -1,6 +1,6 @@
 //===- Gpt2.h - the GPT-2 family from its config.json ---------------------------------===//
 //
-// A config is read in full before anything is built: every field that changes the mathematics is either understood or
+// A config is read in full before anything is built: every field that changes the mathematics is supported or
 // refused by name. Parameters are named as the checkpoint names them, without `transformer.`.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@ struct Gpt2Config {
   double epsilon = 1e-5, initializerRange = 0.02;
   /// `tanh` and `none` are forms of gelu, `relu` is relu.
   std::string activation = "tanh";
-  /// Rates of dropout: of the embeddings, of attention's probabilities, of what joins the residual path.
+  /// Dropout rates: of the embeddings, the attention probabilities, the additions to the residual path.
   double embeddingDropout = 0, attentionDropout = 0, residualDropout = 0;
   bool tied = true, scaleAttention = true, scaleByLayer = false;
 };

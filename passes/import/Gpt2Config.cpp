@@ -15,8 +15,8 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   Gpt2Config config;
   ConfigFields fields(object, file, "a GPT-2 config");
   fields.allowCommon();
-  // An older name of n_positions beside it; what pads a batch, whose row is learned as any other; and the head that
-  // chooses among answers, which is not built.
+  // An older name of n_positions; the padding token, whose row is trained as any other; and the multiple-choice head,
+  // which is not built.
   fields.allow({"n_ctx", "pad_token_id", "summary_type", "summary_use_proj", "summary_activation",
                 "summary_proj_to_labels", "summary_first_dropout"});
   config.vocabulary = fields.size("vocab_size");
@@ -34,7 +34,7 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   fields.mustBeOff("reorder_and_upcast_attn", "false (attention is computed in the precision of the recipe)");
   for (auto [field, rate] : {std::pair("attn_pdrop", &config.attentionDropout), {"embd_pdrop", &config.embeddingDropout},
                              {"resid_pdrop", &config.residualDropout}}) {
-    // transformers' own default stands where the config is silent.
+    // A missing field has the default of transformers.
     double given = fields.rate(field, 0.1);
     *rate = options.dropout.value_or(given);
   }

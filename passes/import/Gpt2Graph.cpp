@@ -37,7 +37,7 @@ private:
 
   void declareParameters() override {
     double range = config.initializerRange;
-    // Projections onto the residual path start smaller, by the number of additions to it.
+    // Initial projections onto the residual path are scaled by the number of additions to it.
     double residual = range / std::sqrt(2.0 * static_cast<double>(config.layers));
     declare("wte.weight", {config.vocabulary, config.width}, "normal", range, config.tied ? "lm_head.weight" : "");
     declare("wpe.weight", {config.positions, config.width}, "normal", range);

@@ -1,4 +1,4 @@
-//===- GraphBuilder.cpp - what the families' graphs share --------------------------------===//
+//===- GraphBuilder.cpp - helpers of the model families ----------------------------------===//
 
 #include "passes/import/GraphBuilder.h"
 
@@ -68,7 +68,7 @@ Value GraphBuilder::drop(Value x, double rate) {
 }
 
 Value GraphBuilder::attend(Value q, Value k, Value v, double scale, std::int64_t window, double dropout) {
-  // A window that reaches every token before is none.
+  // A window of the whole sequence is no window.
   if (window >= sequence)
     window = 0;
   if (row && dropout != 0)

@@ -1,8 +1,8 @@
-//===- GraphBuilder.h - what the families' graphs share ----------------------------------===//
+//===- GraphBuilder.h - helpers of the model families ------------------------------------===//
 //
 // Parameters under their checkpoint names, reads, small ops, causal attention, dropout, blocks, and the entry points:
-// `train_step` (tokens, targets to loss) and `logits` (tokens to logits, nothing dropped). A family says which parameters
-// there are and how tokens become logits.
+// `train_step` (tokens, targets to loss) and `logits` (tokens to logits, without dropout). A family defines the parameters and
+// `forward`, from tokens to logits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_GRAPHBUILDER_H
@@ -34,12 +34,12 @@ protected:
   virtual void declareParameters() = 0;
   /// [batch, sequence] tokens to [batch, sequence, vocabulary] logits.
   virtual mlir::Value forward(mlir::Value tokens) = 0;
-  /// True where `forward` drops something in training: `train_step` then has the inputs that dropout draws by.
+  /// True where `forward` has dropout in training: `train_step` then has the inputs of its random numbers.
   virtual bool drops() const = 0;
 
   mlir::OpBuilder builder;
   std::int64_t batch, sequence, vocabulary;
-  /// Where the ops that are built now come from.
+  /// The location of the ops that are built.
   mlir::Location location = builder.getUnknownLoc();
 
   /// The module path of the source.
@@ -50,10 +50,10 @@ protected:
   mlir::Value read(const llvm::Twine &name);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
-  /// Dropout with a key of its own; nothing outside training or at a rate of 0.
+  /// Dropout with a new key; the identity outside training or at a rate of 0.
   mlir::Value drop(mlir::Value x, double rate);
-  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every token before. Where
-  /// probabilities are dropped it stands in its parts.
+  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token. With
+  /// dropout of probabilities it is built as separate ops.
   mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v, double scale, std::int64_t window, double dropout);
   /// A module of the source with one result.
   mlir::Value block(llvm::StringRef name, mlir::Type result, llvm::function_ref<mlir::Value()> body);
@@ -61,9 +61,9 @@ protected:
 private:
   bool trainOnly;
   llvm::StringMap<mlir::RankedTensorType> parameters;
-  /// Inputs of the step that dropout draws by; null where nothing is dropped.
+  /// Inputs of the step for dropout's random numbers; null without dropout.
   mlir::Value seed, step, row;
-  /// Keys of the dropouts, in the order of their making.
+  /// Keys of the dropouts, in the order of their creation.
   std::int64_t nextKey = 0;
 
   void addStepInputs(mlir::func::FuncOp function);

@@ -32,7 +32,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> sluice::importHuggingFace(mlir::MLIRCo
   if (!type)
     return inputError(file + expected + "nothing");
 
-  // The folder's name, as a plan holds no path; nothing else depends on where the config lies.
+  // Only the folder's name, as a plan has no paths.
   std::optional<llvm::StringRef> given = object->getString("_name_or_path");
   llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : *type;
   if (isLlamaFamily(*type)) {

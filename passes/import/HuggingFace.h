@@ -1,6 +1,6 @@
 //===- HuggingFace.h - from a config.json to a model -------------------------------------===//
 //
-// A config is read in full before anything is built: every field that changes the mathematics is either understood or
+// A config is read in full before anything is built: every field that changes the mathematics is supported or
 // refused by name. Parameters are named as the checkpoint names them.
 //
 //===----------------------------------------------------------------------===//
@@ -18,15 +18,15 @@
 
 namespace sluice {
 
-/// What the user chooses beside the config.
+/// Settings of the user that are not in the config.
 struct ImportOptions {
   /// Rows of one rank's micro-batch.
   std::int64_t batch = 1;
   /// Tokens a row.
   std::int64_t sequence = 1;
-  /// Takes the place of all the config's dropouts.
+  /// Replaces all dropout rates of the config.
   std::optional<double> dropout;
-  /// Without the entry point that gives logits, which are the largest of what a plan with a chunked loss holds.
+  /// Omits the entry point `logits`, whose result is the largest buffer of a plan with a chunked loss.
   bool trainOnly = false;
 };
 

@@ -1,4 +1,4 @@
-//===- Llama.h - Llama and the families built like it ------------------------------------===//
+//===- Llama.h - Llama and similar families ----------------------------------------------===//
 //
 // Llama, Mistral, Qwen2 and Qwen3: blocks of root-mean-square norms, attention with rotary positions and fewer heads of
 // keys and values, and a gated MLP. They differ in biases, norms of q and k, windows and the size of a head.
@@ -27,10 +27,10 @@ struct LlamaConfig {
   /// `silu`, `tanh` or `none` (forms of gelu), or `relu`.
   std::string activation = "silu";
   RopeConfig rope;
-  /// The row of the embedding that is zeros at first and that the embedding gives no gradient.
+  /// The padding row of the embedding: initially zeros, without gradient.
   std::optional<std::int64_t> padding;
   bool tied = false, queryBias = false, outputBias = false, mlpBias = false, headNorms = false;
-  /// For each layer how many tokens a token sees; 0: all before it.
+  /// For each layer the attention window; 0: all previous tokens.
   llvm::SmallVector<std::int64_t> windows;
 };
 

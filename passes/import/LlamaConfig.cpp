@@ -14,12 +14,12 @@ namespace json = llvm::json;
 
 namespace {
 
-/// What a family has by its class, and not by its config.
+/// Properties of a family's class that the config does not have.
 struct Family {
   llvm::StringLiteral type, article;
-  /// Where the config is silent; 0: as many as query heads, as wide as the width divided by the heads.
+  /// Defaults; 0: as many as query heads, as wide as the width divided by the heads.
   std::int64_t keyHeads, headSize, positions;
-  /// q, k and v have biases whatever the config says; the config's `attention_bias` gives q, k, v and o theirs.
+  /// q, k and v always have biases; otherwise `attention_bias` of the config adds biases of q, k, v and o.
   bool alwaysQueryBias, mayHaveBias, mayHaveMlpBias, headNorms;
   /// Mistral has `sliding_window` for all layers; Qwen has it with `use_sliding_window` for some.
   bool windowForAll, windowForSome;
@@ -37,7 +37,7 @@ const Family *familyOf(llvm::StringRef type) {
   return found == std::end(families) ? nullptr : found;
 }
 
-/// Rotary positions: `rope_parameters`, or `rope_scaling` with `rope_theta` beside it as older configs have them.
+/// Rotary positions: `rope_parameters`, or `rope_scaling` and `rope_theta` in older configs.
 RopeConfig readRope(ConfigFields &fields, std::int64_t positions) {
   RopeConfig rope;
   double outerTheta = fields.number("rope_theta", 10000, false);
@@ -48,7 +48,7 @@ RopeConfig readRope(ConfigFields &fields, std::int64_t positions) {
   };
   mustRotateAll(fields);
   const json::Value *older = fields.get("rope_scaling"), *newer = fields.get("rope_parameters");
-  // An empty one is none.
+  // An empty object is as none.
   if (const json::Object *inner = older ? older->getAsObject() : nullptr; inner && inner->empty())
     older = nullptr;
   const char *name = older ? "rope_scaling" : "rope_parameters";
@@ -104,7 +104,7 @@ RopeConfig readRope(ConfigFields &fields, std::int64_t positions) {
 llvm::SmallVector<std::int64_t> readWindows(ConfigFields &fields, const Family &family, std::int64_t layers) {
   llvm::SmallVector<std::int64_t> windows(static_cast<std::size_t>(layers), 0);
   if (family.windowForAll) {
-    // null is none; a config that is silent has the class's own.
+    // null is no window; a missing field has the default of the class.
     std::int64_t window = fields.has("sliding_window") ? fields.optionalSize("sliding_window", 0) : 4096;
     windows.assign(static_cast<std::size_t>(layers), window);
   }
@@ -167,7 +167,7 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
   config.mlpBias = family.mayHaveMlpBias && fields.boolean("mlp_bias", false);
   if (!family.mayHaveMlpBias)
     fields.mustBeOff("mlp_bias", "false (the family has no such field)");
-  // How linear layers were once cut in pieces for training: it changes no value.
+  // The tensor parallelism of the pretraining: it changes no value.
   fields.allow({"pretraining_tp"});
   fields.mustBeOff("per_layer_config", "nothing (all layers are alike)");
   config.rope = readRope(fields, positions);

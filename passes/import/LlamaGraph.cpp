@@ -1,4 +1,4 @@
-//===- LlamaGraph.cpp - Llama and the families built like it, as a graph -----------------===//
+//===- LlamaGraph.cpp - the graph of Llama and similar families --------------------------===//
 
 #include "passes/import/GraphBuilder.h"
 #include "passes/import/Llama.h"

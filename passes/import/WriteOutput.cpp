@@ -1,4 +1,4 @@
-//===- WriteOutput.cpp - files that are whole or not there --------------------------------===//
+//===- WriteOutput.cpp - atomic writing of files ------------------------------------------===//
 
 #include "passes/import/WriteOutput.h"
 
@@ -21,7 +21,7 @@ Status sluice::writeOutput(const std::string &path, llvm::StringRef bytes) {
     }
     return Status::ok();
   }
-  // What is no plain file (a pipe, /dev/full) cannot be replaced by a rename.
+  // A file that is not regular (a pipe, /dev/full) cannot be replaced by a rename.
   llvm::sys::fs::file_status kind;
   bool isSpecial = !llvm::sys::fs::status(path, kind) && llvm::sys::fs::exists(kind) &&
                    !llvm::sys::fs::is_regular_file(kind);

@@ -1,4 +1,4 @@
-//===- WriteOutput.h - files that are whole or not there ---------------------------------===//
+//===- WriteOutput.h - atomic writing of files -------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_WRITEOUTPUT_H
 #define SLUICE_PASSES_IMPORT_WRITEOUTPUT_H
 
@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/// Writes to a file beside `path`, then gives it that name; `-` is standard output.
+/// Writes to a temporary file in the folder of `path`, then renames it; `-` is standard output.
 Status writeOutput(const std::string &path, llvm::StringRef bytes);
 
 /// The module as text, with locations.

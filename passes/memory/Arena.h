@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Of every offset in an arena: enough for vector loads and for what GPU libraries ask of their operands.
+/// The alignment of every offset in an arena: sufficient for vector loads and GPU libraries.
 inline constexpr std::uint64_t arenaAlignment = 256;
 
 /// The buffers of one entry point (empty: the persistent ones) in one space, in the module's order.

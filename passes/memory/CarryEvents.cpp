@@ -1,11 +1,11 @@
 //===- CarryEvents.cpp - plan-carry-events ------------------------------------------===//
 //
-// The first gathers of a step stand before anything that compute does with parameters. What they gather was updated by the
-// step before, and the compute position at which they are issued says more than that: that all of that step is done. Here
-// they wait for a record of the step before instead, behind the last update of what they gather.
+// The first gathers of a step are before all compute work on parameters. They depend only on the updates of their
+// parameters in the step before, but wait for the compute position at which they are issued, so for the end of that step.
+// The pass lets them wait for a record of the step before instead, after the last update of their parameters.
 //
-// Early work needs early memory: what such a gather writes is taken while the rest of the step before still runs. Where that
-// would raise the peak of the entry point, or the arena as the solver finds it, the gather keeps its place, and all behind it.
+// The memory of such a gather is then reserved while the step before still runs. If that would raise the peak of the entry
+// point, or the arena that the solver finds, the gather and all later ones are not changed.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/memory/Passes.h"
@@ -29,14 +29,14 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-/// A gather with all that only makes its operands: casts, and copies from the host.
+/// A gather with the instructions that only compute its operands: casts, and copies from the host.
 struct Group {
   CollectiveOp gather;
-  /// In order; launches among them may stand on compute.
+  /// In order; launches among them may be on compute.
   llvm::SmallVector<Operation *> before;
   /// Persistent buffers that it reads, and buffers of the entry point that it writes.
   llvm::SmallVector<StringAttr> reads, writes;
-  /// The last instruction of the entry point that writes one of `reads`, its place, and on which streams such stand.
+  /// The last instruction of the entry point that writes one of `reads`, its position, and the streams of such writes.
   Operation *updated = nullptr;
   int64_t behind = -1;
   llvm::SmallVector<StringRef> streams;
@@ -61,7 +61,7 @@ public:
   void run(uint64_t mostLive, uint64_t mostHeight) {
     findGroups();
     findUpdates();
-    keepWhatFits(mostLive, mostHeight);
+    keepFitting(mostLive, mostHeight);
     if (!groups.empty())
       rewrite();
   }
@@ -79,7 +79,7 @@ private:
     return copy && bufferOf(copy.getSource().getBuffer().getAttr()).getSpace() == sluice::MemorySpace::host &&
            !isPersistent(copy.getSource().getBuffer().getAttr());
   }
-  bool readsOnlyWhatPersists(Operation *op) {
+  bool readsOnlyPersistent(Operation *op) {
     return llvm::all_of(accessesOf(op), [&](const Access &access) {
       return access.writes || isPersistent(access.view.getBuffer().getAttr());
     });
@@ -93,7 +93,7 @@ private:
       const StringRef stream = streamOf(&op);
       if (isa<RecordOp, WaitOp>(op) || (stream == "compute" && isInput(&op)))
         continue;
-      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == "compute" && readsOnlyWhatPersists(&op)))) {
+      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == "compute" && readsOnlyPersistent(&op)))) {
         pending.push_back(&op);
         continue;
       }
@@ -103,7 +103,7 @@ private:
     }
   }
 
-  /// Takes from `pending` what makes the gather's operands.
+  /// Moves the instructions that compute the gather's operands from `pending` to the group.
   bool makeGroup(CollectiveOp gather, llvm::SmallVector<Operation *> &pending) {
     Group group;
     group.gather = gather;
@@ -138,11 +138,11 @@ private:
       else
         group.before.insert(group.before.begin(), op);
     }
-    // Every operand comes from what persists.
+    // Every operand is computed from persistent buffers.
     if (llvm::any_of(wanted, [&](StringAttr name) { return !llvm::is_contained(group.writes, name); }) ||
         group.reads.empty())
       return false;
-    // And nobody else reads what is made for it.
+    // No other instruction reads the values computed for it.
     for (StringAttr name : wanted)
       for (Operation *user : users.lookup(name))
         if (user != gather.getOperation() && !llvm::is_contained(group.before, user))
@@ -152,7 +152,8 @@ private:
     return true;
   }
 
-  /// Behind which instruction the run before has updated what each group reads; groups behind one that does not say drop.
+  /// For each group the last instruction of the run before that updates its operands; the groups after one without such an
+  /// instruction are dropped.
   void findUpdates() {
     Operation *first = nullptr;
     for (auto &[name, of] : writers)
@@ -162,7 +163,7 @@ private:
     Operation *latest = nullptr;
     for (size_t g = 0; g < groups.size(); ++g) {
       Group &group = groups[g];
-      // What nothing updates may be gathered as soon as updates begin.
+      // Parameters without update may be gathered as soon as updates begin.
       group.updated = first;
       group.streams = {"compute"};
       bool isKnown = first != nullptr;
@@ -186,7 +187,7 @@ private:
     }
   }
 
-  void keepWhatFits(uint64_t mostLive, uint64_t mostHeight) {
+  void keepFitting(uint64_t mostLive, uint64_t mostHeight) {
     auto buffers = sluice::buffersOf(module, sluice::MemorySpace::device, entry.getSymName());
     sluice::PackingProblem problem = sluice::problemOf(buffers);
     size_t kept = 0;
@@ -197,7 +198,7 @@ private:
         break;
       problem = std::move(tried);
     }
-    // The solver may need more than what lives: then the last ones stay where they are.
+    // The solver may need more than the live bytes: then the last ones are not changed.
     while (kept > 0 && sluice::solvePacking(problem).height > mostHeight) {
       --kept;
       problem = sluice::problemOf(buffers);
@@ -227,7 +228,7 @@ private:
     // The last instruction of those that are early on each of their streams.
     llvm::StringMap<Operation *> last;
     for (Group &group : groups) {
-      // Casts on compute would wait for all that it does.
+      // Casts on compute would wait for all earlier work of compute.
       for (Operation *op : group.before)
         if (streamOf(op) != "fetch") {
           op->setAttr("stream", symbol("gather"));
@@ -259,7 +260,7 @@ private:
     entry.setEvents(events);
   }
 
-  /// In front of the group's first instruction on each of its streams.
+  /// Before the group's first instruction on each of its streams.
   void waitOn(Group &group, int64_t event) {
     llvm::SmallVector<Operation *> firsts;
     llvm::SmallVector<Operation *> all = group.before;
@@ -275,7 +276,7 @@ private:
     }
   }
 
-  /// Waits for the place of compute and the host that early instructions do not need: in the first repetition.
+  /// Waits for compute and the host that early instructions do not need: in the first repetition.
   void dropWaits(const llvm::StringMap<Operation *> &last) {
     const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
     for (auto wait : llvm::make_early_inc_range(section.getBody().getOps<WaitOp>())) {
@@ -290,7 +291,7 @@ private:
     }
   }
 
-  /// What stands behind the early ones on their streams waits for compute and the host as it did before.
+  /// Instructions after the early ones on their streams wait for compute and the host as before.
   void keepOrder(const llvm::StringMap<Operation *> &last, int64_t &events) {
     const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
     for (StringRef stream : {"fetch", "gather"}) {
@@ -300,7 +301,7 @@ private:
       llvm::SmallVector<StringRef> sources = {"compute"};
       if (symbols.lookup<StreamOp>("host"))
         sources.push_back("host");
-      // The next work of the stream, and whom it waits for by itself.
+      // The next work of the stream, and the streams that it waits for already.
       Operation *next = it->second->getNextNode();
       for (; next; next = next->getNextNode()) {
         if (streamOf(next) != stream || isa<RecordOp>(next))
@@ -356,14 +357,14 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
       return signalPassFailure();
     if (!recipe->schedule.overlapSteps)
       return;
-    // Only entry points that write what persists, and gather, have anything to be early of.
+    // Only entry points that gather and write persistent buffers have early gathers.
     llvm::SmallVector<EntryOp> candidates;
     for (auto entry : module.getOps<EntryOp>()) {
       auto sections = entry.getBody().getOps<SectionOp>();
       if (sections.empty() || std::next(sections.begin()) == sections.end())
         continue;
       SectionOp first = *sections.begin();
-      // An earlier run has been here.
+      // The pass has run on this entry point already.
       if (llvm::any_of(first.getBody().getOps<WaitOp>(), [](WaitOp wait) { return wait.getCarried(); }))
         continue;
       if (llvm::any_of(first.getBody().getOps<CollectiveOp>(), [](CollectiveOp op) { return streamOf(op) == "gather"; }))

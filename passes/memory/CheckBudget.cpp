@@ -1,4 +1,4 @@
-//===- CheckBudget.cpp - more memory than allowed ----------------------------------------===//
+//===- CheckBudget.cpp - plan-check-budget -----------------------------------------------===//
 #include "passes/memory/Passes.h"
 
 #include "dialect/model/Attributes.h"
@@ -35,7 +35,7 @@ uint64_t sumOf(const Classes &classes) {
   return sum;
 }
 
-/// The instant of most live bytes over all entry points.
+/// The instant of the peak over all entry points.
 Peak findPeak(ModuleOp module) {
   Classes persistent;
   for (plan_ir::BufferOp buffer : buffersOf(module, MemorySpace::device, ""))

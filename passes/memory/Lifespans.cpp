@@ -1,8 +1,8 @@
-//===- Lifespans.cpp - in which instructions a buffer lives --------------------------===//
+//===- Lifespans.cpp - lifespans of buffers ------------------------------------------===//
 //
-// A buffer lives from its first access until its last one is done, in order of issue on compute. At the start of an entry
-// point a stream that has waited for carried records only can run that early: buffers that it writes are reserved from the
-// record on, in the run before. StreamOrder gives both.
+// A buffer is live from its first access until its last one is done, in order of issue on compute. At the start of an
+// entry point a stream that waits only for carried records can run early: buffers that it writes are reserved from the
+// record on, in the run before. Both follow from StreamOrder.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/memory/Lifespans.h"
@@ -32,8 +32,8 @@ struct Numbered {
   int64_t at;
 };
 
-/// True for the streams in whose order of issue lifespans are stated. Whatever reuses memory of the host's work, on any
-/// stream, is ordered after it.
+/// True for the streams whose order of issue lifespans refer to. A reuse of memory of the host's work, on any stream, is
+/// ordered after it.
 bool isInOrder(llvm::StringRef stream) { return stream.empty() || stream == "compute" || stream == "host"; }
 
 /// For each instruction of a section, one past the position by which its accesses are done: its own position on compute and
@@ -42,7 +42,7 @@ llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> 
   llvm::SmallVector<int64_t> ends(section.size(), 0);
   for (Repetition repetition : repetitionsOf(op)) {
     StreamOrder order;
-    // By stream, in order of issue: instructions that compute is not ordered after yet.
+    // By stream, in order of issue: instructions that are not yet before compute.
     llvm::StringMap<std::deque<std::pair<StreamOrder::Position, size_t>>> pending;
     for (auto [index, numbered] : llvm::enumerate(section)) {
       if (!isIssued(numbered.op, repetition))
@@ -90,7 +90,7 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
     }
     life.extend(at, end);
   };
-  // A unit is released as a whole; the place of each of its parameters is free from the last read of it.
+  // A release is for all parameters of a unit; the buffer of each is free after its last read.
   for (const Numbered &n : section)
     for (const Access &access : accessesOf(n.op))
       touch(n.op, n.at, access.view.getBuffer(), access.writes);
@@ -149,7 +149,7 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
       section.push_back({&inner, count++});
     visitSection(op, section, symbols, lives);
   }
-  // Ports stand for what the host writes before the entry and reads behind it.
+  // The host writes input ports before the entry point and reads output ports after it.
   for (auto port : entry.getBody().getOps<PortOp>())
     lives[port.getView().getBuffer().getAttr()].extend(0, count);
   const llvm::DenseMap<StringAttr, int64_t> reserved = reservedBefore(entry);

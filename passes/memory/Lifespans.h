@@ -1,4 +1,4 @@
-//===- Lifespans.h - in which instructions a buffer lives ----------------------------===//
+//===- Lifespans.h - lifespans of buffers --------------------------------------------===//
 #ifndef SLUICE_PASSES_MEMORY_LIFESPANS_H
 #define SLUICE_PASSES_MEMORY_LIFESPANS_H
 
@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// Gives every buffer of an entry point that is used its lifespan, and where it is taken ahead, from the instructions as
-/// they stand.
+/// Sets the lifespan of every used buffer of an entry point, and the position from which it is reserved in the run before,
+/// from the current order of instructions.
 void setLifespans(mlir::ModuleOp module);
 
 } // namespace sluice

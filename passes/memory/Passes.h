@@ -15,7 +15,7 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/memory/Passes.h.inc"
 
-/// Phase memory: every buffer has lifespan and offset.
+/// Phase memory: every buffer gets a lifespan and an offset.
 void buildMemory(mlir::OpPassManager &manager);
 
 } // namespace sluice

@@ -5,10 +5,10 @@
 include "passes/recipe/RecipeOptions.td"
 
 def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
-  let summary = "a launch writes over an input that is read for the last time";
+  let summary = "a launch overwrites an input after its last read";
   let description = [{
-    Where a kernel allows it (`may_alias`), where the input's buffer is read nowhere behind the launch and the output's
-    buffer is used nowhere before it, both become one buffer.
+    Where a kernel allows it (`may_alias`), if the input's buffer is not read after the launch and the output's
+    buffer is not used before it, both become one buffer.
     ```
     launch relu ins [@a] outs [@b] {may_alias = [0, 0]}  ==>  launch relu ins [@a] outs [@a]
     ```
@@ -16,12 +16,12 @@ def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
 }
 
 def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
-  let summary = "a step's first gathers wait for the updates of what they gather, in the step before";
+  let summary = "a step's first gathers wait for the updates of their parameters in the step before";
   let description = [{
-    Gathers that stand before anything else of an entry point that updates parameters wait for a record of the run before,
-    behind the last update of what they gather, and not for the compute position at which they are issued. Casts that make
-    their operands go to their stream. Where a gather's memory would then raise the peak, it stays as it is, and all behind
-    it. `schedule.overlap_steps = false` leaves all as they are.
+    In an entry point that updates parameters, gathers before all other work wait for a record of the run before, after the
+    last update of their parameters, and not for the compute position at which they are issued. Casts of their operands
+    move to their stream. If a gather's memory would raise the peak, it and the later ones are not changed.
+    `schedule.overlap_steps = false` changes nothing.
     ```
     record 0 on @compute; wait 0 on @gather; collective root on @gather; ...; update root; update h.0
     ==>
@@ -33,17 +33,17 @@ def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
 }
 
 def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
-  let summary = "each buffer gets the half-open range of instructions in which it lives";
+  let summary = "computes the lifespan of each buffer, a half-open range of instructions";
   let description = [{
-    From the first access to behind the last one, over the instructions of all streams in order of issue. An access by a
-    stream other than compute lasts until compute has waited for it. What is carried from one repetition to the next lives
-    through the whole section. Host buffers of ports live through the whole entry. What is written behind carried waits
-    alone is taken `ahead` as well, from the record on in the run before.
+    From the first access until after the last one, over the instructions of all streams in order of issue. An access by a
+    stream other than compute lasts until compute has waited for it. Buffers with values of the previous repetition
+    are live in the section from start to end. Host buffers of ports are live in the entry from start to end. Buffers
+    whose first write waits only for a carried event are reserved from its record on in the run before (`ahead`).
   }];
 }
 
 def PlaceBuffers : Pass<"plan-place-buffers", "::mlir::ModuleOp"> {
-  let summary = "each buffer gets its offset; arenas get their sizes";
+  let summary = "sets the offset of each buffer and the size of each arena";
   let description = [{
     Persistent buffers are first, one after another. After them is one region that the entry points share; the packing
     solver places each entry point in it.
@@ -67,8 +67,8 @@ def CheckBudget : Pass<"plan-check-budget", "::mlir::ModuleOp"> {
 }
 
 def VerifyMemory : Pass<"plan-verify-memory", "::mlir::ModuleOp"> {
-  let summary = "no two live buffers share a byte, every buffer lies in its arena";
-  let description = [{Asks the packing checker, which shares no code with the solver. Changes nothing.}];
+  let summary = "verifies that no two live buffers share a byte and every buffer is in its arena";
+  let description = [{Runs the packing checker, which shares no code with the solver. Changes nothing.}];
 }
 
 #endif // SLUICE_PASSES_MEMORY_PASSES_TD

@@ -44,7 +44,7 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       auto buffers = buffersOf(module, space, entry.getSymName());
       for (plan_ir::BufferOp buffer : buffers)
         if (!buffer.getBegin())
-          return buffer.emitOpError("lifespan, expected one before placement but got none");
+          return buffer.emitOpError("has no lifespan before placement");
       const PackingProblem problem = problemOf(buffers);
       const PackingSolution solution = solvePacking(problem);
       for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets))

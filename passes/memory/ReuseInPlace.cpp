@@ -14,7 +14,7 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-/// First and last access of a buffer, in order of issue, and whether any is by another stream than compute.
+/// First and last access of a buffer, in order of issue; `others`: on another stream than compute.
 struct Span {
   int64_t first = 0, last = 0;
   bool isShared = false;
@@ -43,8 +43,8 @@ bool isWhole(ViewAttr view, BufferOp buffer) {
   return view.getOffset() == 0 && view.isDense() && view.spanBytes() == int64_t(buffer.getBytes());
 }
 
-/// Of two classes, the one that a buffer that is first one and then the other is accounted under.
-BufferClass weightier(BufferClass a, BufferClass b) {
+/// The class in the memory account of a buffer that replaces buffers of these two classes.
+BufferClass mergedClass(BufferClass a, BufferClass b) {
   for (BufferClass heavy : {BufferClass::gradient, BufferClass::activation, BufferClass::communication})
     if (a == heavy || b == heavy)
       return heavy;
@@ -80,14 +80,14 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
         old.getBytes() != next.getBytes() || !isWhole(from, old) || !isWhole(to, next) || before.last != position ||
         after.first != position || from.getElementType() != to.getElementType())
       return false;
-    // Another operand that is a window of the same memory would change under the kernel's hands.
+    // Another operand that is a window of the same memory would change while the kernel runs.
     for (auto [index, view] : llvm::enumerate(launch.getInputs().getAsRange<ViewAttr>()))
       if (int64_t(index) != input && view.getBuffer() == from.getBuffer())
         return false;
-    // What one of several repetitions writes must not stand in another's way.
+    // A write in one repetition must not overwrite a value of another.
     if (before.users.front()->getParentOp() != launch->getParentOp() || whenOf(before.users.front()) != whenOf(launch))
       return false;
-    old.setBufferClass(weightier(old.getBufferClass(), next.getBufferClass()));
+    old.setBufferClass(mergedClass(old.getBufferClass(), next.getBufferClass()));
     const FlatSymbolRefAttr symbol = FlatSymbolRefAttr::get(old.getSymNameAttr());
     for (Operation *user : after.users)
       replaceViews(user, [&](ViewAttr view) {

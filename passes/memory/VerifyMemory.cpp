@@ -21,11 +21,11 @@ struct VerifyMemory : sluice::impl::VerifyMemoryBase<VerifyMemory> {
     ModuleOp module = getOperation();
     for (auto buffer : module.getOps<plan_ir::BufferOp>())
       if (!buffer.getOffset()) {
-        buffer.emitOpError("offset, expected one behind the memory phase but got none");
+        buffer.emitOpError("has no offset after memory planning");
         return signalPassFailure();
       }
     for (auto arena : module.getOps<plan_ir::ArenaOp>()) {
-      // What persists lives in every entry point.
+      // Persistent buffers are live in every entry point.
       auto persistent = buffersOf(module, arena.getSpace(), "");
       for (auto entry : module.getOps<plan_ir::EntryOp>()) {
         auto buffers = persistent;

@@ -1,4 +1,4 @@
-//===- ApplyOptimizer.cpp - the update of a train step ------------------------------------------===//
+//===- ApplyOptimizer.cpp - model-apply-optimizer -----------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -87,7 +87,7 @@ private:
   Location location;
   RankedTensorType scalar;
   Value lr, step, coefficient, guard;
-  /// The mean number of what the losses count, where gradients are those of sums; else null.
+  /// The mean number of counted targets, if gradients are those of sums; else null.
   Value count;
 
   Value inElement(Value value, Type element) {
@@ -97,7 +97,7 @@ private:
                : model::CastOp::create(builder, value.getLoc(), type.clone(element), value).getResult();
   }
 
-  /// The mean over all that is counted in the step, in place of the mean of sums.
+  /// The mean over all counted targets of the step, from the mean of sums.
   Value divideByCount(Operation *terminator) {
     Value mean = terminator->getOperand(1);
     Value loss = model::DivideOp::create(builder, location, terminator->getOperand(0), mean).getResult();
@@ -108,7 +108,7 @@ private:
     return loss;
   }
 
-  /// A number that is linear in the gradients, without the factors that they carry.
+  /// A number that is linear in the gradients, without loss scale and count.
   Value unscaled(Value value) {
     if (count)
       value = model::DivideOp::create(builder, location, value, count).getResult();
@@ -167,7 +167,7 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
       if (hasPhase(function, Phase::update))
         continue;
       if (function.getBody().front().getOps<model::GradientOp>().empty()) {
-        function.emitError("'@") << function.getName() << "' without gradients, expected a differentiated function";
+        function.emitError("function '@") << function.getName() << "' has no gradients";
         return signalPassFailure();
       }
       updates += Update(function, *recipe).run(*withoutDecay);

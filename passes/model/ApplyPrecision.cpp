@@ -1,4 +1,4 @@
-//===- ApplyPrecision.cpp - forward in its compute precision ------------------------------===//
+//===- ApplyPrecision.cpp - model-apply-precision -----------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -27,7 +27,7 @@ Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
 }
 
 struct Converter {
-  /// What changes, and what to.
+  /// The replaced and the new element type.
   Type from, to;
   SymbolTable &symbols;
   std::int64_t changed = 0;
@@ -39,7 +39,7 @@ struct Converter {
     ++changed;
   }
 
-  /// Inputs of another precision are cast once, ahead of all ops.
+  /// Inputs of another precision are cast once, before all ops.
   void castInputs(func::FuncOp function) {
     OpBuilder builder(function.getContext());
     builder.setInsertionPointToStart(&function.getBody().front());
@@ -90,7 +90,7 @@ struct Converter {
     auto precision = dyn_cast<PrecisionOpInterface>(op);
     if (precision && precision.keepsResultTypes())
       return success();
-    // A type that an op needs for its own sake (a statistic beside bf16 values) is not what `from` operands were.
+    // Operands that the op requires in another type (f32 statistics of bf16 values) are not cast.
     bool oneType = llvm::all_of(op.getOperands(), [&](Value operand) {
       return !isa<FloatType>(elementOf(operand)) || elementBefore.lookup(operand) == from;
     });
@@ -125,7 +125,7 @@ struct Converter {
       elementBefore[argument] = elementOf(argument);
     Block &body = function.getBody().front();
     for (Operation &op : body.without_terminator()) {
-      // The cast of an input stands for the input.
+      // The cast of an input replaces the input.
       if (auto cast = dyn_cast<model::CastOp>(op); cast && isa<BlockArgument>(cast.getOperand()))
         elementBefore[cast.getResult()] = elementOf(cast.getOperand());
       else if (failed(convert(op, elementBefore)))
@@ -168,7 +168,7 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
         parameter.setType(cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
       }
     for (func::FuncOp function : entryFunctions(getOperation())) {
-      // What has phases has its types.
+      // A function with phases has its precision already.
       if (hasPhase(function, Phase::forward) || hasPhase(function, Phase::loss))
         continue;
       Converter converter{single, compute, symbols};

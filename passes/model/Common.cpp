@@ -1,4 +1,4 @@
-//===- Common.cpp - what the passes of the model stage share ---------------------------===//
+//===- Common.cpp - helpers of the model passes ----------------------------------------===//
 
 #include "passes/model/Common.h"
 
@@ -32,7 +32,7 @@ llvm::FailureOr<llvm::StringSet<>> sluice::parametersMatching(ModuleOp module, l
       isUsed |= isNamed;
     }
     if (!isUsed) {
-      module.emitError("'") << key << "', expected globs that match a parameter but got '" << glob << "', which matches none";
+      module.emitError("glob '") << glob << "' of '" << key << "' matches no parameter";
       return failure();
     }
   }

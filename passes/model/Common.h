@@ -1,4 +1,4 @@
-//===- Common.h - what the passes of the model stage share -----------------------------===//
+//===- Common.h - helpers of the model passes ------------------------------------------===//
 #ifndef SLUICE_PASSES_MODEL_COMMON_H
 #define SLUICE_PASSES_MODEL_COMMON_H
 
@@ -25,14 +25,14 @@ llvm::FailureOr<llvm::StringSet<>> parametersMatching(mlir::ModuleOp module, llv
 
 mlir::FloatType elementType(mlir::MLIRContext *context, Precision precision);
 
-/// Inputs that say which step this is, and which of its rows: `seed`, `step`, `row`.
+/// Inputs `seed`, `step` and `row`, which the runtime sets.
 bool isStepInput(llvm::StringRef name);
-/// The argument of that input; null where there is none.
+/// The argument of that input, or null.
 mlir::Value findInput(mlir::func::FuncOp function, llvm::StringRef name);
 /// Appends an input.
 mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name);
 
-/// The text of a string attribute, empty where there is none.
+/// The text of a string attribute; empty if the attribute is missing.
 llvm::StringRef textAttribute(mlir::Operation *op, llvm::StringRef name);
 
 /// True where an op of the function is of the phase.
@@ -41,7 +41,7 @@ bool hasPhase(mlir::func::FuncOp function, Phase phase);
 /// Inlines the blocks and checkpoint regions of a function; returns how many.
 unsigned flattenBlocks(mlir::func::FuncOp function);
 
-/// Collects every op that is made while it listens, in order of making.
+/// Collects the ops that a builder creates, in order.
 class InsertionRecorder : public mlir::OpBuilder::Listener {
 public:
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override {

@@ -1,4 +1,4 @@
-//===- CountLoss.cpp - losses that are weighed by what they count ---------------------------===//
+//===- CountLoss.cpp - model-count-loss -----------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -26,11 +26,11 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
       return;
     for (EntryKind kind : {EntryKind::train, EntryKind::eval})
       for (func::FuncOp function : entryFunctions(getOperation(), kind))
-        if (function.getNumResults() == 1 && failed(countApart(function)))
+        if (function.getNumResults() == 1 && failed(buildSumAndCount(function)))
           return signalPassFailure();
   }
 
-  static LogicalResult countApart(func::FuncOp function) {
+  static LogicalResult buildSumAndCount(func::FuncOp function) {
     Operation *terminator = function.getBody().front().getTerminator();
     Value loss = terminator->getOperand(0);
     auto counted = loss.getDefiningOp<CountedMeanOpInterface>();
@@ -39,7 +39,7 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
     llvm::FailureOr<std::pair<Value, Value>> parts = failure();
     if (counted && cast<OpResult>(loss).getResultNumber() == 0) {
       builder.setInsertionPoint(counted);
-      parts = counted.countApart(builder);
+      parts = counted.buildSumAndCount(builder);
     }
     if (failed(parts))
       return function.emitError("'loss.mean' = \"tokens\" for the loss of '@")

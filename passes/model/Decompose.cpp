@@ -1,4 +1,4 @@
-//===- Decompose.cpp - composites as primitives ------------------------------------------------------===//
+//===- Decompose.cpp - model-decompose ---------------------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -18,7 +18,7 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
     llvm::SmallVector<DecomposeOpInterface> composites;
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](DecomposeOpInterface op) { composites.push_back(op); });
-    // A decomposition may hold composites itself.
+    // A decomposition may have composites itself.
     for (std::size_t next = 0; next < composites.size(); ++next) {
       DecomposeOpInterface composite = composites[next];
       InsertionRecorder recorder;
@@ -26,7 +26,7 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
       FailureOr<llvm::SmallVector<Value>> values = composite.decompose(builder);
       if (failed(values))
         return signalPassFailure();
-      // The primitives stand for the op: they belong to its module and phase.
+      // The primitives replace the op: they belong to its module and phase.
       for (Operation *op : recorder.made)
         for (llvm::StringRef name : {model::blockName, model::checkpointName, model::phaseName})
           if (Attribute attribute = composite->getAttr(name))

@@ -1,4 +1,4 @@
-//===- Differentiate.cpp - loss derivative and backward of train functions --------------------===//
+//===- Differentiate.cpp - model-differentiate ------------------------------------------------===//
 
 #include "passes/model/Gradient.h"
 
@@ -34,18 +34,18 @@ public:
     findParameters();
     reverse.markActive(forward);
     if (!lossOp || !reverse.isActive(loss))
-      return function.emitError("loss of '@") << function.getName() << "', expected one that depends on a parameter";
+      return function.emitError("loss of '@") << function.getName() << "' depends on no parameter";
     tagForward();
 
     builder.setInsertionPoint(terminator);
     llvm::SmallVector<Value> means = meansOf(terminator, builder);
     reverse.accumulate(loss, seedOf(loss));
-    tagMade(lossOp, Phase::loss);
+    setAttributesOfNewOps(lossOp, Phase::loss);
 
     reverse.takeLeaf = [&](Value leaf, Value gradient) { addToParameter(leaf, gradient); };
     reverse.afterOp = [&](Operation *op) {
-      handOver(op);
-      tagMade(op, op == lossOp ? Phase::loss : Phase::backward);
+      buildGradients(op);
+      setAttributesOfNewOps(op, op == lossOp ? Phase::loss : Phase::backward);
     };
     if (failed(reverse.run(forward)))
       return failure();
@@ -54,7 +54,7 @@ public:
     return success();
   }
 
-  /// The means over the step of the loss, and of what it counts.
+  /// The means over the step of the loss and of its count.
   static llvm::SmallVector<Value> meansOf(Operation *terminator, OpBuilder &builder) {
     llvm::SmallVector<Value> means;
     for (Value value : terminator->getOperands())
@@ -66,7 +66,7 @@ public:
 
 private:
   struct Parameter {
-    /// The first op in program order that uses a read of it: the last one that gives a gradient.
+    /// The first op in program order that uses a read of the parameter: the last one to add a gradient.
     Operation *firstUser = nullptr;
     Value gradient;
     bool done = false;
@@ -83,7 +83,7 @@ private:
   llvm::SmallVector<Operation *> made;
   llvm::MapVector<StringAttr, Parameter> parameters;
 
-  /// The cotangent of a micro-batch's loss: its part in the step, times the scale that keeps small gradients in range.
+  /// The cotangent of a micro-batch's loss: its weight in the step, times the loss scale.
   Value seedOf(Value loss) {
     double part = 1.0 / static_cast<double>(recipe.gradient.microbatches);
     bool isDynamic = std::holds_alternative<LossScaling>(recipe.precision.lossScale);
@@ -127,7 +127,7 @@ private:
   }
 
   /// The ops made since the last call belong to the module of `source`.
-  void tagMade(Operation *source, Phase phase) {
+  void setAttributesOfNewOps(Operation *source, Phase phase) {
     for (Operation *op : recorder.made) {
       model::setPhase(op, phase);
       op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(source)));
@@ -152,8 +152,8 @@ private:
                                             : gradient;
   }
 
-  /// Gradients that are whole once the derivative of `op` is built.
-  void handOver(Operation *op) {
+  /// Gradients that are complete once the derivative of `op` is built.
+  void buildGradients(Operation *op) {
     for (Value operand : op->getOperands()) {
       auto read = operand.getDefiningOp<model::ReadOp>();
       auto it = read ? parameters.find(read.getParameterAttr().getAttr()) : parameters.end();
@@ -165,7 +165,7 @@ private:
         continue;
       Type element = elementType(builder.getContext(), recipe.precision.reduce);
       auto type = cast<RankedTensorType>(gradient.getType());
-      // Parameters that the model has in f64 keep f64 gradients.
+      // Parameters of type f64 have f64 gradients.
       bool isKept = element.isF32() && it->second.isDouble && type.getElementType().isF64();
       if (type.getElementType() != element && !isKept)
         gradient = model::CastOp::create(builder, gradient.getLoc(), type.clone(element), gradient).getResult();

@@ -1,4 +1,4 @@
-//===- FlattenBlocks.cpp - blocks become paths on their ops -----------------------------===//
+//===- FlattenBlocks.cpp - model-flatten-blocks -----------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -23,22 +23,22 @@ std::string join(llvm::StringRef path, llvm::StringRef name) {
 struct Flattener {
   unsigned inlined = 0;
   unsigned checkpoints = 0;
-  /// How often each outermost block has been met, and which time this is.
+  /// For each outermost block the number of invocations so far, and the current invocation.
   llvm::StringMap<std::int64_t> met;
   std::int64_t pass = 0;
 
-  /// Ops of `block` stand in the module `path` and the checkpoint region `checkpoint`.
+  /// Ops of `block` are in the module `path` and the checkpoint region `checkpoint`.
   void flatten(Block &block, const std::string &path, const std::string &checkpoint) {
     Builder builder(block.getParentOp()->getContext());
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto inner = dyn_cast<model::BlockOp>(op)) {
         if (path.empty())
           pass = met[inner.getName()]++;
-        dissolve(&op, inner.getBody().front(), join(path, inner.getName()), checkpoint);
+        inlineRegion(&op, inner.getBody().front(), join(path, inner.getName()), checkpoint);
         if (path.empty())
           pass = 0;
       } else if (auto inner = dyn_cast<model::CheckpointOp>(op)) {
-        dissolve(&op, inner.getBody().front(), path, join(checkpoint, std::to_string(checkpoints++)));
+        inlineRegion(&op, inner.getBody().front(), path, join(checkpoint, std::to_string(checkpoints++)));
       } else if (!op.hasTrait<OpTrait::IsTerminator>()) {
         if (!op.hasAttr(model::blockName))
           op.setAttr(model::blockName, builder.getStringAttr(path));
@@ -50,7 +50,7 @@ struct Flattener {
     }
   }
 
-  void dissolve(Operation *region, Block &body, const std::string &path, const std::string &checkpoint) {
+  void inlineRegion(Operation *region, Block &body, const std::string &path, const std::string &checkpoint) {
     flatten(body, path, checkpoint);
     Operation *yield = body.getTerminator();
     region->replaceAllUsesWith(yield->getOperands());
@@ -61,7 +61,7 @@ struct Flattener {
   }
 };
 
-/// Where blocks run several times, the ops between them belong to a time as well: to the latest that they depend on, or
+/// If blocks have several invocations, the ops between them belong to one as well: to the latest that they depend on, or
 /// the earliest that depends on them.
 void numberPasses(func::FuncOp function) {
   llvm::DenseMap<Operation *, std::int64_t> passes;

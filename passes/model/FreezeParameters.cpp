@@ -1,4 +1,4 @@
-//===- FreezeParameters.cpp - parameters that the recipe keeps as they are ------------------===//
+//===- FreezeParameters.cpp - model-freeze-parameters ---------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"

@@ -1,4 +1,4 @@
-//===- Fuse.cpp - the fusions that op families contribute ---------------------------------===//
+//===- Fuse.cpp - model-fuse --------------------------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
 #include "passes/model/Common.h"
@@ -24,7 +24,7 @@ struct FusePass : sluice::impl::FuseBase<FusePass> {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), chunkRows);
     if (failed(recipe))
       return signalPassFailure();
-    // First, while the product is as it was written.
+    // First, before other fusions change the product.
     if (std::optional<std::int64_t> rows = recipe->loss.chunkRows) {
       unsigned made = 0;
       if (failed(run([&](RewritePatternSet &set) {
@@ -33,7 +33,7 @@ struct FusePass : sluice::impl::FuseBase<FusePass> {
         return signalPassFailure();
       if (made == 0) {
         getOperation().emitError() << recipe->origin("loss.chunk_rows") << ": 'loss.chunk_rows' = " << *rows
-                                   << ", expected the cross entropy of a product that nothing else reads but got none";
+                                   << " requires the cross entropy of a product that nothing else reads";
         return signalPassFailure();
       }
     }

@@ -1,4 +1,4 @@
-//===- FuseBackward.cpp - fusions that need to see forward and backward -------------------===//
+//===- FuseBackward.cpp - model-fuse-backward ---------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
 #include "passes/model/Common.h"

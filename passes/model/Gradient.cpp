@@ -39,7 +39,7 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
       auto vjp = dyn_cast<VjpOpInterface>(op);
       if (!vjp || !vjp.isDifferentiable())
         return op->emitError("op '") << op->getName()
-                                     << "' has no derivative, expected a differentiable op between parameters and loss";
+                                     << "' between parameters and loss has no derivative";
       llvm::SmallVector<Value> gradients;
       if (failed(vjp.buildVjp(builder, results, needed, gradients)))
         return failure();

@@ -1,7 +1,7 @@
 //===- Gradient.h - reverse mode over a list of flat ops ------------------------------------===//
 //
-// The one algorithm of model-differentiate and model-differentiate-function. It knows which values depend on the leaves,
-// walks the ops in reverse, asks each for its derivative, and adds up cotangents in the order in which they are made.
+// Reverse mode, for model-differentiate and model-differentiate-function. The class marks the values that depend on the
+// leaves, walks the ops in reverse, builds the derivative of each, and adds up cotangents in the order of their creation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_MODEL_GRADIENT_H
@@ -18,20 +18,20 @@ namespace sluice {
 
 class ReverseMode {
 public:
-  /// Everything is built by `builder` at its insertion point.
+  /// Ops are built by `builder` at its insertion point.
   explicit ReverseMode(mlir::OpBuilder &builder) : builder(builder) {}
 
-  /// A value whose cotangent is asked for.
+  /// Adds a value whose cotangent is needed.
   void addLeaf(mlir::Value leaf) {
     active.insert(leaf);
     leaves.insert(leaf);
   }
-  /// Where the cotangent of a leaf goes as it comes, in place of being added up here.
+  /// Receives each cotangent of a leaf, which is then not added up here.
   std::function<void(mlir::Value leaf, mlir::Value cotangent)> takeLeaf;
   /// Called after an op's derivative is built (or was found to be zero).
   std::function<void(mlir::Operation *op)> afterOp;
 
-  /// Marks what depends on the leaves among `ops`, in program order.
+  /// Marks the results of `ops`, in program order, that depend on the leaves.
   void markActive(llvm::ArrayRef<mlir::Operation *> ops);
   bool isActive(mlir::Value value) const { return active.contains(value); }
 
@@ -48,7 +48,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> cotangents;
 };
 
-/// Erases those of `made` that nothing uses, last first; a gradient that is handed over is used.
+/// Erases the unused ops of `ops`, last first; an op with side effects is used.
 void eraseDead(llvm::SmallVectorImpl<mlir::Operation *> &made);
 
 } // namespace sluice

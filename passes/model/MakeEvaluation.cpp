@@ -1,4 +1,4 @@
-//===- MakeEvaluation.cpp - the loss outside training, as an entry point of its own ---------===//
+//===- MakeEvaluation.cpp - model-make-evaluation -------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -15,7 +15,7 @@ using namespace sluice;
 
 namespace {
 
-/// Ops that are something else outside training become that.
+/// Replaces ops by their form outside training (EvaluationOpInterface).
 LogicalResult evaluateOps(func::FuncOp function) {
   llvm::SmallVector<Operation *> trained;
   function.walk([&](EvaluationOpInterface op) { trained.push_back(op); });
@@ -43,13 +43,13 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     module.push_back(made);
     if (failed(evaluateOps(made)))
       return signalPassFailure();
-    // A state that is written as it was read is not written.
+    // A write of the value that was read is erased.
     made.walk([](model::WriteOp write) {
       auto read = write.getValue().getDefiningOp<model::ReadOp>();
       if (read && read.getParameter() == write.getParameter() && read.getState() == write.getState())
         write.erase();
     });
-    // What only training needs is not asked for.
+    // Inputs that only training needs are removed.
     for (unsigned i = made.getNumArguments(); i-- > 0;) {
       bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, model::inputName).getValue());
       if (isOfStep && made.getArgument(i).use_empty())

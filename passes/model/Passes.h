@@ -20,15 +20,15 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/model/Passes.h.inc"
 
-/// Phase input: what was imported, found fit.
+/// Phase input: verifies the imported module.
 void buildInput(mlir::OpPassManager &manager);
 /// Phase prepare: flat ops, compute precision, fusions.
 void buildPrepare(mlir::OpPassManager &manager);
-/// Phase differentiate: loss and backward, and fusions that need to see both.
+/// Phase differentiate: loss and backward, and fusions of forward and backward ops.
 void buildDifferentiate(mlir::OpPassManager &manager);
 /// Phase optimize: the update.
 void buildOptimize(mlir::OpPassManager &manager);
-/// Phase recompute: what the backward computes again; then values are numbered and the program recorded.
+/// Phase recompute: recompute regions; then values are numbered and the program is recorded.
 void buildRecompute(mlir::OpPassManager &manager);
 
 } // namespace sluice

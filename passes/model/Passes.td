@@ -9,21 +9,21 @@ include "passes/recipe/RecipeOptions.td"
 //===----------------------------------------------------------------------===//
 
 def VerifyInput : Pass<"model-verify-input", "::mlir::ModuleOp"> {
-  let summary = "finds what cannot be compiled, before anything is changed";
+  let summary = "verifies the imported module";
   let description = [{
     Changes nothing. An error for: a recipe with unknown keys or values; a module without entry function; an entry kind
     other than `train`, `eval` and `forward`; arguments and results without names or with one name twice; inputs `seed`,
-    `step`, `row` that are no i64 scalars; a train or eval entry whose one result is no f32 scalar; ops that answer no rule; a read of a state, a write or a gradient, which only passes
-    make.
+    `step`, `row` that are not i64 scalars; a train or eval entry whose one result is not an f32 scalar; ops that are not compute ops; a read of an optimizer state, a write of a parameter or a
+    gradient, which only passes create.
   }];
 }
 
 def MakeEvaluation : Pass<"model-make-evaluation", "::mlir::ModuleOp"> {
-  let summary = "makes the entry point eval_step of train_step";
+  let summary = "creates the entry point eval_step from train_step";
   let description = [{
-    `@eval_step`, of kind `eval`, is the forward of `@train_step` with every op as it is outside training (dropout is the
-    identity): the loss, its mean over the ranks. Inputs that only training needs are gone. A module that has an
-    `eval_step`, or no `train_step`, is left alone.
+    `@eval_step`, of kind `eval`, is the forward of `@train_step` with every op in its form outside training (dropout is the
+    identity). It returns the loss, averaged over the ranks. Inputs that only training needs are removed. A module that has an
+    `eval_step`, or no `train_step`, is not changed.
   }];
 }
 
@@ -34,7 +34,7 @@ def MakeEvaluation : Pass<"model-make-evaluation", "::mlir::ModuleOp"> {
 def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
   let summary = "marks the parameters that the recipe freezes";
   let description = [{
-    Parameters that a glob of `parameters.frozen` names (by their own name or an alias) become `frozen`: they get no
+    Parameters whose name or alias matches a glob of `parameters.frozen` become `frozen`: they get no
     gradient, no reduction, no optimizer state, and are sharded and gathered as before. A glob that matches nothing is an
     error.
   }];
@@ -43,21 +43,21 @@ def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
 }
 
 def CountLoss : Pass<"model-count-loss", "::mlir::ModuleOp"> {
-  let summary = "takes losses and what they count apart";
+  let summary = "splits mean losses into sum and count";
   let description = [{
     Under `loss.mean = "tokens"` the loss of a train or eval function becomes a sum, and the function returns the number
-    of targets that the sum is over, both divided by one static number. The update divides loss and gradients by that
-    number's mean over micro-batches and ranks. A loss that is no mean over counted targets is an error. Under `"rank"`
+    of targets of the sum, both divided by the same static number. The update divides loss and gradients by that
+    number's mean over micro-batches and ranks. A loss that is not a mean over counted targets is an error. Under `"rank"`
     nothing changes.
   }];
   let options = [RecipeOption<"mean", "loss.mean">];
 }
 
 def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
-  let summary = "inlines blocks and checkpoint regions; each op then names its own";
+  let summary = "inlines blocks and checkpoint regions; each op gets their path as attribute";
   let description = [{
     Every op gets `model.block`, the path of its blocks joined by `/` (empty for the root), and `model.checkpoint`, the
-    path of its checkpoint regions, numbered in program order in their function, where it stands in one.
+    path of its checkpoint regions, numbered in program order in their function, for an op in such a region.
     ```mlir
     %0 = model.block "h.0" -> tensor<4xf32> {
       %1 = model.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -71,12 +71,12 @@ def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
 }
 
 def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
-  let summary = "gives parameters, forward and results their precision";
+  let summary = "sets the precision of parameters, forward and results";
   let description = [{
     f32 parameters become those of `precision.parameter`. Under `precision.compute = "bf16"` (likewise `"f16"`, `"f64"`):
-    reads of f32 parameters give bf16, float inputs are cast, and every op's result
-    types follow (inferred anew; where an op infers none, the element type of its first float operand). Ops that keep
-    their types keep them; operands of one element type that come to differ are cast to the wider one. f32 results of the
+    reads of f32 parameters become bf16, float inputs are cast, and every op's result
+    types follow (they are inferred again; without inference, the element type of the first float operand). Ops with
+    fixed types keep them; operands of one element type that become different are cast to the wider one. f32 results of the
     function become those of `precision.output`, losses no less than f32.
     ```mlir
     %w = model.read @w : tensor<4x4xf32>
@@ -91,10 +91,10 @@ def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
 }
 
 def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
-  let summary = "runs the fusions that op families contribute";
+  let summary = "runs the fusions of the op families";
   let description = [{
-    Bias and residual go into a matrix product whose result has no other use. It does not depend on recompute, so that a
-    recomputed value has the same bits. With `loss.chunk_rows` a loss and its output projection become one op.
+    Bias and residual are fused into a matrix product whose result has no other use. The fusion does not depend on
+    recompute, so that a recomputed value has the same bits. With `loss.chunk_rows` a loss and its output projection become one op.
     ```mlir
     %p = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %s = model.add %p, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
@@ -113,12 +113,12 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
   let summary = "appends loss derivative and backward to train functions";
   let description = [{
     Reverse mode by the ops' own derivatives, in reverse order of the forward. The seed is 1 / `gradient.microbatches`.
-    Cotangents of several uses are added in the order in which the backward makes them; a zero cotangent is no op, and
-    what needs no gradient gets none. A parameter's gradient is cast to `precision.reduce`, summed over all reads, and
-    handed over by `model.gradient` as soon as it is whole; a parameter that the loss does not reach has none. Ops carry
-    `model.phase`: `forward` before the op that makes the loss, `loss` from there on and for that op's derivative,
+    Cotangents of several uses are added in the order in which the backward creates them; a zero cotangent has no op, and
+    values that need no gradient have none. A parameter's gradient is cast to `precision.reduce`, summed over all reads,
+    and passed to `model.gradient` as soon as it is complete; a parameter without influence on the loss has none. Ops carry
+    `model.phase`: `forward` before the op that defines the loss, `loss` from there on and for that op's derivative,
     `backward` after; backward ops carry the `model.block` and `model.checkpoint` of the op they derive from. The
-    function returns the loss by `model.step_mean`. Functions that have phases are left alone.
+    function returns the loss by `model.step_mean`. Functions that have phases are not changed.
     ```mlir
     %w = model.read @w : tensor<4xf32>
     %s = model.reduce_sum %w {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
@@ -140,9 +140,9 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
 }
 
 def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::ModuleOp"> {
-  let summary = "makes the derivative of a forward function a function of its own";
+  let summary = "creates a function for the derivative of a forward function";
   let description = [{
-    For @f makes @f_vjp: arguments are those of @f, then one for each float result, named `cotangent.<output>`; results
+    Creates @f_vjp for @f: arguments are those of @f, then one for each float result, named `cotangent.<output>`; results
     are the gradients of the arguments that `wrt` numbers (default: all float ones), named `grad.<input>`. A gradient
     that is zero is a constant. For tests of derivatives.
   }];
@@ -153,11 +153,11 @@ def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::Module
 }
 
 def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
-  let summary = "runs the fusions that op families contribute for a forward and its backward";
+  let summary = "runs the fusions of the op families for a forward and its backward";
   let description = [{
-    In train functions a product and the `gelu` of it (tanh form) become one op with both as results, where nothing else
-    reads the product and backward ops read both: where one of them is not kept otherwise the two stay. A product whose
-    only use is to be the cotangent of a `gelu_grad` becomes one op with it. Before `model-recompute`, so that a
+    In train functions a product and its `gelu` (tanh form) become one op with both as results, if nothing else reads the
+    product and backward ops read both, so that the fusion keeps no additional value. A product whose only use is the
+    cotangent of a `gelu_grad` is fused with it. Before `model-recompute`, so that a
     recomputed value has the same bits.
     ```mlir
     %x = model.matmul %a, %w bias(%b) {model.phase = #model.phase<forward>} : ...
@@ -181,8 +181,8 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
     The function gains the inputs `lr` and `step` and the outputs `grad_norm` and `guard`. The norm is over all gradients,
     of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss and norm are finite. Then, for each
     parameter with a gradient in the module's order, its value and states are read, updated by the op of
-    `optimizer.name`, and written; `optimizer.no_decay` takes the weight decay away. Ops carry `model.phase = #model.phase<update>`.
-    Functions that have an update are left alone.
+    `optimizer.name`, and written; `optimizer.no_decay` excludes parameters from weight decay. Ops carry `model.phase = #model.phase<update>`.
+    Functions that have an update are not changed.
   }];
   let statistics = [Statistic<"updates", "updates", "Number of parameters updated">];
   let options = [RecipeOption<"optimizerName", "optimizer.name">,
@@ -199,12 +199,12 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
-  let summary = "runs forward ops again in the backward, so that their results need not be kept";
+  let summary = "recomputes forward ops in the backward instead of keeping their results";
   let description = [{
     By `recompute.policy`: nothing, one region for each outermost block, or one for each outermost checkpoint region. A
-    region stands before the first backward op of its group and holds clones of the group's forward ops that the group's
-    backward needs; the backward then reads the region's results. What a region captures (the group's inputs and the
-    parameters) is what the forward keeps.
+    region is before the first backward op of its group and has clones of the group's forward ops that the group's
+    backward needs; the backward then reads the region's results. The forward keeps only the values that regions capture
+    (the group's inputs).
     ```mlir
     %a = model.tanh %x {model.block = "h.0", model.phase = #model.phase<forward>} : ...
     %d = model.multiply %g, %a {model.block = "h.0", model.phase = #model.phase<backward>} : ...
@@ -217,8 +217,8 @@ def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
     %d = model.multiply %g, %r {model.block = "h.0", model.phase = #model.phase<backward>} : ...
     ```
   }];
-  let statistics = [Statistic<"regions", "regions", "Number of regions made">,
-                    Statistic<"recomputed", "ops-recomputed", "Number of ops that run again">];
+  let statistics = [Statistic<"regions", "regions", "Number of regions created">,
+                    Statistic<"recomputed", "ops-recomputed", "Number of recomputed ops">];
   let options = [RecipeOption<"policy", "recompute.policy">];
 }
 
@@ -227,17 +227,17 @@ def RecordProgram : Pass<"model-record-program", "::mlir::ModuleOp"> {
   let description = [{
     Every op of an entry function gets `model.ids`, the numbers of its results, and every argument `model.id`, from 1 in
     the order of the module. A nested module `@unsharded` (`model.unsharded`) then holds a copy of parameters and
-    functions, which later phases leave alone: what the plan carries as the program that it was made from. A module that
-    has the copy is left alone.
+    functions, which later phases do not change: it is the unsharded program of the plan. A module that has the copy is
+    not changed.
   }];
 }
 
 def VerifyOutput : Pass<"model-verify-output", "::mlir::ModuleOp"> {
-  let summary = "holds the model phase to what it promises";
+  let summary = "verifies the result of the model phases";
   let description = [{
-    Changes nothing. On exit of the model phase, entry functions are flat but for recompute regions; every op has its
-    block, its phase and its numbers; phases stand in order; a train function hands over each gradient once, writes each
-    parameter and state at most once, and has an update; every op answers every rule.
+    Changes nothing. On exit of the model phases, entry functions are flat except for recompute regions; every op has its
+    block, its phase and its value ids; phases are in order; a train function has each gradient once, writes each
+    parameter and state at most once, and has an update; every op implements the interfaces of compute ops.
   }];
 }
 
@@ -252,13 +252,13 @@ def Decompose : Pass<"model-decompose", "::mlir::ModuleOp"> {
 }
 
 def ShowShardingRules : Pass<"model-show-sharding-rules", "::mlir::ModuleOp"> {
-  let summary = "writes each op's sharding rule beside it";
-  let description = [{Sets `model.sharding_rule` on every op that answers the rule.}];
+  let summary = "shows each op's sharding rule as an attribute";
+  let description = [{Sets `model.sharding_rule` on every op that has one.}];
 }
 
 def ShowCost : Pass<"model-show-cost", "::mlir::ModuleOp"> {
-  let summary = "writes each op's cost beside it";
-  let description = [{Sets `model.cost` (`flops=..., bytes=...`) on every op that answers the rule.}];
+  let summary = "shows each op's cost as an attribute";
+  let description = [{Sets `model.cost` (`flops=..., bytes=...`) on every op that has one.}];
 }
 
 #endif // SLUICE_PASSES_MODEL_PASSES_TD

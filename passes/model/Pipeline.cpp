@@ -12,7 +12,7 @@ void sluice::buildPrepare(mlir::OpPassManager &manager) {
   manager.addPass(createFlattenBlocks());
   manager.addPass(createCountLoss());
   manager.addPass(createApplyPrecision());
-  // Before anything is differentiated: a recomputed value must have the bits of the first one.
+  // Before differentiation: a recomputed value must have the bits of the first one.
   manager.addPass(createFuse());
 }
 

@@ -1,4 +1,4 @@
-//===- Recompute.cpp - forward ops that run again in the backward -------------------------------===//
+//===- Recompute.cpp - model-recompute ----------------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -28,7 +28,7 @@ public:
   Regions(func::FuncOp function, RecomputePolicy policy) : function(function), policy(policy) {}
 
   void run() {
-    // Each time that a block runs is a group of its own.
+    // Each invocation of a block is a group.
     llvm::MapVector<std::pair<StringAttr, Attribute>, Group> groups;
     Builder builder(function.getContext());
     for (Operation &op : function.getBody().front().without_terminator()) {
@@ -58,7 +58,7 @@ private:
 
   void make(llvm::StringRef key, const Group &group) {
     llvm::DenseSet<Operation *> backward(group.backward.begin(), group.backward.end());
-    // A parameter is not saved by reading it: regions capture it and the backward reads it as it is.
+    // Reads of parameters are not saved: regions capture them and the backward reads them directly.
     llvm::DenseSet<Operation *> candidates;
     for (Operation *op : group.forward)
       if (!isa<model::ReadOp>(op))
@@ -119,7 +119,7 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
     if (recipe->recompute.policy == RecomputePolicy::none)
       return;
     for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train)) {
-      // Regions are made once: what they hold is not to be taken for a group's backward again.
+      // A group's regions are created once: their ops are not backward ops of another group.
       if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
         continue;
       Regions made(function, recipe->recompute.policy);

@@ -1,4 +1,4 @@
-//===- RecordProgram.cpp - numbers of values, and the unsharded program ---------------------------===//
+//===- RecordProgram.cpp - model-record-program ---------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"

@@ -1,4 +1,4 @@
-//===- Show.cpp - rules of ops, written beside them --------------------------------------------------===//
+//===- Show.cpp - passes that show sharding rules and costs ------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"

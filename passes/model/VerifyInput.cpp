@@ -1,4 +1,4 @@
-//===- VerifyInput.cpp - what cannot be compiled is found first --------------------------------===//
+//===- VerifyInput.cpp - model-verify-input ----------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -27,14 +27,13 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return signalPassFailure();
     for (Operation &op : *module.getBody())
       if (!isa<model::ParameterOp, func::FuncOp>(op)) {
-        op.emitError("op '") << op.getName() << "' beside the functions, expected it in one";
+        op.emitError("op '") << op.getName() << "' is outside a function";
         return signalPassFailure();
       }
     bool hasEntry = false;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr(model::entryName)) {
-        function.emitError("function '@") << function.getName()
-                                          << "' without 'model.entry', expected train, eval or forward";
+        function.emitError("missing 'model.entry' on function '@") << function.getName() << "': train, eval or forward";
         return signalPassFailure();
       }
       hasEntry = true;
@@ -42,12 +41,12 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return signalPassFailure();
     }
     if (!hasEntry) {
-      module.emitError("module without entry point, expected a function with 'model.entry'");
+      module.emitError("module has no function with 'model.entry'");
       signalPassFailure();
     }
   }
 
-  /// A tensor larger than any memory, whose bytes later phases could not even count.
+  /// A tensor of more bytes than an arena can have.
   static bool isTooLarge(Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
@@ -68,12 +67,12 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     if (isTooLarge(type))
       return parameter.emitOpError("tensor, expected at most 256 TiB but got ") << type;
     if (type.getNumElements() == 0)
-      return parameter.emitOpError("tensor without elements, expected at least one but got ") << type;
+      return parameter.emitOpError("tensor has no elements: ") << type;
     return success();
   }
 
   /// "'a', 'b' or 'c'", or "none".
-  static std::string expectedOneOf(llvm::ArrayRef<llvm::StringRef> names) {
+  static std::string alternatives(llvm::ArrayRef<llvm::StringRef> names) {
     std::string text;
     for (auto [index, name] : llvm::enumerate(names))
       text += (index == 0 ? "" : index + 1 == names.size() ? " or " : ", ") + ("'" + name + "'").str();
@@ -86,13 +85,13 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (StringAttr name : op->getName().getAttributeNames())
       if (name.getValue() != "operandSegmentSizes" && name.getValue() != "resultSegmentSizes")
         known.push_back(name.getValue());
-    // What makes a parameter a state is a word of its own, which the op keeps beside its attributes.
+    // The keyword `state` of a parameter is a discardable attribute.
     if (isa<model::ParameterOp>(op))
       known.push_back("state");
     for (NamedAttribute attribute : op->getDiscardableAttrs())
       if (!attribute.getName().strref().contains('.') && !llvm::is_contained(known, attribute.getName().strref()))
         return op->emitOpError("unknown attribute, expected ")
-               << expectedOneOf(known) << " but got '" << attribute.getName().strref() << "'";
+               << alternatives(known) << " but got '" << attribute.getName().strref() << "'";
     return success();
   }
   static LogicalResult verifyNames(func::FuncOp function) {
@@ -105,11 +104,11 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return function.emitError() << what << " " << index << " of '@" << function.getName()
                                     << "', expected at most 256 TiB but got " << type;
       if (!name || name.getValue().empty())
-        return function.emitError() << what << " " << index << " of '@" << function.getName() << "' without '"
-                                    << attribute << "', expected its name";
+        return function.emitError() << "missing '" << attribute << "' on " << what << " " << index << " of '@"
+                                    << function.getName() << "'";
       if (!seen.insert(name.getValue()).second)
         return function.emitError() << what << " " << index << " of '@" << function.getName()
-                                    << "', expected a name of its own but got '" << name.getValue() << "' again";
+                                    << "' has the same name as another: '" << name.getValue() << "'";
       return success();
     };
     llvm::StringSet<> inputs, outputs;
@@ -124,19 +123,19 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return success();
   }
 
-  /// Names that the trainer gives a meaning to.
+  /// Names of inputs that the runtime sets.
   static LogicalResult verifyStepInputs(func::FuncOp function) {
     auto integer = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, model::inputName).getValue();
       if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
-        return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
-                                             << ", a number of the step, but got " << function.getArgumentTypes()[i];
+        return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer << " but got "
+                                             << function.getArgumentTypes()[i];
       if (model::entryOf(function) == EntryKind::train)
         for (llvm::StringRef taken : {"lr", "loss_scale"})
           if (name == taken)
-            return function.emitError("argument ") << i << " of '@" << function.getName() << "', expected another name "
-                                                   << "than '" << taken << "', which the update takes";
+            return function.emitError("argument ") << i << " of '@" << function.getName() << "' has the name '" << taken
+                                                   << "', which is reserved for an input of the update";
     }
     return success();
   }
@@ -159,7 +158,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return function.emitError("results of the ")
                << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
                << function.getFunctionType();
-      // The trainer knows it by its name.
+      // The runtime reads the loss by its name.
       if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, model::outputName).getValue(); name != "loss")
         return function.emitError("result 0 of the ")
                << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected the name 'loss' but got '" << name << "'";
@@ -172,17 +171,15 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return WalkResult::interrupt();
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
-        return op->emitError("read of the state '") << *read.getState() << "', expected none before the update is made";
+        return op->emitError("read of the optimizer state '") << *read.getState() << "' before the optimizer is applied";
       if (auto write = dyn_cast<model::WriteOp>(op)) {
         auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op, write.getParameterAttr());
         if (write.getState() || !parameter || !parameter.isState())
-          return op->emitError("write of '@") << write.getParameter() << "', expected a parameter declared as 'state' but got "
-                                              << "one that the optimizer updates";
+          return op->emitError("write of '@") << write.getParameter() << "', which is not declared as 'state'";
         isStructure = true;
       }
       if (!isStructure && !isa<KernelOpInterface>(op))
-        return op->emitError("op '") << op->getName() << "' in an entry point, expected an op of the model dialect that "
-                                     << "computes";
+        return op->emitError("op '") << op->getName() << "' in an entry point is not a compute op of the model dialect";
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted());

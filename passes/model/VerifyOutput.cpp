@@ -1,4 +1,4 @@
-//===- VerifyOutput.cpp - what the model phase promises on exit -----------------------------------===//
+//===- VerifyOutput.cpp - model-verify-output -----------------------------------------------------===//
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
@@ -34,7 +34,7 @@ public:
             return failure();
     }
     if (model::entryOf(function) == EntryKind::train && reached != Phase::update)
-      return function.emitError("train entry point '@") << function.getName() << "', expected an update";
+      return function.emitError("train entry point '@") << function.getName() << "' has no update";
     return success();
   }
 
@@ -47,20 +47,20 @@ private:
                        (isa<model::RecomputeOp>(op) && op.getParentOp() == function);
     bool answers = isa<ShardingRuleOpInterface>(op) && isa<CostOpInterface>(op) && isa<KernelOpInterface>(op);
     if (!isStructure && !answers)
-      return op.emitError("op '") << op.getName() << "' on exit of the model phase, expected one that answers every rule";
+      return op.emitError("op '") << op.getName() << "' has no sharding rule, cost or kernel";
     for (llvm::StringRef attribute : {model::blockName, model::phaseName})
       if (!op.hasAttr(attribute))
-        return op.emitError("op '") << op.getName() << "' without '" << attribute << "'";
+        return op.emitError("missing '") << attribute << "' on op '" << op.getName() << "'";
     auto ids = op.getAttrOfType<DenseI64ArrayAttr>(model::idsName);
     if (!ids || ids.size() != op.getNumResults())
-      return op.emitError("op '") << op.getName() << "' without a number in 'model.ids' for each result";
+      return op.emitError("op '") << op.getName() << "' requires a number in 'model.ids' for each result";
     if (auto gradient = dyn_cast<model::GradientOp>(op))
       if (!gradients.insert(gradient.getParameter()).second)
-        return op.emitError("gradient of '@") << gradient.getParameter() << "', expected one but got another";
+        return op.emitError("second gradient of '@") << gradient.getParameter() << "'";
     if (auto write = dyn_cast<model::WriteOp>(op)) {
       std::string key = (write.getParameter() + " " + write.getState().value_or("")).str();
       if (!writes.insert(key).second)
-        return op.emitError("write of '@") << write.getParameter() << "', expected one but got another";
+        return op.emitError("second write of '@") << write.getParameter() << "'";
     }
     return success();
   }

@@ -1,4 +1,4 @@
-//===- Passes.h - the pass that puts a recipe on a module --------------------------------===//
+//===- Passes.h - model-attach-recipe ---------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_PASSES_H
 #define SLUICE_PASSES_RECIPE_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - the pass that puts a recipe on a module -------------------------------===//
+//===- Passes.td - model-attach-recipe --------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_PASSES_TD
 #define SLUICE_PASSES_RECIPE_PASSES_TD
 
@@ -8,7 +8,7 @@ def AttachRecipe : Pass<"model-attach-recipe", "::mlir::ModuleOp"> {
   let summary = "attaches settings of the recipe to the module";
   let description = [{
     Sets `model.recipe` to the resolved recipe that the module carries, with `settings` in place of its values. Later
-    passes read the settings there unless they are given as options of their own.
+    passes read the settings there unless they are given as options of the pass.
     ```mlir
     module attributes {model.recipe = {mesh.shard = 4 : i64}} {}
     ==> -model-attach-recipe="set=gradient.microbatches=2,precision.compute=bf16"

@@ -118,7 +118,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
           }));
 }
 
-/// True for what the format allows though this version does not do it.
+/// True for values that later versions support.
 static bool isLater(const RecipeKey &key, const RecipeValue &value) {
   if (auto *text = std::get_if<std::string>(&value)) {
     if (key.laterKinds & recipeText)
@@ -209,25 +209,25 @@ Status Recipe::resolve() {
   // A printed recipe names all keys: a key with its default contradicts nothing.
   auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };
   auto conflict = [&](std::string_view key, const std::string &what) {
-    return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + ", " + what);
+    return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + what);
   };
 
   if (std::int64_t ranks = mesh.shard * mesh.replicate * mesh.expert; ranks > 1 << 20)
-    return conflict("mesh.shard", "expected at most 1048576 ranks in all but got " + std::to_string(ranks));
+    return conflict("mesh.shard", ", expected at most 1048576 ranks in all but got " + std::to_string(ranks));
   if (sharding.strategy == ShardingStrategy::hybrid_shard || sharding.strategy == ShardingStrategy::hybrid_shard_grad_op) {
     if (mesh.replicate == 1)
-      return conflict("sharding.strategy", "expected 'mesh.replicate' above 1 but got 1");
+      return conflict("sharding.strategy", ", expected 'mesh.replicate' above 1 but got 1");
     sharding.strategy = sharding.strategy == ShardingStrategy::hybrid_shard ? ShardingStrategy::full_shard
                                                                            : ShardingStrategy::shard_grad_op;
   }
   if (sharding.strategy == ShardingStrategy::no_shard && sharding.reshardAfterForward.isEverywhere(true))
     return conflict("sharding.reshard_after_forward",
-                    "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"");
+                    " cannot be combined with 'sharding.strategy' = \"no_shard\"");
 
   const OptimizerInfo *chosen = optimizer.info();
   for (const HyperParameter &parameter : hyperParameters())
     if (std::string key = "optimizer." + parameter.name; !chosen->find(parameter.name) && isGiven(key))
-      return conflict(key, "expected the optimizer " + optimizersWith(parameter.name) + " but got \"" + optimizer.name + "\"");
+      return conflict(key, ", expected the optimizer " + optimizersWith(parameter.name) + " but got \"" + optimizer.name + "\"");
   for (const HyperParameter &parameter : chosen->parameters) {
     std::string key = "optimizer." + parameter.name;
     if (optimizer.settings.try_emplace(parameter.name, parameter.defaultValue).second &&
@@ -235,7 +235,7 @@ Status Recipe::resolve() {
       setOrigin(key, "default of " + optimizer.name);
   }
   if (std::optional<SettingsConflict> found = chosen->findConflict(optimizer.settings))
-    return conflict("optimizer." + found->name, found->message);
+    return conflict("optimizer." + found->name, ", " + found->message);
 
   if (precision.parameter == Precision::f64)
     for (auto [key, field] : {std::pair("precision.reduce", &precision.reduce),
@@ -245,21 +245,21 @@ Status Recipe::resolve() {
         setOrigin(key, "as 'precision.parameter'");
       }
   if (precision.compute == Precision::f16 && std::holds_alternative<std::monostate>(precision.lossScale))
-    return conflict("precision.compute", "expected a 'precision.loss_scale' but got none");
+    return conflict("precision.compute", " requires 'precision.loss_scale'");
 
   if (lrSchedule.name != LearningRateSchedule::constant && lrSchedule.totalSteps < 1)
-    return conflict("lr_schedule.name", "expected 'lr_schedule.total_steps' of at least 1 but got " +
+    return conflict("lr_schedule.name", ", expected 'lr_schedule.total_steps' of at least 1 but got " +
                                             std::to_string(lrSchedule.totalSteps));
   if (lrSchedule.totalSteps > 0 && lrSchedule.warmupSteps > lrSchedule.totalSteps)
     return conflict("lr_schedule.warmup_steps",
-                    "expected at most 'lr_schedule.total_steps' but that is " + std::to_string(lrSchedule.totalSteps));
+                    ", expected at most 'lr_schedule.total_steps' but that is " + std::to_string(lrSchedule.totalSteps));
   if (lrSchedule.minLr > optimizer.lr)
     return conflict("lr_schedule.min_lr",
-                    "expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
+                    ", expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
 
   if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
     return conflict("memory.pinned",
-                    "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false");
+                    " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
   if (auto *mode = std::get_if<BackwardPrefetch>(&schedule.backwardPrefetch); mode && *mode != BackwardPrefetch::post)
     schedule.backwardPrefetch = std::int64_t(*mode == BackwardPrefetch::pre);

@@ -117,7 +117,7 @@ struct Recipe {
   struct Target {
     TargetDevice device = TargetDevice::cpu;
     std::int64_t threads = 1;
-    /// That of the compiling machine if not given; `resolve` sets it.
+    /// If not given, `resolve` sets that of the compiling machine.
     std::optional<InstructionSet> isa = {};
     std::optional<GpuArchitecture> arch = {};
   } target;
@@ -128,21 +128,21 @@ struct Recipe {
   Status addText(std::string_view text, const std::string &name);
   /// One `key=value`, given through `means`. A value that is not TOML is a string.
   Status addSetting(std::string_view setting, std::string_view means = "--set");
-  /// One value, checked and brought to its normal form; `origin` says where it came from.
+  /// One value, checked and brought to its normal form; `origin` is its source for messages.
   Status add(std::string_view key, RecipeValue value, const std::string &origin);
 
   /// Checks values against each other, and sets the defaults that depend on other values.
   Status resolve();
 
-  /// The value of a key of the table. Monostate if there is none.
+  /// The value of a key of the table, or monostate.
   RecipeValue value(std::string_view key) const;
-  /// Where the value came from: a file and line, `--set`, `default`, or `default of ...`.
+  /// The origin of the value: a file and line, `--set`, `default`, or `default of ...`.
   std::string origin(std::string_view key) const;
   void setOrigin(std::string_view key, std::string origin) { origins[std::string(key)] = std::move(origin); }
   /// The keys that were added, even if with the default.
   bool isAdded(std::string_view key) const { return origins.contains(key); }
   /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one name
-  /// different values. `what` is what the names are of. Errors name the line.
+  /// different values. `what` is the kind of the names. Errors name the line.
   Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
   /// The values that differ from the table's defaults, by key.
   std::map<std::string, RecipeValue> given() const;

@@ -11,7 +11,7 @@ using namespace sluice;
 
 static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue &value) {
   mlir::Builder builder(context);
-  struct Maker {
+  struct Converter {
     mlir::Builder &builder;
     mlir::Attribute operator()(std::monostate) const { return {}; }
     mlir::Attribute operator()(bool v) const { return builder.getBoolAttr(v); }
@@ -35,10 +35,10 @@ static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue
       return builder.getDictionaryAttr(entries);
     }
   };
-  return std::visit(Maker{builder}, value);
+  return std::visit(Converter{builder}, value);
 }
 
-/// Nothing where no key takes such an attribute.
+/// nullopt for an attribute that no key accepts.
 static std::optional<RecipeValue> toValue(mlir::Attribute attribute) {
   if (auto value = mlir::dyn_cast<mlir::BoolAttr>(attribute))
     return RecipeValue(value.getValue());
@@ -122,7 +122,7 @@ Result<Recipe> sluice::recipeOf(mlir::ModuleOp module,
                                 llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
   for (auto [key, text] : options) {
-    // The option parser takes the braces around a table.
+    // The option parser removes the braces around a table.
     bool isTable = text.contains('=') && !text.starts_with("{");
     std::string value = isTable ? "{" + text.str() + "}" : text.str();
     SLUICE_RETURN_IF_ERROR(recipe.addSetting(key.str() + "=" + value, "option"));

@@ -1,10 +1,10 @@
 //===- RecipeAttr.h - the recipe on the IR ------------------------------------------------===//
 //
 // A module carries its recipe as the dictionary attribute `model.recipe`, keyed by the recipe's dotted names, so that
-// every dumped phase can be put through the rest of the pipeline alone. A key that is absent has its default.
+// every dumped phase can run through the rest of the pipeline. A key that is absent has its default.
 //
 // A pass that reads settings declares an option for each (RecipeOptions.td) and reads the typed recipe with recipeFor:
-// the module's recipe, with the options that are given in its place.
+// the module's recipe, overridden by the options that are given.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEATTR_H

@@ -1,7 +1,7 @@
-//===- RecipeField.h - between typed fields of the recipe and values ------------------------===//
+//===- RecipeField.h - conversion of typed fields and values --------------------------------===//
 //
-// One pair of functions for each type that a field of Recipe may have: readField takes a value into a field, and
-// writeField gives the value that reads as the field. The table of keys is built on them.
+// Conversions between the typed fields of Recipe and RecipeValue: readField sets a field from a value, writeField returns
+// the value of a field. The table of keys uses them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEFIELD_H
@@ -76,7 +76,7 @@ struct RecipeField<std::vector<T>> {
   }
 };
 
-/// The first alternative that takes the value.
+/// The first alternative that accepts the value.
 template <typename... Ts> struct RecipeField<std::variant<Ts...>> {
   static bool read(const RecipeValue &value, std::variant<Ts...> &field) {
     return (readAs<Ts>(value, field) || ...);

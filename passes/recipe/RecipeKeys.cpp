@@ -1,4 +1,4 @@
-//===- RecipeKeys.cpp - the one table of the recipe's keys ------------------------===//
+//===- RecipeKeys.cpp - the table of the recipe's keys ----------------------------===//
 
 #include "passes/recipe/RecipeKeys.h"
 
@@ -17,7 +17,7 @@ const double infinity = std::numeric_limits<double>::infinity();
 RecipeKey size(std::string name, std::string doc) {
   return {.name = std::move(name), .kinds = recipeInteger, .doc = std::move(doc), .least = 1, .most = 1 << 20};
 }
-RecipeKey onlyOne(std::string name, std::string doc) {
+RecipeKey unsupportedSize(std::string name, std::string doc) {
   RecipeKey key = size(std::move(name), std::move(doc));
   key.onlyDefault = true;
   return key;
@@ -40,21 +40,21 @@ RecipeKey number(std::string name, double least, double most, std::string doc, b
 RecipeKey count(std::string name, std::string doc) {
   return {.name = std::move(name), .kinds = recipeInteger, .doc = std::move(doc)};
 }
-/// The key may also be off, as it is by default.
-RecipeKey orOff(RecipeKey key) {
+/// Adds the value "off", the default.
+RecipeKey withOff(RecipeKey key) {
   key.kinds |= recipeChoice;
   key.choices = {"off"};
   return key;
 }
-RecipeKey upTo(RecipeKey key, double most) {
+RecipeKey withMost(RecipeKey key, double most) {
   key.most = most;
   return key;
 }
 
-/// Binds the key to the field that `field` gives of a recipe.
+/// Binds the key to the field of a recipe that `field` returns.
 template <typename Field> RecipeKey bind(RecipeKey key, Field field) {
   key.assign = [field](Recipe &recipe, const RecipeValue &value) {
-    // Without a trace of the value that was there before.
+    // Reset the field, so that nothing of an earlier value remains.
     Recipe defaults;
     field(recipe) = field(defaults);
     return readField(value, field(recipe));
@@ -72,8 +72,8 @@ std::vector<RecipeKey> makeKeys() {
   add(size("mesh.shard", "ranks over which parameters are sharded"), FIELD(mesh.shard));
   add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"), FIELD(mesh.replicate));
   add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"), FIELD(mesh.tensor));
-  add(onlyOne("mesh.context", "ranks that split the sequence"), FIELD(mesh.context));
-  add(onlyOne("mesh.pipeline", "ranks that split the layers"), FIELD(mesh.pipeline));
+  add(unsupportedSize("mesh.context", "ranks that split the sequence"), FIELD(mesh.context));
+  add(unsupportedSize("mesh.pipeline", "ranks that split the layers"), FIELD(mesh.pipeline));
   add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"),
       FIELD(mesh.expert));
 
@@ -147,7 +147,7 @@ std::vector<RecipeKey> makeKeys() {
   add(choice<LossMean>("loss.mean", "the mean of the means of ranks and micro-batches, or over all targets that count in the "
                                     "step"),
       FIELD(loss.mean));
-  add(orOff(size("loss.chunk_rows", "chunked cross entropy: the output projection and its cross entropy become one op that "
+  add(withOff(size("loss.chunk_rows", "chunked cross entropy: the output projection and its cross entropy become one op that "
                                     "computes the logits of this many rows at a time, in forward and again in backward")),
       FIELD(loss.chunkRows));
   add({.name = "gradient.sync", .kinds = recipeChoice | recipeBooleans | recipeTable,
@@ -161,7 +161,7 @@ std::vector<RecipeKey> makeKeys() {
        .choices = enumCases<GradientDivide>(), .most = 1e30, .openBelow = true, .tableKinds = recipeChoice | recipeNumber},
       FIELD(gradient.divide));
   add(flag("gradient.force_sum", "collectives only sum; the mean is a separate scaling"), FIELD(gradient.forceSum));
-  add(orOff(number("gradient.clip_norm", 0, infinity, "clip gradients to this global norm", true)),
+  add(withOff(number("gradient.clip_norm", 0, infinity, "clip gradients to this global norm", true)),
       FIELD(gradient.clipNorm));
   add(number("gradient.clip_type", 1, infinity, "the p of the norm; `inf` for the largest magnitude"),
       FIELD(gradient.clipType));
@@ -197,7 +197,7 @@ std::vector<RecipeKey> makeKeys() {
 
   add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),
       FIELD(schedule.order));
-  add(upTo(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
+  add(withMost(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
       FIELD(schedule.reduceBuffers));
   add(flag("schedule.overlap_steps", "the first gathers of a step wait for the updates of their operands, not for the whole "
                                      "previous step"),
@@ -225,7 +225,7 @@ std::vector<RecipeKey> makeKeys() {
   add(flag("collective.register", "register buffers with communicators that can"), FIELD(collective.registerBuffers));
 
   add(choice<TargetDevice>("target.device", "the device of the plan"), FIELD(target.device));
-  add(upTo(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
+  add(withMost(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
   add({.name = "target.isa", .kinds = recipeChoice,
        .doc = "instruction set that every run keeps to; default that of the compiling machine",
        .choices = enumCases<InstructionSet>()},

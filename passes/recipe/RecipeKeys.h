@@ -1,6 +1,6 @@
-//===- RecipeKeys.h - the one table of the recipe's keys --------------------------===//
+//===- RecipeKeys.h - the table of the recipe's keys ------------------------------===//
 //
-// Every key that a recipe may hold: its name, the field of Recipe that holds its value, the kinds of value it takes, its
+// Every key that a recipe may hold: its name, its field in Recipe, the kinds of value that it accepts, its
 // bounds, and the values that this version supports. Parsing, checking, printing and docs/recipe.md all read this table.
 //
 //===----------------------------------------------------------------------===//
@@ -13,11 +13,11 @@
 
 namespace sluice {
 
-/// Kinds of value, as bits: a key may take several.
+/// Kinds of value, as bits: a key may accept several.
 enum RecipeKind : unsigned {
   recipeBoolean = 1,
   recipeInteger = 2,
-  /// Integers are taken too.
+  /// Integers are accepted too.
   recipeNumber = 4,
   /// One of `choices`.
   recipeChoice = 8,
@@ -36,15 +36,15 @@ enum RecipeKind : unsigned {
 
 struct RecipeKey {
   std::string name;
-  /// Bits of RecipeKind that this version takes.
+  /// Bits of RecipeKind that this version accepts.
   unsigned kinds = 0;
   std::string doc;
-  /// Texts that recipeChoice takes; one that ends in ':' is followed by a count of bytes.
+  /// Texts that recipeChoice accepts; one that ends in ':' is followed by a count of bytes.
   std::vector<std::string> choices = {};
-  /// What the format also allows and this version does not do: kinds and texts ("bytes:" stands for all that start so).
+  /// Kinds and texts that later versions support ("bytes:" is a prefix).
   unsigned laterKinds = 0;
   std::vector<std::string> laterChoices = {};
-  /// Known, but this version does nothing else than the default.
+  /// This version supports only the default.
   bool onlyDefault = false;
   /// Bounds of integers and numbers, each included unless `openBelow`.
   double least = 0;
@@ -54,14 +54,14 @@ struct RecipeKey {
   unsigned length = 0;
   /// Kinds of the values in a table.
   unsigned tableKinds = 0;
-  /// What a table's names match, for messages and docs.
+  /// The names that a table's globs match, for messages and docs.
   std::string tableOf = "unit globs";
-  /// What the elements of a recipeStrings list may be, and what the format also allows; empty: any.
+  /// Values of the elements of a recipeStrings list (empty: any), and those that later versions support.
   std::vector<std::string> elements = {};
   std::vector<std::string> laterElements = {};
   /// The initial value of the field. Monostate: off unless given, or decided from other keys (then `doc` says so).
   RecipeValue defaultValue = {};
-  /// Takes a checked value into the field of the recipe. False if the field does not have such values.
+  /// Sets the field of the recipe to a checked value. False if the field cannot have it.
   std::function<bool(Recipe &recipe, const RecipeValue &value)> assign = {};
   /// The value of the field.
   std::function<RecipeValue(const Recipe &recipe)> read = {};
@@ -70,13 +70,13 @@ struct RecipeKey {
 /// All keys, in the order in which they are printed and documented.
 const std::vector<RecipeKey> &recipeKeys();
 
-/// Null where there is no such key.
+/// The key of that name, or null.
 const RecipeKey *findRecipeKey(std::string_view name);
 
 /// The known key with the least edit distance to `name`.
 const RecipeKey &nearestRecipeKey(std::string_view name);
 
-/// What this version takes for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
+/// The values that this version accepts for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
 std::string describeRecipeValues(const RecipeKey &key);
 
 /// All keys as a table in Markdown (docs/recipe.md).

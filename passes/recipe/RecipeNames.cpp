@@ -20,8 +20,7 @@ bool sluice::matchesGlob(llvm::StringRef glob, llvm::StringRef name) {
 }
 
 static Status unmatched(const std::string &origin, llvm::StringRef key, llvm::StringRef what, llvm::StringRef glob) {
-  return inputError(origin + ": name in '" + key.str() + "', expected one that matches a " + what.str() + " but got '" +
-                    glob.str() + "'");
+  return inputError(origin + ": '" + glob.str() + "' in '" + key.str() + "' matches no " + what.str());
 }
 
 Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
@@ -45,7 +44,7 @@ Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::Array
         continue;
       if (found && *found != entry.value)
         return inputError(origin(key) + ": value of '" + key.str() + "' for " + what.str() + " '" + name +
-                          "', expected globs that agree but got " + printRecipeValue(*found) + " and " +
+                          "' is ambiguous: globs give " + printRecipeValue(*found) + " and " +
                           printRecipeValue(entry.value));
       found = &entry.value;
     }

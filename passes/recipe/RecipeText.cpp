@@ -52,7 +52,7 @@ static std::string printNumber(double value) {
   char buffer[64];
   auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
   std::string text(buffer, end);
-  // TOML tells a float from an integer by its point or exponent.
+  // In TOML a float has a point or an exponent.
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
   return text;

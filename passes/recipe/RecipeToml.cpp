@@ -39,7 +39,7 @@ static bool addEntries(RecipeTable &to, const toml::table &table, const std::str
   return true;
 }
 
-/// Nothing for what no key takes (dates, lists of several kinds).
+/// nullopt for values that no key accepts (dates, lists of several kinds).
 static std::optional<RecipeValue> toValue(const toml::node &node) {
   if (const toml::table *table = node.as_table()) {
     RecipeTable made;
@@ -92,7 +92,7 @@ static std::string kindName(const toml::node &node) {
   return "a date or time";
 }
 
-/// One key's value; `origin` names where it stands.
+/// Adds one key's value; `origin` is its file and line.
 static Status addNode(Recipe &recipe, const std::string &name, const toml::node &node, const std::string &origin) {
   if (std::optional<RecipeValue> value = toValue(node))
     return recipe.add(name, std::move(*value), origin);

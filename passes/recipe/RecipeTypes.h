@@ -25,7 +25,7 @@ bool matchesGlob(llvm::StringRef glob, llvm::StringRef name);
 /// Values by name or glob, sorted by name.
 template <typename T> using NamedValues = std::vector<std::pair<std::string, T>>;
 
-/// The value of the entry that is `name`, else of the first glob that matches it; null if there is none.
+/// The value of the entry that is `name`, else of the first glob that matches it, or null.
 template <typename T> const T *findByName(const NamedValues<T> &values, llvm::StringRef name) {
   for (const auto &[glob, value] : values)
     if (glob == name)

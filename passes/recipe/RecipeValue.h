@@ -1,4 +1,4 @@
-//===- RecipeValue.h - a value of a recipe before it has a type --------------------------===//
+//===- RecipeValue.h - an untyped value of a recipe --------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEVALUE_H
 #define SLUICE_PASSES_RECIPE_RECIPEVALUE_H
 

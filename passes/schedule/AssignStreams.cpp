@@ -82,7 +82,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         used.insert(stream);
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stringifyStreamKind(stream)));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
-          // What the host runs has the kernels of a CPU, whatever the device.
+          // Host work uses CPU kernels for every device.
           launch.setWorkspace(workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
@@ -102,7 +102,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     auto buffers = module.getOps<BufferOp>();
     if (!buffers.empty())
       builder.setInsertionPoint(*buffers.begin());
-    // Collectives and copies first where a processor must choose: others wait for them.
+    // Collectives and copies have a higher priority: other streams wait for them.
     for (StreamKind kind : used) {
       const bool onHost = kind == StreamKind::host;
       auto stream = StreamOp::create(builder, module.getLoc(), stringifyStreamKind(kind),

@@ -1,4 +1,4 @@
-//===- BufferAssignment.cpp - from values to memory ---------------------------------===//
+//===- BufferAssignment.cpp - memory of the values of an entry function -------------===//
 #include "passes/schedule/BufferAssignment.h"
 
 #include "dialect/model/Attributes.h"
@@ -9,11 +9,6 @@
 using namespace mlir;
 
 namespace sluice {
-namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-} // namespace
 
 plan_ir::ValidAttr planValid(RankedTensorType type) {
   std::optional<spmd::ShardedDim> sharded = spmd::shardedDimOf(type);
@@ -34,7 +29,7 @@ StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape) {
   return layout;
 }
 
-Value behindSections(Value value) {
+Value yieldedValue(Value value) {
   while (auto section = value.getDefiningOp<spmd::SectionOp>())
     value = section.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
   return value;
@@ -69,7 +64,7 @@ LogicalResult BufferAssignment::placeArguments() {
     auto state = entry.getArgAttrOfType<StringAttr>(index, spmd::stateName);
     auto input = entry.getArgAttrOfType<StringAttr>(index, spmd::inputName);
     if (!parameter && !input)
-      return entry.emitOpError() << "argument " << index << ", expected a parameter, state or input but got neither";
+      return entry.emitOpError() << "argument " << index << " is not a parameter, state or input";
     int buffer;
     if (parameter) {
       auto declared = symbols.lookup<model::ParameterOp>(parameter.getAttr());
@@ -98,11 +93,11 @@ void BufferAssignment::findDonations() {
     auto donates = entry.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), spmd::donatesName);
     if (!donates)
       continue;
-    // Made in place from the start only where nothing reads the old value; updates in place are found by mustAlias.
+    // Computed directly in the buffer only if nothing reads the old value; mustAlias finds updates in place.
     BlockArgument old = entry.getArgument(donates.getInt());
-    Value value = behindSections(operand.get());
+    Value value = yieldedValue(operand.get());
     returned[places[old].buffer].push_back(value);
-    // What is copied there can be copied right there: whatever reads the old value stands before.
+    // A copy can write the buffer directly: all readers of the old value are before it.
     if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getStart().isCopy())
       if (spmd::isInHost(value) == spmd::isInHost(old) &&
           !isReadAfter(places[old].buffer, positions.lookup(wait.getStart())))
@@ -195,7 +190,7 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
       if (candidate.get() == old)
         operand = &candidate;
     const Place taken = placeOf(old);
-    // What persists is written only by the result that takes its place.
+    // A persistent buffer is written only by the result that becomes its new value.
     bool mayTake = !isReadAfter(taken.buffer, positions.lookup(op));
     if (buffers[taken.buffer].entry.empty())
       mayTake = mayTake && isReturnedTo(taken.buffer, result);
@@ -209,7 +204,7 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
   return success();
 }
 
-/// True where a persistent buffer is given back as this value, or as what a collective in place makes of it.
+/// True where this value, or the result of an in-place collective on it, is returned as the new value of the buffer.
 bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
   auto found = returned.find(buffer);
   if (found == returned.end())
@@ -296,7 +291,7 @@ void BufferAssignment::countAccesses() {
 }
 
 const Place &BufferAssignment::placeOf(Value value) const {
-  auto it = places.find(behindSections(value));
+  auto it = places.find(yieldedValue(value));
   assert(it != places.end() && "value without a place");
   return it->second;
 }

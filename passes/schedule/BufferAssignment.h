@@ -1,9 +1,9 @@
-//===- BufferAssignment.h - from values to memory -----------------------------------===//
+//===- BufferAssignment.h - memory of the values of an entry function ---------------===//
 //
-// Decides for every value of an entry function where it lies: in a buffer of its own, in a window of another value's
-// (views), or in the place of a value that it takes over (updates in place, donation, all_reduce). Where a place may not
-// be shared, a copy is asked for. It asks the op interfaces and knows no op kinds of the model dialect. What collectives
-// and copies move stands in PlacesOfMoves.cpp.
+// Assigns memory to every value of an entry function: a separate buffer, a window of another value's buffer (views), or
+// the memory of another value (updates in place, donation, all_reduce). A value whose memory cannot be shared is copied.
+// The class uses the op interfaces and no op kinds of the model dialect. DestinationPlacement.cpp has the part for
+// collectives and copies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_BUFFERASSIGNMENT_H
@@ -32,11 +32,11 @@ struct OperandCopy {
 /// A dense layout of that shape.
 StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape);
 
-/// As the plan dialect writes the encoding of a shard's type; null for a whole tensor.
+/// The encoding of a shard's type in the plan dialect; null for an unsharded tensor.
 plan_ir::ValidAttr planValid(mlir::RankedTensorType type);
 
-/// The value that a section's result stands for; other values are themselves.
-mlir::Value behindSections(mlir::Value value);
+/// The yielded value of a section's result; any other value itself.
+mlir::Value yieldedValue(mlir::Value value);
 
 class BufferAssignment {
 public:
@@ -46,21 +46,24 @@ public:
   llvm::LogicalResult run();
 
   const Place &placeOf(mlir::Value value) const;
-  /// Where the op reads this operand: its place, or the copy's.
+  /// The place at which the op reads this operand: that of the value or of its copy.
   const Place &placeOf(mlir::OpOperand &operand) const;
-  /// The copies to make before the op, in order of operands.
+  /// The copies before the op, in order of operands.
   std::vector<OperandCopy> copiesBefore(mlir::Operation *op) const;
-  /// Where a collective writes the chunks of a value, if not to the value's place.
+  /// The place of a value's chunks in a collective, if it differs from the value's.
   const Place *chunksOf(mlir::Value value) const {
     auto found = chunks.find(value);
     return found == chunks.end() ? nullptr : &found->second;
   }
   /// True where the op's results are windows of its operand and nothing is launched.
   bool isView(mlir::Operation *op) const { return views.contains(op); }
-  /// The buffer whose memory function result `index` takes over; -1: none.
+  /// The buffer that function result `index` reuses; -1: none.
   int donated(unsigned index) const;
 
 private:
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
   llvm::LogicalResult placeArguments();
   void findPaddedSources();
   void findDonations();
@@ -81,14 +84,14 @@ private:
 
   Place &newPlace(mlir::Value value, std::optional<BufferClass> bufferClass = std::nullopt);
   void copyOperand(mlir::OpOperand &operand, Place to);
-  /// By value: the place may stand in the very map that grows here.
+  /// Takes the place by value: a reference may point into the map that grows here.
   void bind(mlir::Value value, Place place);
-  /// True where something behind `position` reads the memory of a buffer.
+  /// True where an op after `position` reads the buffer.
   bool isReadAfter(int buffer, unsigned position) const;
   bool isReturnedTo(int buffer, mlir::Value value) const;
   void countAccesses();
 
-  /// Ops are handles: asking them does not change them, but their accessors are not const.
+  /// Ops are handles whose accessors are not const.
   mutable mlir::func::FuncOp entry;
   PlanBuffers &buffers;
   std::string entryName;
@@ -98,11 +101,11 @@ private:
   llvm::DenseSet<mlir::Operation *> views;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> valuesIn;
-  /// Rows that the buffer of a collective's source must have, padding included.
+  /// Rows of the buffer of a collective's source, padding included.
   llvm::DenseMap<mlir::Value, int64_t> paddedRows;
-  /// By persistent buffer, the values that are given back as what it holds.
+  /// For each persistent buffer, the values that are returned as its new value.
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> returned;
-  /// Values that are made right in the persistent memory that they take over.
+  /// Values that are computed directly in the persistent buffer that they update.
   llvm::DenseMap<mlir::Value, int> targets;
 };
 

@@ -1,4 +1,4 @@
-//===- ChunkWindows.cpp - a tensor and the ranks' chunks of it ----------------------===//
+//===- ChunkWindows.cpp - windows of the chunks of a tensor -------------------------===//
 #include "passes/schedule/ChunkWindows.h"
 
 #include "passes/schedule/BufferAssignment.h"

@@ -1,7 +1,7 @@
-//===- ChunkWindows.h - a tensor and the ranks' chunks of it ------------------------===//
+//===- ChunkWindows.h - windows of the chunks of a tensor ---------------------------===//
 //
-// Collectives move whole chunks, one rank's behind the other's. Along dim 0 that is the tensor itself. Along another dim
-// the chunks are another arrangement of the same elements, and a copy takes one into the other: these are its windows.
+// Collectives transfer chunks, one rank's after the other's. Along dim 0 the chunks are the rows of the tensor. Along
+// another dim they are a rearrangement of its elements, and copies convert one into the other: these are their windows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_CHUNKWINDOWS_H
@@ -18,8 +18,8 @@ struct ChunkWindows {
   StridedLayout whole, chunks;
 };
 
-/// The windows that together are all of the tensor. The buffer is dense and holds for each rank a chunk of the tensor's
-/// shape with extent `chunk` along `dim`; of the last ranks' chunks a part, or nothing, is the tensor's.
+/// The windows that cover the tensor. The buffer is dense and has for each rank a chunk of the tensor's shape with extent
+/// `chunk` along `dim`; the chunks of the last ranks may be partly or entirely padding.
 llvm::SmallVector<ChunkWindows, 2> chunkWindows(const StridedLayout &whole, int64_t dim, int64_t chunk);
 
 } // namespace sluice

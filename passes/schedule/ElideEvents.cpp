@@ -47,7 +47,7 @@ struct ElideEvents : sluice::impl::ElideEventsBase<ElideEvents> {
     }
   }
 
-  /// Takes away records that nobody waits for and numbers the events anew, without gaps.
+  /// Erases records without a wait and renumbers the events without gaps.
   static void renumber(EntryOp entry) {
     llvm::DenseSet<int64_t> awaited;
     entry.walk([&](WaitOp wait) { awaited.insert(wait.getEvent()); });

@@ -1,4 +1,4 @@
-//===- HoistGathers.cpp - gathers are issued ahead of their use ------------------------------===//
+//===- HoistGathers.cpp - spmd-hoist-gathers -------------------------------------------------===//
 //
 // The order is planned by gatherIssue (passes/solver/PrefetchOrder.h) over the entries of scopes that are read off the
 // IR; this pass moves the starts.
@@ -28,7 +28,7 @@ using namespace sluice;
 
 namespace {
 
-/// Where the program enters a unit's scope: at the wait for its gather, or at its first op if it has none.
+/// The entry of a unit's scope: the wait for its gather, or its first op without one.
 struct Entry {
   std::string unit;
   bool backward = false;
@@ -83,7 +83,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
       }
     }
     auto wait = dyn_cast<spmd::WaitOp>(op);
-    // A gather of no unit stands where its op wants it.
+    // A gather of no unit is not moved.
     if (wait && gatherOf(wait) && !spmd::unitOf(gatherOf(wait)).empty()) {
       Entry &gathered = entry(spmd::unitOf(gatherOf(wait)), wait);
       gathered.wait = wait;
@@ -112,10 +112,10 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
   return entries;
 }
 
-/// Moves ops one after the other behind a place.
+/// Moves ops one after the other to a position.
 class Mover {
 public:
-  /// Behind `after`; at the start of the block for none.
+  /// After `after`; at the start of the block for null.
   Mover(Block &block, Operation *after) : block(block), after(after) {}
 
   void move(Operation *op) {
@@ -132,43 +132,43 @@ private:
   Operation *after;
 };
 
-/// Adds an op of the section and before it what makes its operands, copies and their waits included, if they are made out
-/// of nothing else of the section; false where they are not.
-bool addMakers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
+/// Adds an op of the section and before it the producers of its operands, copies and their waits included, if these depend
+/// on nothing else of the section; false otherwise.
+bool addProducers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
   if (llvm::is_contained(ops, op))
     return true;
   for (Value operand : op->getOperands()) {
-    Operation *maker = operand.getDefiningOp();
-    if (!maker || maker->getBlock() != block)
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != block)
       continue;
-    auto wait = dyn_cast<spmd::WaitOp>(maker);
-    auto start = wait ? wait.getStart() : dyn_cast<spmd::CollectiveOpInterface>(maker);
+    auto wait = dyn_cast<spmd::WaitOp>(producer);
+    auto start = wait ? wait.getStart() : dyn_cast<spmd::CollectiveOpInterface>(producer);
     bool isCopy = start && start.isCopy();
-    if (!isCopy || !addMakers(maker, block, ops))
+    if (!isCopy || !addProducers(producer, block, ops))
       return false;
   }
   ops.push_back(op);
   return true;
 }
 
-/// The ops in the section that make a start's operands out of nothing else of the section, to be moved along. Failure
-/// where an operand is made otherwise and behind the place.
-FailureOr<SmallVector<Operation *>> makers(Operation *start, Operation *place) {
+/// The ops in the section that compute a start's operands and depend on nothing else of the section, to be moved with it.
+/// Failure if an operand has another producer after the position.
+FailureOr<SmallVector<Operation *>> producers(Operation *start, Operation *place) {
   SmallVector<Operation *> ops;
   for (Value operand : start->getOperands()) {
-    Operation *maker = operand.getDefiningOp();
-    if (!maker || maker->getBlock() != start->getBlock())
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != start->getBlock())
       continue;
     SmallVector<Operation *> along = ops;
-    if (addMakers(maker, start->getBlock(), along))
+    if (addProducers(producer, start->getBlock(), along))
       ops = std::move(along);
-    else if (!place || place->isBeforeInBlock(maker))
+    else if (!place || place->isBeforeInBlock(producer))
       return failure();
   }
   return ops;
 }
 
-/// True where the release of the same unit stands between a place and a start: until there its memory is taken.
+/// True where a release of the same unit is between a position and a start: its memory is occupied until there.
 bool isHeldAt(Operation *start, Operation *place) {
   for (Operation *op = start->getPrevNode(); op && op != place; op = op->getPrevNode())
     if (auto release = dyn_cast<spmd::ReleaseOp>(op); release && spmd::unitOf(release) == spmd::unitOf(start))
@@ -176,18 +176,18 @@ bool isHeldAt(Operation *start, Operation *place) {
   return false;
 }
 
-/// Moves a start, with what makes its operands, by a mover; not at all where it must stay.
+/// Moves a start, with the producers of its operands, unless it must stay.
 void move(Operation *start, Mover &mover) {
-  FailureOr<SmallVector<Operation *>> moved = makers(start, mover.place());
+  FailureOr<SmallVector<Operation *>> moved = producers(start, mover.place());
   if (failed(moved) || isHeldAt(start, mover.place()))
     return;
-  for (Operation *maker : *moved)
-    mover.move(maker);
+  for (Operation *producer : *moved)
+    mover.move(producer);
   mover.move(start);
 }
 
-/// The next unit of the backward is gathered where the one before is released.
-void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
+/// Gathers the next unit of the backward where the one before is released.
+void hoistToPreviousRelease(Block &block, ArrayRef<Entry> entries) {
   const Entry *before = nullptr;
   for (const Entry &entry : entries) {
     if (!entry.backward || entry.isRoot())
@@ -207,8 +207,8 @@ void hoistToReleases(Block &block, ArrayRef<Entry> entries) {
   }
 }
 
-/// On the author's word: the gathers that come next of the units of the blocks are issued with the reduction.
-void hoistToAuthors(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
+/// Issues the next gathers of the blocks in an all-reduce's `unshard` together with the all-reduce.
+void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
   for (auto reduction : block.getOps<spmd::CollectiveOpInterface>()) {
     auto blocks = reduction->getAttrOfType<ArrayAttr>(spmd::unshardName);
     if (!blocks)
@@ -248,8 +248,8 @@ void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> na
     }
   }
   if (atReleases)
-    hoistToReleases(block, entries);
-  hoistToAuthors(block, units, names);
+    hoistToPreviousRelease(block, entries);
+  hoistForExplicitUnshard(block, units, names);
 }
 
 /// For each unit the units that its use prefetches, if the setting is a table.

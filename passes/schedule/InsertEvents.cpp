@@ -56,7 +56,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         continue;
       AwaitOp await = awaits.lookup(*collective.getToken());
       if (!await)
-        return collective.emitOpError("token ") << *collective.getToken() << ", expected a plan.await but got none";
+        return collective.emitOpError("token ") << *collective.getToken() << " has no plan.await";
       OpBuilder builder(collective);
       const FlatSymbolRefAttr stream = collective.getStreamAttr();
       make<RecordOp>(builder, collective, events, compute(&getContext()));
@@ -67,7 +67,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         builder.setInsertionPoint(await);
         make<WaitOp>(builder, await, events++, compute(&getContext()));
       } else if (auto copy = dyn_cast_or_null<CopyOp>(await->getNextNode()); copy && copy.getToken()) {
-        // What is copied leaves behind its reduction: the copies' stream alone waits for it.
+        // Only the copies' stream waits for the reduction.
         builder.setInsertionPointAfter(collective);
         make<RecordOp>(builder, collective, events, stream);
         builder.setInsertionPoint(await);
@@ -80,19 +80,19 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     }
     if (failed(insertCopies(section, awaits, events)))
       return failure();
-    insertSides(section, events);
+    orderSideStreams(section, events);
     return success();
   }
 
-  /// A stream waits for the place of another one.
+  /// Lets a stream wait for the current position of another one.
   static void order(OpBuilder &builder, Operation *like, FlatSymbolRefAttr before, FlatSymbolRefAttr after,
                     int64_t &events) {
     make<RecordOp>(builder, like, events, before);
     make<WaitOp>(builder, like, events++, after);
   }
 
-  /// Copies of one token start together, behind what compute and the host have been told to do before, and are waited for
-  /// together: by compute, or by the stream of gathers.
+  /// Copies of one token start together, after the work that compute and the host were issued before, and have one wait: on
+  /// compute, or on the stream of gathers.
   LogicalResult insertCopies(SectionOp section, llvm::DenseMap<int64_t, AwaitOp> &awaits, int64_t &events) {
     llvm::MapVector<int64_t, llvm::SmallVector<CopyOp>> copies;
     for (auto copy : section.getBody().getOps<CopyOp>())
@@ -101,7 +101,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     for (auto &[token, together] : copies) {
       AwaitOp await = awaits.lookup(token);
       if (!await)
-        return together.front().emitOpError("token ") << token << ", expected a plan.await but got none";
+        return together.front().emitOpError("token ") << token << " has no plan.await";
       OpBuilder builder(together.front());
       const FlatSymbolRefAttr stream = together.front().getStreamAttr();
       order(builder, together.front(), compute(&getContext()), stream, events);
@@ -121,7 +121,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
 
   /// Host work, and launches before a gather on its stream, start after the work that compute was issued before them.
   /// Consecutive instructions of one stream in the same repetitions start together.
-  void insertSides(SectionOp section, int64_t &events) {
+  void orderSideStreams(SectionOp section, int64_t &events) {
     // By kind of repetition: an earlier run of the pass, or a wait for something else, may have ordered the instruction.
     std::vector<std::pair<Repetition, StreamOrder>> orders;
     for (Repetition repetition : repetitionsOf(section))
@@ -133,34 +133,34 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     };
     Operation *before = nullptr;
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
-      const bool isSide =
+      const bool isOnSideStream =
           isa<LaunchOp, FillOp, CopyOp>(op) && (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
       const bool isOrdered = llvm::all_of(orders, [&](const auto &each) {
         return !isIssued(&op, each.first) || each.second.isOrdered("compute", streamOf(&op));
       });
-      if (isSide && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) && !isOrdered) {
+      if (isOnSideStream && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) && !isOrdered) {
         OpBuilder builder(&op);
         order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
         issue(op.getPrevNode()->getPrevNode());
         issue(op.getPrevNode());
       }
       issue(&op);
-      before = isSide ? &op : nullptr;
+      before = isOnSideStream ? &op : nullptr;
     }
   }
 
-  /// Those that rely on a chained await must stand on the same stream: its order is all that orders them.
+  /// The next collective must be on the same stream: only the order of the stream orders it after a chained await.
   static LogicalResult checkChain(AwaitOp await, FlatSymbolRefAttr stream) {
     for (Operation *op = await->getNextNode(); op; op = op->getNextNode())
       if (auto next = dyn_cast<CollectiveOp>(op))
         return next.getStreamAttr() == stream
                    ? success()
-                   : LogicalResult(await.emitOpError("chained, expected the next collective on '")
-                                   << stream.getValue() << "' but got one on '" << next.getStreamAttr().getValue() << "'");
-    return await.emitOpError("chained, expected a collective behind it but got none");
+                   : LogicalResult(await.emitOpError("'chained' requires the next collective on stream '")
+                                   << stream.getValue() << "' but it is on '" << next.getStreamAttr().getValue() << "'");
+    return await.emitOpError("'chained' requires a collective after it");
   }
 
-  /// The stream of the host; null where it has nothing to do.
+  /// The stream of the host; null without host work.
   FlatSymbolRefAttr host;
 };
 

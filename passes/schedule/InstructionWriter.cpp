@@ -1,6 +1,5 @@
-//===- InstructionWriter.cpp - one instruction after another ---------------------===//
+//===- InstructionWriter.cpp - instructions of the ops of an entry point ---------===//
 //
-// See InstructionWriter.h.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/InstructionWriter.h"
@@ -15,7 +14,7 @@ namespace {
 
 /// Numbers of a value's or op's results in the unsharded program; 0 where it has none.
 int64_t idOf(Value value) {
-  value = behindSections(value);
+  value = yieldedValue(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), model::idName);
@@ -37,7 +36,7 @@ struct SumRepetitions {
       (isFirst || (starts && starts->includes(repetition, repeat)) ? begins : adds).push_back(repetition);
     }
   }
-  /// Nothing where there is no such repetition. The list is owned by this struct.
+  /// nullopt without such a repetition. This struct owns the list.
   std::optional<When> when(bool first) const {
     if (startsOnce)
       return first ? WhenKind::first : WhenKind::not_first;
@@ -74,7 +73,7 @@ plan_ir::ViewAttr InstructionWriter::view(const Place &place, RankedTensorType t
 
 plan_ir::ValidAttr InstructionWriter::validFor(const Place &place, RankedTensorType type) const {
   plan_ir::ValidAttr valid = planValid(type);
-  // What persists also says which rows it holds. Of the rest, what is padded on no rank has nothing to say.
+  // Persistent buffers always have `valid`. Other views have it only if some rank is padded.
   if (valid && !buffers[place.buffer].entry.empty()) {
     SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
     const int64_t ranks = spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes));
@@ -118,7 +117,7 @@ void InstructionWriter::write(Operation &op) {
 void InstructionWriter::writeCopyLaunch(const OperandCopy &copy, Operation *op) {
   const RankedTensorType type = typeOf(copy.operand->get());
   const int64_t id = idOf(copy.operand->get());
-  // Of a part that is padded on some rank, what is there.
+  // The valid extent of a part that is padded on some rank.
   const auto whatIsThere = [&](plan_ir::ViewAttr whole) {
     const plan_ir::ViewAttr part = placed(whole, op, copy.operand->getOperandNumber());
     const plan_ir::ValidAttr valid = part.getValid();
@@ -150,7 +149,7 @@ void InstructionWriter::writeKernel(KernelOpInterface op) {
     inputIds.push_back(idOf(value));
   }
   for (OpResult result : op->getResults()) {
-    // A slice's rows are told by the rank's coordinate, padded or not.
+    // The rows of a slice depend on the rank's coordinate, padded or not.
     outputs.push_back(isa<spmd::AllSliceOp>(op)
                           ? withValid(view(result), planValid(typeOf(result)))
                           : placed(view(result), op, op->getNumOperands() + result.getResultNumber()));
@@ -226,7 +225,7 @@ void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks
     launch.setOutputValues({id});
     launch.setTraffic(2 * type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType()));
     finish(launch, op);
-    // A wait is its start's unit's.
+    // A wait has the unit of its start.
     if (auto wait = dyn_cast<spmd::WaitOp>(op))
       if (StringRef unit = spmd::unitOf(wait.getStart()); !unit.empty())
         launch.setUnit(unit);

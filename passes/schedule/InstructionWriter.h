@@ -1,8 +1,8 @@
-//===- InstructionWriter.h - one instruction after another -----------------------===//
+//===- InstructionWriter.h - instructions of the ops of an entry point -----------===//
 //
-// Writes the instructions of an entry point where the builder stands: an op of the spmd phase becomes launches, copies,
-// fills, collectives, their waits and releases, with views of the buffers that BufferAssignment chose. What it is told in
-// one call is written before the next: the order is the order of issue.
+// Creates the instructions of an entry point at the builder's insertion point: an op of the spmd phase becomes launches, copies,
+// fills, collectives, their waits and releases, with views of the buffers of BufferAssignment. The order of the calls is
+// the order of issue.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_INSTRUCTIONWRITER_H
@@ -22,12 +22,12 @@ public:
   InstructionWriter(mlir::func::FuncOp function, const BufferAssignment &assignment, PlanBuffers &buffers,
                     mlir::OpBuilder &builder);
 
-  /// What an op of a section does.
+  /// Writes an op of a section.
   void write(mlir::Operation &op);
   plan_ir::CopyOp writeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
     return finish(make<plan_ir::CopyOp>(location, {{"source", source}, {"destination", destination}}), nullptr);
   }
-  /// An entry point that makes the weights is in one phase of its own.
+  /// The entry point `init` has one phase, `init`.
   bool makesWeights() const { return isInit; }
 
   plan_ir::ViewAttr view(const Place &place, mlir::RankedTensorType type, int64_t step = 0) const;
@@ -42,7 +42,7 @@ private:
     return plan_ir::ViewAttr::get(view.getContext(), view.getBuffer(), view.getElementType(), view.getShape(),
                                   view.getOffset(), view.getStrides(), view.getStep(), valid);
   }
-  /// The view, with where its part lies if the op asks: `index` counts its operands, then its results.
+  /// The view, with the offset of its part if the sharding rule requires it: `index` counts operands, then results.
   static plan_ir::ViewAttr placed(plan_ir::ViewAttr view, mlir::Operation *op, std::size_t index) {
     auto places = op->getAttrOfType<mlir::ArrayAttr>(spmd::placesName);
     auto place = spmd::shardedDim(places ? llvm::dyn_cast<spmd::ShardingAttr>(places[index]) : spmd::ShardingAttr());
@@ -74,12 +74,12 @@ private:
     else
       instruction.setWhen(when);
   }
-  /// Adds what every instruction carries.
+  /// Sets the attributes of all instructions.
   template <typename Op> Op finish(Op instruction, mlir::Operation *from);
   void writeKernel(KernelOpInterface op);
   void writeCopyLaunch(const OperandCopy &copy, mlir::Operation *op);
   void writeAccumulate(spmd::AccumulateOp op);
-  /// Copies between a tensor and the chunks of it that are one type's, either way.
+  /// Copies between a tensor and its chunks, in either direction.
   void writeChunkCopies(const Place &whole, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
                         mlir::Operation *op, bool gathers);
   /// Copies between memory spaces.
@@ -111,7 +111,7 @@ template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operat
     if (std::optional<StreamKind> stream = spmd::streamOf(from))
       instruction.setStream(stringifyStreamKind(*stream));
     llvm::StringRef unit = spmd::unitOf(from);
-    // A collective is a unit's where it says so.
+    // The unit of a collective is that of its attribute.
     if (unit.empty() && from->hasAttr(model::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
       if (llvm::StringRef block = units.innermost(model::blockOf(from)); block != spmd::rootUnit || hasRoot)
         unit = block;

@@ -1,7 +1,7 @@
-//===- LowerToPlan.cpp - plan-lower: values become views of buffers -----------------===//
+//===- LowerToPlan.cpp - plan-lower -------------------------------------------------===//
 //
-// BufferAssignment says where each value lies and InstructionWriter writes down what an op does; here are the entry points
-// around that: their ports, sections, what is copied in at the start and out at the end, and the module's buffers.
+// BufferAssignment assigns memory to each value and InstructionWriter creates the instructions of an op. This file creates
+// the entry points: their ports, sections, the copies of inputs and outputs, and the module's buffers.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/InstructionWriter.h"
@@ -25,7 +25,7 @@ public:
       : function(function), assignment(assignment), buffers(buffers), builder(builder),
         writer(function, assignment, buffers, builder) {}
 
-  /// Host buffers of inputs and outputs; before buffers have their names.
+  /// Host buffers of inputs and outputs, before buffers have names.
   void addPorts();
   void emit();
 
@@ -42,7 +42,7 @@ private:
   void emitPort(const Port &port);
   void emitSection(spmd::SectionOp section, bool isLast);
   void emitInputs(spmd::SectionOp section, bool isLast);
-  void emitOutputsOf(Operation *maker);
+  void emitOutputsOf(Operation *producer);
   void emitOutput(const Port &port);
   void emitDonations();
 
@@ -135,16 +135,16 @@ void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
   emitDonations();
 }
 
-/// What the last section makes goes to the host as soon as it is known: who reads it there need not wait for the rest.
-void EntryLowering::emitOutputsOf(Operation *maker) {
+/// Outputs of the last section are copied to the host as soon as they are computed: the host need not wait for the rest.
+void EntryLowering::emitOutputsOf(Operation *producer) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (const Port &port : ports) {
     if (port.isInput)
       continue;
     auto result = dyn_cast<OpResult>(terminator->getOperand(port.index));
     auto section = result ? dyn_cast<spmd::SectionOp>(result.getOwner()) : spmd::SectionOp();
-    if (section == maker->getParentOp() &&
-        section.getBody().front().getTerminator()->getOperand(result.getResultNumber()).getDefiningOp() == maker)
+    if (section == producer->getParentOp() &&
+        section.getBody().front().getTerminator()->getOperand(result.getResultNumber()).getDefiningOp() == producer)
       emitOutput(port);
   }
 }
@@ -173,7 +173,7 @@ void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
   }
 }
 
-/// New weights and states that do not lie where the old ones did.
+/// Copies new weights and states that are not in the buffers of the old ones.
 void EntryLowering::emitDonations() {
   Operation *terminator = function.getBody().front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {
@@ -213,7 +213,7 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
   }
 }
 
-/// The streams that instructions name already; plan-assign-streams makes all of them.
+/// The streams that instructions name already; plan-assign-streams creates the others.
 void emitStreams(ModuleOp module, OpBuilder &builder) {
   std::set<std::string> named;
   for (auto entry : module.getOps<plan_ir::EntryOp>())

@@ -1,8 +1,8 @@
-//===- MergeUpdates.cpp - one update for all parameters of a unit -------------------------===//
+//===- MergeUpdates.cpp - spmd-merge-updates ----------------------------------------------===//
 //
-// Only updates that stand one behind the other are merged: whatever they read is there before the first of them, and what
-// they write lies where the old values lay, so merging takes no memory. Parameters of which ranks hold parts along other
-// axes keep an update of their own: of an instruction's results the checker knows only along which axes they all may differ.
+// Only consecutive updates are merged: their operands are defined before the first of them, and their results reuse the
+// memory of the old values, so merging needs no memory. Parameters that are sharded along different axes are not merged:
+// the checker has one set of axes for all results of an instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ ValueRange listedOperands(Operation *op) {
   return op->getOperands().drop_back(cast<MergeOpInterface>(op).getSharedOperandCount());
 }
 
-/// Attributes that do not tell one parameter from another.
+/// Attributes that all updates of a unit share.
 DictionaryAttr commonAttributes(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(model::idsName);
@@ -51,7 +51,7 @@ struct Group {
   SmallVector<Operation *> updates;
 };
 
-/// One op in the place of the first; it says whose it is.
+/// Creates one op at the first update, with the unit as attribute.
 void merge(const Group &group) {
   Operation *first = group.updates.front();
   OpBuilder builder(first);
@@ -94,11 +94,11 @@ struct MergeUpdates : sluice::impl::MergeUpdatesBase<MergeUpdates> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       const Updates updates = updatesOf(function);
       if (!updates.empty())
-        mergeIn(*updates.begin()->first->getBlock(), updates);
+        mergeUpdates(*updates.begin()->first->getBlock(), updates);
     }
   }
 
-  static void mergeIn(Block &block, const Updates &updates) {
+  static void mergeUpdates(Block &block, const Updates &updates) {
     SmallVector<Group> groups;
     llvm::SmallPtrSet<Operation *, 16> run;
     const auto end = [&] {
@@ -117,7 +117,7 @@ struct MergeUpdates : sluice::impl::MergeUpdatesBase<MergeUpdates> {
         end();
       run.insert(&op);
       const Update &of = update->second;
-      // From the last: updates of a unit stand together.
+      // From the last: updates of a unit are consecutive.
       auto group = llvm::find_if(llvm::reverse(groups), [&](const Group &known) {
         return known.of.unit == of.unit && known.of.axes == of.axes && canMerge(known.updates.front(), &op);
       });

@@ -1,8 +1,8 @@
-//===- OrderUpdates.cpp - what the next step gathers first is updated first ------------------===//
+//===- OrderUpdates.cpp - spmd-order-updates -------------------------------------------------===//
 //
 // Parameters of the unit that is gathered first are updated first, so that its gather of the next step need not wait for
-// the updates of the others. Each update is a chain of its own (copies between spaces with it), so their order changes no
-// number. Where nothing is gathered, nothing moves.
+// the updates of the others. The updates (with their copies between spaces) are independent, so their order changes no
+// number. Without gathers the pass changes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,9 @@ struct OrderUpdates : sluice::impl::OrderUpdatesBase<OrderUpdates> {
         continue;
       // Each update, and the place of its unit.
       llvm::DenseMap<Operation *, unsigned> places;
-      for (const auto &[maker, update] : updatesOf(function)) {
+      for (const auto &[producer, update] : updatesOf(function)) {
         auto place = order.find(update.unit);
-        places[maker] = place == order.end() ? order.size() : place->second;
+        places[producer] = place == order.end() ? order.size() : place->second;
       }
       if (!places.empty())
         sort(*places.begin()->first->getBlock(), places);
@@ -47,29 +47,29 @@ struct OrderUpdates : sluice::impl::OrderUpdatesBase<OrderUpdates> {
   }
 
   static void sort(Block &block, const llvm::DenseMap<Operation *, unsigned> &places) {
-    llvm::SmallVector<Operation *> makers, all;
+    llvm::SmallVector<Operation *> producers, all;
     for (Operation &op : block.without_terminator()) {
       all.push_back(&op);
       if (places.contains(&op))
-        makers.push_back(&op);
+        producers.push_back(&op);
     }
-    llvm::stable_sort(makers, [&](Operation *a, Operation *b) { return places.lookup(a) < places.lookup(b); });
+    llvm::stable_sort(producers, [&](Operation *a, Operation *b) { return places.lookup(a) < places.lookup(b); });
     llvm::SetVector<Operation *> sorted;
-    // What stands before the first update stays there.
+    // Ops before the first update keep their position.
     for (Operation *op : all) {
       if (places.contains(op))
         break;
       sorted.insert(op);
     }
-    for (Operation *maker : makers)
-      insertWithOperands(maker, sorted);
+    for (Operation *producer : producers)
+      insertWithOperands(producer, sorted);
     for (Operation *op : all)
       insertWithOperands(op, sorted);
     for (Operation *op : sorted)
       op->moveBefore(block.getTerminator());
   }
 
-  /// An op behind all of the block that it reads.
+  /// Moves an op after all ops of the block that it reads.
   static void insertWithOperands(Operation *op, llvm::SetVector<Operation *> &sorted) {
     if (sorted.contains(op))
       return;

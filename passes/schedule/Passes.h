@@ -19,7 +19,7 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/schedule/Passes.h.inc"
 
-/// Phase prefetch: gathers issued ahead of their use, waits of reductions behind.
+/// Phase prefetch: gathers issued early, waits for reductions late.
 void buildPrefetch(mlir::OpPassManager &manager);
 /// Phase lower: spmd to the plan dialect, on buffers, without streams and events.
 void buildLower(mlir::OpPassManager &manager);

@@ -9,12 +9,12 @@ include "passes/recipe/RecipeOptions.td"
 //===----------------------------------------------------------------------===//
 
 def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
-  let summary = "issues gathers ahead of their use, by explicit distances";
+  let summary = "issues gathers before their use, by explicit distances";
   let description = [{
     In train entries and forward entries the start of a unit's gather moves up from its use to the use of an earlier
-    unit, directly behind that use's wait: `schedule.forward_prefetch` and `schedule.backward_prefetch` units ahead, in
-    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. The copy and the
-    cast that make a start's operand move along, and so does a copy to the device where nothing is gathered. Distance 0
+    unit, directly after that use's wait: `schedule.forward_prefetch` and `schedule.backward_prefetch` units earlier, in
+    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. The copies and
+    casts of a start's operands move too, and so does a copy to the device if nothing is gathered. Distance 0
     leaves every gather at its use.
     ```
     start root; wait root; start h.0; wait h.0; ...h.0...; start h.1; wait h.1; ...h.1...
@@ -29,7 +29,7 @@ def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
 def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
   let summary = "waits for reductions as late as the number of buffers in flight allows";
   let description = [{
-    The wait of a unit's gradient reduction moves down to right before the start of the reduction that is
+    The wait of a unit's gradient reduction moves down to directly before the start of the reduction that is
     `schedule.reduce_buffers` reductions later, or to the end of the section; the wait for a copy of reduced gradients to
     host memory likewise, by such copies. So a unit's gradients are reduced while the backward of the units before it
     runs.
@@ -43,7 +43,7 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
 }
 
 def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
-  let summary = "updates stand in the order in which the next step gathers";
+  let summary = "orders updates as the next step gathers";
   let description = [{
     In the last section of an entry the updates of a unit's parameters move together, units in the order of their first
     gather, so that the next step's first gathers need not wait for the updates of other units.
@@ -54,14 +54,14 @@ def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
 }
 
 def MergeUpdates : Pass<"spmd-merge-updates", "::mlir::ModuleOp"> {
-  let summary = "one update for all parameters of a unit";
+  let summary = "merges the updates of a unit's parameters";
   let description = [{
-    Updates of a unit's parameters that stand one behind the other, with the same attributes, element type and shared
-    operands, become one op (MergeOpInterface). What one of them reads is there before the first of them, so nothing lives
-    longer than until the last of them began, and the next step's gather of the unit waits for no more than before. Each
+    Consecutive updates of a unit's parameters, with the same attributes, element type and shared
+    operands, become one op (MergeOpInterface). Their operands are defined before the first of them, so no operand is live longer
+    than until the last of them starts, and the next step's gather of the unit waits for no other work. Each
     update names its unit.
-    Updates with something else between them (a copy between spaces, a cast) are left alone, because merged they would need
-    all that they read at the same time; so are those of parameters of which ranks hold parts along other axes.
+    Updates with another op between them (a copy between spaces, a cast) are not merged, because the operands of all of them
+    would be live at the same time; nor are updates of parameters that are sharded along different axes.
     ```
     %p, %q = adamw %a, %b  |  %r, %s = adamw %c, %d  ==>  %p, %q, %r, %s = adamw %a, %b, %c, %d
     ```
@@ -73,12 +73,12 @@ def MergeUpdates : Pass<"spmd-merge-updates", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
-  let summary = "values become views of buffers, ops instructions";
+  let summary = "lowers values to views of buffers and ops to instructions";
   let description = [{
-    Every value gets a buffer of its own, unless it is a window of another one's memory (views), takes over its operand's
-    memory (updates in place, donation, all_reduce) or is an operand of an op that joins (concat): then a copy into the
-    window of the result stands for the op. Asks KernelOpInterface, ViewOpInterface, DestinationOpInterface and
-    CostOpInterface; of collectives and transfers, CollectiveOpInterface, which gives their streams too. They keep a token
+    Every value gets a separate buffer, unless it is a window of another one's memory (views), reuses its operand's
+    memory (updates in place, donation, all_reduce) or is an operand of a concatenation: then the op becomes copies into
+    the windows of the result. The pass uses KernelOpInterface, ViewOpInterface, DestinationOpInterface and
+    CostOpInterface; for collectives and copies CollectiveOpInterface, which has their streams too. They keep a token
     until events are inserted. Inputs are copied from the host at the start of
     the section that reads them, outputs to the host at the end.
     ```
@@ -89,10 +89,10 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
 }
 
 def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
-  let summary = "what is only copied into a window is made there";
+  let summary = "computes values directly in the window that they are copied to";
   let description = [{
-    A buffer that one launch writes and one launch of kernel `copy` reads, to put it into a window of another buffer, is
-    replaced by that window, and the copy goes away.
+    A buffer that one launch writes and one launch of kernel `copy` reads, into a window of another buffer, is replaced by
+    that window, and the copy is erased.
     ```
     launch k outs [@a]; launch copy ins [@a] outs [@b offset 128]  ==>  launch k outs [@b offset 128]
     ```
@@ -119,9 +119,10 @@ def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
 def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
   let summary = "tokens of collectives and copies become events between streams";
   let description = [{
-    A collective waits for the compute position at which it is issued; compute waits for it where its `plan.await`
-    stands. So does a copy, which also waits for the host; a chained copy is waited for by the stream of gathers, a
-    chained collective by the stream of the copy behind it. What the host runs waits for compute. Correct first: plan-elide-events takes away what is implied.
+    A collective waits for the compute position at which it is issued; compute waits for it at its
+    `plan.await`. A copy is alike, and also waits for the host; the stream of gathers waits for a chained copy, the
+    stream of the next copy waits for a chained collective. Host work waits for compute. plan-elide-events erases
+    redundant events.
     ```
     collective on @gather {token = 1}; ...; await 1
     ==>
@@ -131,12 +132,12 @@ def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
 }
 
 def ElideEvents : Pass<"plan-elide-events", "::mlir::ModuleOp"> {
-  let summary = "waits that other waits imply go away, and records that nobody waits for";
+  let summary = "erases waits that other waits imply, and records without a wait";
 }
 
 def VerifyStreams : Pass<"plan-verify-streams", "::mlir::ModuleOp"> {
-  let summary = "every instruction has a stream, every conflict between streams an order";
-  let description = [{Issues two runs of each entry point to a `StreamOrder` and refuses the first race on a buffer. Changes nothing.}];
+  let summary = "verifies that every instruction has a stream and every conflict between streams is ordered";
+  let description = [{Issues two runs of each entry point to a `StreamOrder` and diagnoses the first race on a buffer. Changes nothing.}];
 }
 
 #endif // SLUICE_PASSES_SCHEDULE_PASSES_TD

@@ -3,11 +3,11 @@
 #include "passes/schedule/Passes.h"
 
 void sluice::buildPrefetch(mlir::OpPassManager &manager) {
-  // Starts first: a gather's place does not depend on where a reduction is waited for.
+  // Starts first: a gather's position does not depend on the waits for reductions.
   manager.addPass(createHoistGathers());
   manager.addPass(createSinkWaits());
   manager.addPass(createOrderUpdates());
-  // Ordered updates of a unit stand together.
+  // Ordered updates of a unit are consecutive.
   manager.addPass(createMergeUpdates());
 }
 

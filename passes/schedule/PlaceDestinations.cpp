@@ -1,6 +1,6 @@
 //===- PlaceDestinations.cpp - plan-place-destinations ------------------------------===//
 //
-// Turns "make it, then copy it into a window" into "make it in the window".
+// Replaces a launch and a copy of its result into a window by a launch that writes the window.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
@@ -54,7 +54,7 @@ llvm::SmallVector<int64_t> stridesOf(ViewAttr view) {
   return strides;
 }
 
-/// The window with another shape of as many elements, read in the same order; null where no strides give that.
+/// The window with another shape of as many elements, read in the same order; null if no strides exist for it.
 ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
   llvm::ArrayRef<int64_t> old = window.getShape();
   if (old == shape)
@@ -63,7 +63,7 @@ ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
     return {};
   const llvm::SmallVector<int64_t> strides = stridesOf(window);
   llvm::SmallVector<int64_t> result(shape.size());
-  // Innermost first: dims of the window that follow one another without a gap are cut anew as the shape says.
+  // Innermost first: dims of the window without a gap between them are split by the shape.
   std::size_t left = shape.size();
   int64_t stride = strides.back(), elements = 1;
   for (std::size_t dim = old.size(); dim-- > 0;) {
@@ -87,7 +87,7 @@ ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
                        window.getStep(), {});
 }
 
-/// True where both are all elements from the same byte on, in order, however they are cut into dims.
+/// True where both are the same elements from the same byte on, in order, whatever their dims.
 bool isSameRange(ViewAttr a, ViewAttr b) {
   return a == b || (a.getStrides().empty() && b.getStrides().empty() && a.getOffset() == b.getOffset() &&
                     a.getElementType() == b.getElementType() && !a.getStep() && !b.getStep() && !a.getValid() &&
@@ -123,7 +123,7 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
         launch.getWhenAttr() != copy.getWhenAttr() || !isSameRange(writer.view, source) ||
         source.getShape() != window.getShape() || source.getElementType() != window.getElementType())
       return;
-    // The launch may write the buffer in other dims than those that are copied.
+    // The dims of the launch's view and of the copy's may differ.
     const ViewAttr written = writer.view, target = reshaped(window, written.getShape());
     if (!target)
       return;

@@ -1,4 +1,4 @@
-//===- PlanBuffer.cpp - buffers while the plan is being made ------------------------===//
+//===- PlanBuffer.cpp - buffers during the lowering to plan ---------------------------===//
 #include "passes/schedule/PlanBuffer.h"
 
 using namespace mlir;
@@ -6,7 +6,8 @@ using namespace mlir;
 namespace sluice {
 namespace {
 
-/// What the backward reads of the forward is an activation; what the update reads of the backward is a gradient.
+/// A buffer that the forward writes and the backward reads is an activation; one that the backward writes and the update
+/// reads is a gradient.
 BufferClass classOf(const PlanBuffer &buffer) {
   const auto isIn = [](const auto &phases, Phase phase) { return phases.count({phase, false}) != 0; };
   const auto isRecomputed = [](const auto &phases) {

@@ -1,7 +1,7 @@
-//===- PlanBuffer.h - buffers while the plan is being made --------------------------===//
+//===- PlanBuffer.h - buffers during the lowering to plan ----------------------------===//
 //
-// The buffers of all entry points, in the order in which they will stand in the plan. Persistent ones are shared by the
-// entry points; the others belong to one. Names are given at the end, when it is known what each buffer is for.
+// The buffers of all entry points, in the order of the plan. Persistent ones are shared by the
+// entry points; the others belong to one. Names are set at the end, when the class of each buffer is known.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_PLANBUFFER_H
@@ -24,7 +24,7 @@ struct PlanBuffer {
   mlir::RankedTensorType type;
   mlir::Location location;
   MemorySpace space = MemorySpace::device;
-  /// Nothing until finish(): it follows from the phases of its writers and readers.
+  /// Unset until finish(), which derives it from the phases of the writers and readers.
   std::optional<BufferClass> bufferClass;
   /// Empty: persistent.
   std::string entry;
@@ -32,9 +32,9 @@ struct PlanBuffer {
   plan_ir::ValidAttr valid;
   /// Contents are carried from one repetition to the next.
   bool carried = false;
-  /// Outermost block of the op that writes it; what the name begins with.
+  /// Outermost block of the op that writes it; the prefix of the name.
   std::string block;
-  /// A name that is better than one by block and number; empty: none.
+  /// A name instead of one by block and number; empty: none.
   std::string hint;
   std::string name;
   /// Phases of the ops that write and read it; true for ops of a recompute.
@@ -50,12 +50,12 @@ public:
   const PlanBuffer &operator[](int id) const { return buffers[id]; }
   int size() const { return static_cast<int>(buffers.size()); }
 
-  /// The persistent buffer of a parameter (empty state) or of a state beside it, made at first use.
+  /// The persistent buffer of a parameter (empty state) or of its optimizer state, created at first use.
   int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type, plan_ir::ValidAttr valid,
                  BufferClass bufferClass, mlir::Location location);
 
-  /// Gives each buffer without a class its class, by the phases of its writers and readers, and all their names. Names
-  /// avoid those of the module's symbols.
+  /// Sets missing classes by the phases of the writers and readers, and all names. Names differ from those of the
+  /// module's symbols.
   void finish(mlir::ModuleOp module);
 
 private:

@@ -1,7 +1,7 @@
-//===- SinkWaits.cpp - reductions are waited for late -----------------------------------------===//
+//===- SinkWaits.cpp - spmd-sink-waits --------------------------------------------------------===//
 //
-// A wait frees the memory of a reduction's input, and makes the compute stream stand still until the reduction is done.
-// So it goes where the next input would be one too many, and no earlier. The same holds for copies of what was reduced.
+// A wait frees the memory of a reduction's input, and blocks the compute stream until the reduction is done. So it is
+// placed where the next input would exceed `schedule.reduce_buffers`. Copies of reduced gradients are alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace sluice;
 
 namespace {
 
-/// The collectives that reduce one unit's gradients, and the waits in which the compute stream takes part.
+/// The collectives that reduce one unit's gradients, and the waits of the compute stream.
 struct Reduction {
   StringRef unit;
   Operation *start = nullptr;
@@ -56,7 +56,7 @@ Operation *firstOf(Operation *start) {
   return start;
 }
 
-/// The copies of reduced gradients to host memory: a wait frees what is copied, and what was reduced for it.
+/// The copies of reduced gradients to host memory: a wait frees the source, and the input of its reduction.
 std::vector<Reduction> findCopies(Block &block) {
   std::vector<Reduction> copies;
   for (auto start : block.getOps<spmd::CollectiveOpInterface>())
@@ -65,8 +65,8 @@ std::vector<Reduction> findCopies(Block &block) {
   return copies;
 }
 
-/// Ops of the block that a wait's values are on their way through to the section's end: sums, factors, further
-/// reductions. In the order of the block.
+/// Ops of the block between a wait's values and the section's end: sums, factors, further reductions. In the order of the
+/// block.
 SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
   SmallVector<Operation *> tail;
   llvm::SmallPtrSet<Operation *, 8> found = {wait};
@@ -81,18 +81,18 @@ SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
   return tail;
 }
 
-/// Moves an op in its block, which goes on knowing the order of its ops: Operation::moveBefore makes it count them anew.
+/// Moves an op and keeps the op order of the block valid, which Operation::moveBefore would invalidate.
 void moveBefore(Operation *op, Operation *place) {
   op->remove();
   place->getBlock()->getOperations().insert(Block::iterator(place), op);
 }
 
-/// True where all that such an op reads is made by the tail, the wait or outside the section.
+/// True where the operands of such an op are defined by the tail, the wait or outside the section.
 bool movesAlong(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
   return llvm::all_of(tail, [&](Operation *op) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
-      Operation *maker = operand.getDefiningOp();
-      return !maker || maker == wait || llvm::is_contained(tail, maker) || maker->getBlock() != wait->getBlock();
+      Operation *producer = operand.getDefiningOp();
+      return !producer || producer == wait || llvm::is_contained(tail, producer) || producer->getBlock() != wait->getBlock();
     });
   });
 }

@@ -1,7 +1,6 @@
-//===- Updates.h - which ops of an entry point update what ------------------------------===//
+//===- Updates.h - the updates of an entry point ----------------------------------------===//
 //
-// What makes a new parameter or state in the last section of an entry point, the unit that it belongs to, and how ranks
-// hold it.
+// The ops that compute a new parameter or state in the last section of an entry point, their unit, and the sharding.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_UPDATES_H
@@ -17,14 +16,14 @@
 
 namespace sluice {
 
-/// What is updated: its unit, and the axes along which ranks hold different parts of it.
+/// The unit of the updated value, and the axes along which ranks have different parts of it.
 struct Update {
   llvm::StringRef unit;
   mlir::ArrayAttr axes;
 };
 using Updates = llvm::MapVector<mlir::Operation *, Update>;
 
-/// The axes that a parameter is sharded over, by the type of what one rank holds of it, and split over.
+/// The axes that a parameter is sharded and split over, from its local type.
 inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
   llvm::SmallVector<mlir::Attribute> axes;
   if (auto sharded = spmd::shardedDimOf(part))
@@ -53,9 +52,9 @@ inline Updates updatesOf(mlir::func::FuncOp function) {
     if (!donated || !made || made.getOwner() != sections.back())
       continue;
     auto parameter = function.getArgAttrOfType<mlir::FlatSymbolRefAttr>(donated.getInt(), spmd::parameterName);
-    mlir::Operation *maker = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
-    if (parameter && maker && maker->getBlock() == &block)
-      updates[maker] = {unitOfParameter.lookup(parameter.getAttr()),
+    mlir::Operation *producer = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
+    if (parameter && producer && producer->getBlock() == &block)
+      updates[producer] = {unitOfParameter.lookup(parameter.getAttr()),
                         axesOf(made.getType(), symbols.lookup(parameter.getAttr()))};
   }
   return updates;

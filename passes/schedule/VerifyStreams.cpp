@@ -19,7 +19,7 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-struct Past {
+struct PastAccess {
   Operation *op;
   ViewAttr view;
   bool writes;
@@ -50,22 +50,22 @@ private:
   LogicalResult touch(Operation *op, const Access &access, StreamOrder::Position at) {
     const llvm::StringRef stream = streamOf(op);
     auto &past = pasts[access.view.getBuffer().getAttr()];
-    for (const Past &before : past) {
+    for (const PastAccess &before : past) {
       if (!before.writes && !access.writes)
         continue;
       if (order.isDoneBefore(before.at, stream) || windowsDisjoint(before.view, access.view))
         continue;
       InFlightDiagnostic error = op->emitOpError("access of '")
                                  << access.view.getBuffer().getValue() << "' on stream '" << stream
-                                 << "', expected it behind one on stream '" << before.stream << "' but nothing orders them";
+                                 << "' is not ordered after one on stream '" << before.stream << "'";
       error.attachNote(before.op->getLoc()) << "the other access is here";
       return failure();
     }
     // An access after this write is also after the accesses before it.
     if (access.writes)
-      llvm::erase_if(past, [&](const Past &before) { return !windowsDisjoint(before.view, access.view); });
+      llvm::erase_if(past, [&](const PastAccess &before) { return !windowsDisjoint(before.view, access.view); });
     // An access after this read is also after an earlier read of the same window on its stream.
-    auto same = llvm::find_if(past, [&](const Past &before) {
+    auto same = llvm::find_if(past, [&](const PastAccess &before) {
       return !before.writes && !access.writes && before.stream == stream && before.view == access.view;
     });
     if (same != past.end())
@@ -77,7 +77,7 @@ private:
 
   StreamOrder order;
   int runs = 0;
-  llvm::DenseMap<StringAttr, llvm::SmallVector<Past>> pasts;
+  llvm::DenseMap<StringAttr, llvm::SmallVector<PastAccess>> pasts;
 };
 
 struct VerifyStreams : sluice::impl::VerifyStreamsBase<VerifyStreams> {
@@ -94,9 +94,9 @@ struct VerifyStreams : sluice::impl::VerifyStreamsBase<VerifyStreams> {
       if (failed(result))
         return;
       if (isa<AwaitOp>(op))
-        result = op->emitOpError("expected no token behind the streams phase but got one");
+        result = op->emitOpError("remains after the streams phase");
       else if (streamOf(op).empty())
-        result = op->emitOpError("stream, expected one but got none");
+        result = op->emitOpError("has no stream");
     });
     if (failed(result))
       return failure();

@@ -213,7 +213,7 @@ LogicalResult UnitAssignment::makePlan() {
   if (!plan.error.empty())
     return take(inputError(recipe.origin("sharding.units") + ": " + plan.error));
   if (recipe.mesh.expert > 1)
-    setApart(plan, isExpert, ".experts");
+    separateUnits(plan, isExpert, ".experts");
   return take(checkTypes(recipe, parameters, uses, plan));
 }
 

@@ -1,4 +1,4 @@
-//===- PackingChecker.cpp - is this a solution? -------------------------------------===//
+//===- PackingChecker.cpp - verification of a packing -------------------------------===//
 #include "passes/solver/PackingChecker.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
   if (solution.offsets.size() != buffers.size())
     return internalError("offsets of a packing, expected " + std::to_string(buffers.size()) + " but got " +
                          std::to_string(solution.offsets.size()));
-  // (instant, 0 end or 1 begin, buffer): what ends at an instant is gone before what begins there.
+  // (instant, 0 end or 1 begin, buffer): ends come before begins at one instant.
   std::vector<std::tuple<std::uint32_t, int, std::size_t>> events;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const std::uint64_t offset = solution.offsets[b];
@@ -39,7 +39,7 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
       events.emplace_back(buffers[b].end, 0, b);
       continue;
     }
-    // Ahead: there at the first instant, and from some instant on to the last.
+    // Ahead: live at the first instant, and from `ahead` to the last.
     events.emplace_back(0, 1, b);
     if (buffers[b].ahead > buffers[b].end) {
       events.emplace_back(buffers[b].end, 0, b);
@@ -55,7 +55,7 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
     }
     const std::uint64_t begin = solution.offsets[b], end = begin + buffers[b].bytes;
     auto above = live.lower_bound(begin);
-    const auto clash = [&](std::size_t other) {
+    const auto overlapError = [&](std::size_t other) {
       const std::uint64_t from = std::max(begin, solution.offsets[other]);
       const std::uint64_t to = std::min(end, solution.offsets[other] + buffers[other].bytes);
       return internalError("buffers " + quoted(buffers[other]) + " and " + quoted(buffers[b]) +
@@ -63,11 +63,11 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
                            range(from, to));
     };
     if (above != live.end() && above->first < end)
-      return clash(above->second);
+      return overlapError(above->second);
     if (above != live.begin()) {
       const std::size_t below = std::prev(above)->second;
       if (solution.offsets[below] + buffers[below].bytes > begin)
-        return clash(below);
+        return overlapError(below);
     }
     live.emplace(begin, b);
   }

@@ -1,4 +1,4 @@
-//===- PackingChecker.h - is this a solution? ---------------------------------------===//
+//===- PackingChecker.h - verification of a packing ---------------------------------===//
 //
 // Decides by a sweep over time, without the solver's code or data structures.
 //
@@ -12,7 +12,7 @@
 namespace sluice {
 
 /// Ok where every buffer has an aligned offset, none reaches over the height, and no two that live at one instant share
-/// a byte. Otherwise says which two, and the bytes.
+/// a byte. Otherwise an error with the two buffers and the bytes.
 Status checkPacking(const PackingProblem &problem, const PackingSolution &solution);
 
 } // namespace sluice

@@ -1,9 +1,9 @@
-//===- PackingProblem.h - intervals to be placed in one arena -----------------------===//
+//===- PackingProblem.h - buffers with lifespans in one arena -----------------------===//
 //
-// A buffer has a size and a half-open lifespan [begin, end) on a line of instants. What runs again and again may need its
-// bytes early, while the run before ends: from `ahead` on, and up to `begin`, they are kept for it as well. A solution gives
-// each an offset so that buffers whose lifespans meet share no byte; its height is what the arena must have. Plain data: the solver, the
-// checker and the text form each stand in a file of their own and know nothing of one another.
+// A buffer has a size and a half-open lifespan [begin, end) in instants. A buffer of a repeated run may be written while
+// the run before ends: its bytes are also reserved from `ahead` on, and up to `begin`. A solution has an offset for each
+// buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the arena. The solver, the
+// checker and the text form are separate files that do not use each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PACKINGPROBLEM_H
@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-/// No arena is larger, and so no tensor: 256 TiB, what the checker of plans accepts. That has the number for itself, as it
-/// takes nothing from the passes.
+/// The maximum size of an arena, and of a tensor: 256 TiB. The checker of plans has the same limit, but uses nothing of the
+/// passes.
 inline constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
 
 struct PackingBuffer {
@@ -24,7 +24,7 @@ struct PackingBuffer {
   std::uint64_t bytes = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  /// 0: its lifespan is all.
+  /// 0: only the lifespan.
   std::uint32_t ahead = 0;
 };
 
@@ -37,7 +37,7 @@ struct PackingProblem {
 struct PackingSolution {
   /// Parallel to the problem's buffers.
   std::vector<std::uint64_t> offsets;
-  /// One past the last byte that any buffer takes.
+  /// One past the last byte of any buffer.
   std::uint64_t height = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- PackingSolver.cpp - places intervals in little space -------------------------===//
+//===- PackingSolver.cpp - greedy placement and search ------------------------------===//
 #include "passes/solver/PackingSolver.h"
 
 #include <algorithm>
@@ -13,61 +13,61 @@ std::uint64_t alignUp(std::uint64_t bytes, std::uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// One of the times for which a buffer has its bytes.
-struct Stretch {
+/// An interval of instants in which a buffer's bytes are reserved.
+struct Interval {
   std::uint32_t buffer;
   std::uint32_t begin, end;
 };
 
-/// Of each buffer that has any: its lifespan, from the first instant on where it is ahead; then the end of the line where it
-/// is. Those of one buffer do not meet.
-std::vector<Stretch> stretchesOf(const PackingProblem &problem) {
+/// For each buffer its lifespan, from the first instant on if it is reserved ahead, and then the interval from `ahead` to
+/// the last instant. The intervals of one buffer do not overlap.
+std::vector<Interval> intervalsOf(const PackingProblem &problem) {
   std::uint32_t last = 0;
   for (const PackingBuffer &b : problem.buffers)
     last = std::max(last, std::max(b.end, b.ahead == 0 ? 0 : b.ahead + 1));
-  std::vector<Stretch> stretches;
+  std::vector<Interval> intervals;
   for (std::uint32_t id = 0; id < problem.buffers.size(); ++id) {
     const PackingBuffer &b = problem.buffers[id];
     if (b.begin >= b.end)
       continue;
-    stretches.push_back({id, b.ahead == 0 ? b.begin : 0, b.end});
+    intervals.push_back({id, b.ahead == 0 ? b.begin : 0, b.end});
     if (b.ahead != 0 && std::max(b.ahead, b.end) < last)
-      stretches.push_back({id, std::max(b.ahead, b.end), last});
+      intervals.push_back({id, std::max(b.ahead, b.end), last});
   }
-  return stretches;
+  return intervals;
 }
 
-/// Of each buffer how many stretches of others meet its own: what a look at all of them would cost.
-std::vector<std::uint64_t> meetingsOf(const PackingProblem &problem, const std::vector<Stretch> &stretches) {
+/// For each buffer the number of overlapping intervals of others.
+std::vector<std::uint64_t> overlapsOf(const PackingProblem &problem, const std::vector<Interval> &intervals) {
   std::vector<std::uint32_t> begins, ends;
-  for (const Stretch &s : stretches)
+  for (const Interval &s : intervals)
     if (problem.buffers[s.buffer].bytes != 0) {
       begins.push_back(s.begin);
       ends.push_back(s.end);
     }
   std::sort(begins.begin(), begins.end());
   std::sort(ends.begin(), ends.end());
-  std::vector<std::uint64_t> meetings(problem.buffers.size(), 0);
-  for (const Stretch &s : stretches)
+  std::vector<std::uint64_t> overlaps(problem.buffers.size(), 0);
+  for (const Interval &s : intervals)
     if (problem.buffers[s.buffer].bytes != 0) {
       const auto begun = std::lower_bound(begins.begin(), begins.end(), s.end) - begins.begin();
       const auto over = std::upper_bound(ends.begin(), ends.end(), s.begin) - ends.begin();
-      meetings[s.buffer] += begun - over - 1;
+      overlaps[s.buffer] += begun - over - 1;
     }
-  return meetings;
+  return overlaps;
 }
 
-/// Numbers anew the instants at which nothing begins: two stretches meet where they did.
-std::uint32_t dropIdleInstants(std::vector<Stretch> &stretches) {
+/// Merges instants at which nothing begins: the same intervals overlap.
+std::uint32_t dropIdleInstants(std::vector<Interval> &intervals) {
   std::vector<std::uint32_t> instants;
-  for (const Stretch &s : stretches)
+  for (const Interval &s : intervals)
     instants.push_back(s.begin);
   std::sort(instants.begin(), instants.end());
   instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
   const auto numberOf = [&](std::uint32_t instant) {
     return std::uint32_t(std::lower_bound(instants.begin(), instants.end(), instant) - instants.begin());
   };
-  for (Stretch &s : stretches) {
+  for (Interval &s : intervals) {
     s.begin = numberOf(s.begin);
     s.end = numberOf(s.end);
   }
@@ -78,10 +78,10 @@ std::uint32_t dropIdleInstants(std::vector<Stretch> &stretches) {
 class Placer {
 public:
   Placer(const PackingProblem &problem)
-      : problem(problem), stretches(stretchesOf(problem)), meetings(meetingsOf(problem, stretches)),
-        taken(dropIdleInstants(stretches)), first(problem.buffers.size() + 1, 0) {
-    // Those of one buffer stand one behind another.
-    for (const Stretch &s : stretches)
+      : problem(problem), intervals(intervalsOf(problem)), overlaps(overlapsOf(problem, intervals)),
+        occupied(dropIdleInstants(intervals)), first(problem.buffers.size() + 1, 0) {
+    // The intervals of one buffer are consecutive.
+    for (const Interval &s : intervals)
       ++first[s.buffer + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
   }
@@ -92,8 +92,8 @@ public:
   PackingSolution place(const std::vector<std::uint32_t> &order, PackingFit fit, std::uint64_t limit) {
     PackingSolution solution;
     solution.offsets.assign(problem.buffers.size(), unplaced);
-    taken.clear();
-    // Making the order and clearing the offsets costs as much as looking at every buffer, also where placing stops at once.
+    occupied.clear();
+    // Creating the order and clearing the offsets visits every buffer, even if placement stops early.
     stepCount += problem.buffers.size();
     for (std::uint32_t buffer : order) {
       const std::uint64_t offset = solution.offsets[buffer] = placeOne(buffer, fit);
@@ -113,32 +113,32 @@ private:
     const std::uint64_t bytes = problem.buffers[buffer].bytes;
     if (bytes == 0 || first[buffer] == first[buffer + 1])
       return 0;
-    stepCount += meetings[buffer] + 1;
+    stepCount += overlaps[buffer] + 1;
     for (std::size_t s = first[buffer]; s < first[buffer + 1]; ++s)
-      taken.look(stretches[s].begin, stretches[s].end);
-    const std::uint64_t offset = taken.gapFor(bytes, fit);
+      occupied.addInstants(intervals[s].begin, intervals[s].end);
+    const std::uint64_t offset = occupied.findGap(bytes, fit);
     for (std::size_t s = first[buffer]; s < first[buffer + 1]; ++s)
-      taken.take(stretches[s].begin, stretches[s].end, {offset, offset + alignUp(bytes, problem.alignment)});
+      occupied.occupy(intervals[s].begin, intervals[s].end, {offset, offset + alignUp(bytes, problem.alignment)});
     return offset;
   }
 
   const PackingProblem &problem;
-  std::vector<Stretch> stretches;
-  std::vector<std::uint64_t> meetings;
-  TakenBytes taken;
-  /// Of each buffer its first stretch.
+  std::vector<Interval> intervals;
+  std::vector<std::uint64_t> overlaps;
+  OccupiedRanges occupied;
+  /// The first interval of each buffer.
   std::vector<std::size_t> first;
   std::uint64_t stepCount = 0;
 };
 
-/// Of each buffer the most bytes that live at one instant of its lifespan.
-std::vector<std::uint64_t> crowdsOf(const PackingProblem &problem) {
-  const std::vector<Stretch> stretches = stretchesOf(problem);
+/// For each buffer the largest sum of live bytes at an instant of its lifespan.
+std::vector<std::uint64_t> peaksOf(const PackingProblem &problem) {
+  const std::vector<Interval> intervals = intervalsOf(problem);
   std::uint32_t last = 0;
-  for (const Stretch &s : stretches)
+  for (const Interval &s : intervals)
     last = std::max(last, s.end);
   std::vector<std::uint64_t> live(last + std::size_t(1));
-  for (const Stretch &s : stretches) {
+  for (const Interval &s : intervals) {
     live[s.begin] += problem.buffers[s.buffer].bytes;
     live[s.end] -= problem.buffers[s.buffer].bytes;
   }
@@ -152,17 +152,17 @@ std::vector<std::uint64_t> crowdsOf(const PackingProblem &problem) {
       whole[i] = std::max(half[i], half[i + width]);
     most.push_back(std::move(whole));
   }
-  std::vector<std::uint64_t> crowds(problem.buffers.size(), 0);
-  for (const Stretch &s : stretches) {
+  std::vector<std::uint64_t> peaks(problem.buffers.size(), 0);
+  for (const Interval &s : intervals) {
     const unsigned level = std::bit_width(s.end - s.begin) - 1;
-    crowds[s.buffer] = std::max({crowds[s.buffer], most[level][s.begin], most[level][s.end - (1u << level)]});
+    peaks[s.buffer] = std::max({peaks[s.buffer], most[level][s.begin], most[level][s.end - (1u << level)]});
   }
-  return crowds;
+  return peaks;
 }
 
-/// With `crowds`, what lives at the fullest instants comes first: placed into nothing, it leaves no gaps there.
+/// With `peaks`, buffers at the instants of the most live bytes are first: placed into an empty arena they leave no gaps.
 std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder order,
-                                    const std::vector<std::uint64_t> *crowds = nullptr) {
+                                    const std::vector<std::uint64_t> *peaks = nullptr) {
   std::vector<std::uint32_t> ids(problem.buffers.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto key = [&](std::uint32_t id) -> double {
@@ -183,8 +183,8 @@ std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder 
     return 0;
   };
   std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (crowds && (*crowds)[a] != (*crowds)[b])
-      return (*crowds)[a] > (*crowds)[b];
+    if (peaks && (*peaks)[a] != (*peaks)[b])
+      return (*peaks)[a] > (*peaks)[b];
     const double x = key(a), y = key(b);
     return x != y ? x < y : problem.buffers[a].bytes > problem.buffers[b].bytes;
   });
@@ -203,8 +203,8 @@ private:
   std::uint64_t state = 0x853c49e6748fea9bu;
 };
 
-/// Moves those that reach the top of `solution`, and now and then one at random, towards the front.
-std::vector<std::uint32_t> disturbed(const PackingProblem &problem, const PackingSolution &solution,
+/// Moves the buffers at the top of `solution`, and a few random ones, towards the front.
+std::vector<std::uint32_t> perturbed(const PackingProblem &problem, const PackingSolution &solution,
                                      const std::vector<std::uint32_t> &order, Numbers &numbers) {
   std::vector<std::uint32_t> result = order;
   const auto count = static_cast<std::uint32_t>(result.size());
@@ -233,7 +233,7 @@ std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignm
     std::uint64_t bytes;
   };
   std::vector<Change> changes;
-  for (const Stretch &s : stretchesOf(problem)) {
+  for (const Interval &s : intervalsOf(problem)) {
     const std::uint64_t bytes = alignUp(problem.buffers[s.buffer].bytes, alignment);
     changes.push_back({s.begin, true, bytes});
     changes.push_back({s.end, false, bytes});
@@ -254,14 +254,14 @@ PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, 
 
 PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions &options) {
   Placer placer(problem);
-  // Reached when no instant can have less, up to the rounding of one buffer.
+  // The lower bound, up to the rounding of one buffer.
   const std::uint64_t least = largestLiveSum(problem, problem.alignment);
   PackingSolution best;
   best.height = std::numeric_limits<std::uint64_t>::max();
   std::vector<std::uint32_t> bestOrder;
   PackingFit bestFit = PackingFit::first;
-  const std::vector<std::uint64_t> crowds = crowdsOf(problem);
-  for (const std::vector<std::uint64_t> *first : {&crowds, static_cast<const std::vector<std::uint64_t> *>(nullptr)})
+  const std::vector<std::uint64_t> peaks = peaksOf(problem);
+  for (const std::vector<std::uint64_t> *first : {&peaks, static_cast<const std::vector<std::uint64_t> *>(nullptr)})
     for (PackingOrder order : packingOrders)
       for (PackingFit fit : {PackingFit::first, PackingFit::best}) {
         std::vector<std::uint32_t> ids = sortedBy(problem, order, first);
@@ -278,8 +278,8 @@ PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions
   std::vector<std::uint32_t> order = bestOrder;
   PackingSolution current = best;
   while (!order.empty() && placer.steps() < options.searchSteps && best.height > least) {
-    std::vector<std::uint32_t> candidate = disturbed(problem, current, order, numbers);
-    // Slightly higher ones are walked through: the way down is not always straight.
+    std::vector<std::uint32_t> candidate = perturbed(problem, current, order, numbers);
+    // Slightly higher solutions are accepted, to leave local minima.
     PackingSolution found = placer.place(candidate, bestFit, best.height + best.height / 200 + 1);
     if (found.height > best.height + best.height / 200) {
       if (numbers.below(16) == 0) {

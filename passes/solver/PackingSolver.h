@@ -1,6 +1,6 @@
-//===- PackingSolver.h - places intervals in little space ---------------------------===//
+//===- PackingSolver.h - greedy placement and search --------------------------------===//
 //
-// Greedy placement under several orders, then a search that moves the buffers that stand highest to the front of the
+// Greedy placement in several orders, then a search that moves the buffers with the highest offsets to the front of the
 // order. The search is bounded by counted steps, never by time: the same problem has the same solution everywhere.
 //
 //===----------------------------------------------------------------------===//
@@ -8,31 +8,31 @@
 #define SLUICE_PASSES_SOLVER_PACKINGSOLVER_H
 
 #include "passes/solver/PackingProblem.h"
-#include "passes/solver/TakenBytes.h"
+#include "passes/solver/OccupiedRanges.h"
 
 #include <string_view>
 
 namespace sluice {
 
-/// Which buffer is placed next.
+/// The order in which buffers are placed.
 enum class PackingOrder : std::uint8_t { size, lifespan, area, begin, end };
 
 inline constexpr PackingOrder packingOrders[] = {PackingOrder::lifespan, PackingOrder::area, PackingOrder::size,
                                                  PackingOrder::begin, PackingOrder::end};
 
 struct PackingOptions {
-  /// Bound of the work of the search, in looks at a neighbour. 0: greedy placement only.
+  /// Bound of the search, in visits of a neighbor. 0: greedy placement only.
   std::uint64_t searchSteps = 4'000'000;
 };
 
-/// The largest sum of bytes live at one instant, each size rounded up to `alignment`: no solution is lower, but for the
-/// rounding of one buffer.
+/// The largest sum of bytes live at one instant, each size rounded up to `alignment`: a lower bound of the height, except for
+/// the rounding of one buffer.
 std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment);
 
 /// One greedy placement.
 PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, PackingFit fit);
 
-/// The best that all orders and the search find.
+/// The best solution of all orders and the search.
 PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions &options = {});
 
 } // namespace sluice

@@ -48,7 +48,7 @@ Result<PackingProblem> parsePacking(std::string_view text, PackingSolution *solu
       std::string word;
       if (words >> word && word == "ahead") {
         if (!(words >> buffer.ahead))
-          return bad("an instant behind 'ahead'");
+          return bad("an instant after 'ahead'");
         words >> word;
       }
       std::uint64_t offset = 0;

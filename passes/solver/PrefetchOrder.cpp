@@ -10,9 +10,9 @@ namespace {
 
 using Kind = UnitEvent::Kind;
 
-/// What happens where a scope begins and ends.
+/// The events at the begin and end of a scope.
 struct ScopePlan {
-  /// Gathered where it begins; from the piece.
+  /// Gathered where it begins; from the kept shard.
   bool gathers = false, fromPiece = false;
   bool held = false;
   bool releases = false, keeps = false, reduces = false;
@@ -36,7 +36,7 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
       plan.fromPiece = piece;
       plan.gathersOnce = across;
     }
-    // Reduced where the last of its gradients is there.
+    // Reduced after the last of its gradients.
     plan.reduces = unit.reduces && scope.backward && (isLast || !scopes[own[k + 1]].backward);
     if (!held)
       continue;
@@ -62,8 +62,8 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
 } // namespace
 
 std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units) {
-  // Begins and ends apart, each in its order; ends go first where both stand before one op. The root begins before and
-  // ends behind the others, and a scope around another before and behind it.
+  // Begins and ends are separate lists, each in order; ends are first where both are before one op. The root begins before
+  // and ends after the others, and an outer scope begins before and ends after an inner one.
   std::vector<std::size_t> begins(scopes.size()), ends;
   for (std::size_t i = 0; i < scopes.size(); ++i)
     begins[i] = i;
@@ -88,7 +88,7 @@ std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, con
   std::vector<ScopePlan> plans(scopes.size());
   for (std::size_t unit = 0; unit < units.size(); ++unit)
     planUnit(units[unit], scopes, own[unit], backwardBegin, plans);
-  // The end of a scope is where its unit is released; gradients are reduced behind that.
+  // The unit is released at the end of a scope; gradients are reduced after that.
   auto endOf = [&](std::size_t i) { return std::max(scopes[i].end, plans[i].release); };
   ends = begins;
   std::reverse(ends.begin(), ends.end());
@@ -186,7 +186,7 @@ std::vector<UnitEvent> prefetch(const std::vector<UnitEvent> &events, const std:
   std::size_t entry = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].kind == Kind::gather) {
-      // The entry that follows: moved up already unless it is issued at its use.
+      // The next entry: hoisted already unless it is issued at its use.
       if (issue[entry] == entry)
         result.push_back(events[i]);
       continue;

@@ -1,4 +1,4 @@
-//===- UnitPlan.cpp - which unit each parameter belongs to -----------------------------===//
+//===- UnitPlan.cpp - the unit of each parameter ---------------------------------------===//
 
 #include "passes/solver/UnitPlan.h"
 
@@ -16,7 +16,7 @@ bool isInside(const std::string &path, const std::string &block) {
                            path[block.size()] == '/');
 }
 
-/// Names that a block goes by: its path, the path with dots, and its own name.
+/// Names of a block: its path, the path with dots, and its last component.
 std::vector<std::string> namesOf(const std::string &path) {
   std::string dotted = path;
   std::replace(dotted.begin(), dotted.end(), '/', '.');
@@ -72,7 +72,7 @@ private:
       unit(name).first = std::min(unit(name).first, parameters[parameter].firstUse);
   }
 
-  void holdBlock(const std::string &name, std::size_t block) {
+  void addBlock(const std::string &name, std::size_t block) {
     unit(name).blocks.push_back(blocks[block]);
     unit(name).first = std::min(unit(name).first, firstOps[block]);
   }
@@ -87,7 +87,7 @@ private:
           if (outermost(use) != block)
             block.clear();
       } else {
-        // The longest of the names, so that "h.1" does not take what is "h.1.x"'s.
+        // The longest match, so that "h.1" does not match the parameters of "h.1.x".
         for (const std::string &other : blocks)
           if (other.find('/') == std::string::npos && beginsWithBlock(parameter.name, other) &&
               other.size() > block.size())
@@ -98,7 +98,7 @@ private:
     }
     for (std::size_t b = 0; b < blocks.size(); ++b)
       if (units.count(blocks[b]))
-        holdBlock(blocks[b], b);
+        addBlock(blocks[b], b);
   }
 
   void byBytes() {
@@ -110,7 +110,7 @@ private:
     std::uint64_t held = 0;
     std::size_t count = 0;
     for (std::size_t p : order) {
-      // What is used in several places would be held from the first to the last: the root's.
+      // A parameter used in several blocks would stay gathered from the first to the last: it belongs to the root.
       const auto &uses = parameters[p].uses;
       if (uses.empty() || std::any_of(uses.begin(), uses.end(), [&](const std::string &use) {
             return outermost(use) != outermost(uses.front());
@@ -129,7 +129,7 @@ private:
     return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return request.matches(glob, name); });
   }
 
-  /// The unit whose list names one of `names`, an exact one before a glob; empty for none. Two are an error.
+  /// The unit whose list matches one of `names`, an exact name before a glob; empty: none. Two units are an error.
   std::string named(const std::vector<std::string> &names, const std::string &what) {
     for (bool exact : {true, false}) {
       std::string found;
@@ -139,7 +139,7 @@ private:
           if (exact ? !isExact : !matches(glob, names))
             continue;
           if (!found.empty() && found != name && error.empty())
-            error = "unit of " + what + ", expected one but got '" + found + "' and '" + name + "'";
+            error = what + " is in two units, '" + found + "' and '" + name + "'";
           found = name;
         }
       if (!found.empty())
@@ -160,14 +160,14 @@ private:
         used = used || std::any_of(blocks.begin(), blocks.end(),
                                    [&](const std::string &block) { return matches(glob, namesOf(block)); });
         if (!used && error.empty())
-          error = "glob of unit '" + name + "', expected one that matches a block or parameter but got '" + glob + "'";
+          error = "glob '" + glob + "' of unit '" + name + "' matches no block or parameter";
       }
     }
     for (std::size_t b = 0; b < blocks.size(); ++b)
       if (std::string name = named(namesOf(blocks[b]), "block '" + blocks[b] + "'"); !name.empty()) {
         ofBlock[blocks[b]] = name;
         if (name != "root")
-          holdBlock(name, b);
+          addBlock(name, b);
       }
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       const UnitParameter &parameter = parameters[p];
@@ -180,7 +180,7 @@ private:
     }
   }
 
-  /// The unit of the innermost block that the table names around all uses.
+  /// The unit of the innermost block in the table that is around all uses.
   std::string byUses(const UnitParameter &parameter, const std::map<std::string, std::string> &ofBlock) {
     std::vector<std::string> found;
     for (const std::string &use : parameter.uses) {
@@ -201,10 +201,10 @@ private:
     }
     if (found.size() == 1)
       return found.front();
-    // Shared with the root, which is around all: the root's. Shared between others: nobody's.
+    // Shared with the root, it belongs to the root. Shared between others, it is an error.
     if (std::find(found.begin(), found.end(), "") == found.end() && error.empty())
-      error = "unit of parameter '" + parameter.name + "', which is used in several units, expected one that names it " +
-              "but got '" + found[0] + "' and '" + found[1] + "'";
+      error = "parameter '" + parameter.name + "' is used in two units, '" + found[0] + "' and '" + found[1] +
+              "', and named by none";
     return "";
   }
 
@@ -246,13 +246,13 @@ UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vect
   return Planner(parameters, blocks, firstOps, request).run();
 }
 
-void setApart(UnitPlan &plan, const std::vector<bool> &isApart, const std::string &suffix) {
+void separateUnits(UnitPlan &plan, const std::vector<bool> &isSeparated, const std::string &suffix) {
   for (std::size_t unit = plan.units.size(); unit-- > 0;) {
-    // The root is a unit of what no block holds, even if that is nothing.
+    // The root exists even if all parameters are in blocks.
     bool others = unit == 0;
     std::vector<std::size_t> apart;
     for (std::size_t p = 0; p < plan.unitOf.size(); ++p)
-      if (plan.unitOf[p] == unit && isApart[p])
+      if (plan.unitOf[p] == unit && isSeparated[p])
         apart.push_back(p);
       else if (plan.unitOf[p] == unit)
         others = true;

@@ -1,9 +1,9 @@
-//===- UnitPlan.h - which unit each parameter belongs to -------------------------------===//
+//===- UnitPlan.h - the unit of each parameter -----------------------------------------===//
 //
-// A unit is a set of parameters that are gathered and reduced together; what no unit takes belongs to `root`. By blocks, a
-// parameter belongs to the outermost block that holds all its uses, and one without uses goes by its name: to the
-// outermost block whose path its name begins with. By table, what names the parameter goes before what names a block
-// around its uses, and an inner block before an outer one. By bytes, parameters are taken in order of first use.
+// A unit is a set of parameters that are gathered and reduced together; parameters of no unit belong to `root`. By blocks,
+// a parameter belongs to the outermost block with all its uses, and one without uses to the outermost block whose path is
+// a prefix of its name. By table, globs that match the parameter take precedence over globs that match a block around its
+// uses, and an inner block over an outer one. By bytes, parameters are in order of first use.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_UNITPLAN_H
@@ -24,7 +24,7 @@ struct UnitParameter {
   std::vector<std::string> uses;
   std::vector<std::string> aliases = {};
   std::uint64_t bytes = 0;
-  /// Place of the first op that uses it.
+  /// Position of the first op that uses it.
   std::size_t firstUse = ~std::size_t(0);
 };
 
@@ -41,20 +41,20 @@ struct UnitPlan {
   std::vector<std::string> units;
   /// For each parameter the index of its unit.
   std::vector<std::size_t> unitOf;
-  /// For each unit the blocks whose ops are its own, by path; empty for `root`.
+  /// For each unit the paths of the blocks whose ops belong to it; empty for `root`.
   std::vector<std::vector<std::string>> blocks;
-  /// What is wrong with the table: "<what>, expected <x> but got <y>".
+  /// An error of the table; empty: none.
   std::string error;
 };
 
-/// `blocks`: paths of all blocks, each behind those around it, in the order of their first op, whose places are in
+/// `blocks`: paths of all blocks, each after those around it, in the order of their first op, whose positions are in
 /// `firstOps`.
 UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vector<std::string> &blocks,
                    const std::vector<std::size_t> &firstOps, const UnitRequest &request);
 
-/// Takes those parameters out of units that have others as well: into one behind, of the unit's name and `suffix`, which has
-/// no blocks.
-void setApart(UnitPlan &plan, const std::vector<bool> &isApart, const std::string &suffix);
+/// Moves these parameters from units that have other parameters too into a new unit after it, with the unit's name and
+/// `suffix`, which has no blocks.
+void separateUnits(UnitPlan &plan, const std::vector<bool> &isSeparated, const std::string &suffix);
 
 } // namespace sluice
 

@@ -84,7 +84,7 @@ TEST(ChunkedLossMemory, PeakIsLowerByTheLogits) {
   // The product of the weight's gradient holds the logits' gradient; the one op holds in its place what it makes logits'
   // gradients from: a target and a row statistic for each row, and the loss's cotangent.
   EXPECT_EQ(apart - chunked, 512 * 4096 * 4 - 512 * (4 + 4) - 4);
-  // A chunk of logits stands in workspace instead.
+  // A chunk of logits is in workspace instead.
   EXPECT_LE(chunkedWorkspace, 16 * 4096 * 4 + 64 + std::max<std::int64_t>(apartWorkspace, std::int64_t(4) << 20));
 }
 

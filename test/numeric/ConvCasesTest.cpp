@@ -1,7 +1,7 @@
 //===- ConvCasesTest.cpp - the convolutional model against PyTorch's numbers ---------------===//
 //
 // Every case of test/reference/conv-tiny: losses and gradient norms of each step against the f64 numbers, final weights
-// and each rank's running statistics, to the tolerance that stands in the case; with recompute and without.
+// and each rank's running statistics, to the tolerance that is in the case; with recompute and without.
 //
 //===----------------------------------------------------------------------===//
 

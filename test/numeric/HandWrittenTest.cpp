@@ -1,4 +1,4 @@
-//===- HandWrittenTest.cpp - graphs that no importer makes ---------------------------------===//
+//===- HandWrittenTest.cpp - hand-written graphs -------------------------------------------===//
 //
 // The graphs in test/numeric/graphs compile and train: their loss falls, and the same rows on three ranks, where dims
 // are smaller than the world and shards uneven, give the numbers of one rank.

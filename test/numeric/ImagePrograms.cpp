@@ -1,4 +1,4 @@
-//===- ImagePrograms.cpp - one builder an operation on images ------------------------------===//
+//===- ImagePrograms.cpp - one builder for each operation on images ------------------------===//
 //
 // The reference has channels before height and width, the ops have them last.
 //

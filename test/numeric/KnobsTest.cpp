@@ -1,4 +1,4 @@
-//===- KnobsTest.cpp - no scheduling knob moves a number ----------------------------------===//
+//===- KnobsTest.cpp - schedule settings change no number ---------------------------------===//
 //
 // Between plans of one mesh and one split of the batch, prefetch depth, recompute, residency and strategy leave losses,
 // gradient norms and weights bitwise equal. A run with 1 rank on the same rows agrees to the tolerance of another order

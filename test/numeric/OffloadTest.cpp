@@ -1,4 +1,4 @@
-//===- OffloadTest.cpp - bad twins of a plan with host memory --------------------------===//
+//===- OffloadTest.cpp - plans with host memory and an error ---------------------------===//
 //
 // A compiled plan that keeps parameters and the optimizer's states in host memory, spoiled: a copy that nobody waits for, an
 // operand in the other memory, copies into each other's place. The checker refuses each for the right property.
@@ -75,8 +75,8 @@ TEST(Offload, TheTwinItselfIsGood) {
 }
 
 TEST(Offload, CopiesThatNobodyWaitsFor) {
-  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction behind compute, the host for
-  // gradients behind compute, the copy of the next step for the host's update.
+  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction after compute, the host for
+  // gradients after compute, the copy of the next step for the host's update.
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"gather", "fetch"}, {"offload", "compute"}, {"compute", "offload"}, {"host", "compute"}, {"fetch", "host"}};
   for (const auto &[from, of] : pairs) {

@@ -1,4 +1,4 @@
-//===- OpBuilder.h - what the builders of operations work with ----------------------------===//
+//===- OpBuilder.h - context of the op builders -------------------------------------------===//
 #ifndef SLUICE_TEST_NUMERIC_OPBUILDER_H
 #define SLUICE_TEST_NUMERIC_OPBUILDER_H
 

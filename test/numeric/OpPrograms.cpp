@@ -1,4 +1,4 @@
-//===- OpPrograms.cpp - one builder an operation ----------------------------------------===//
+//===- OpPrograms.cpp - one builder for each operation ----------------------------------===//
 
 #include "test/numeric/OpBuilder.h"
 
@@ -147,7 +147,7 @@ void logSumExp(Builder &b) {
   std::string last = transpose(b, x, shape, order);
   Shape kept(moved.begin(), moved.end() - 1);
   std::string y = b.f.op("logsumexp", {last}, "", b.typed(kept));
-  // Where the last dim took another's place, that one stands there now.
+  // Where the last dim took another's place, that one is there now.
   if (kept == b.shape("out.y")) {
     b.f.output("y", y);
     return;

@@ -1,6 +1,6 @@
-//===- OverlapTest.cpp - gathers and reductions run beside compute ---------------------===//
+//===- OverlapTest.cpp - gathers and reductions overlap compute ------------------------===//
 //
-// A collective and a launch of another unit wait for each other to be reached: a plan that had the one behind the
+// A collective and a launch of another unit wait for each other to be reached: a plan that had the one after the
 // other, or a runtime that gathered or reduced synchronously, would stall here.
 //
 //===----------------------------------------------------------------------===//

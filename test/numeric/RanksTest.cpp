@@ -1,4 +1,4 @@
-//===- RanksTest.cpp - what all ranks have in common, and what idle ones cost ----------===//
+//===- RanksTest.cpp - equal results of all ranks; idle ranks --------------------------===//
 
 #include "test/numeric/Steps.h"
 

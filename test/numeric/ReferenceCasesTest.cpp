@@ -1,7 +1,7 @@
 //===- ReferenceCasesTest.cpp - ten to twenty steps against PyTorch's numbers -----------===//
 //
 // Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each step against the
-// f64 numbers, and final weights, to the tolerance that stands in the case; on the case's own mesh and, with the same
+// f64 numbers, and final weights, to the tolerance that is in the case; on the case's own mesh and, with the same
 // rows in a step, on 1, 2 and 4 ranks.
 //
 //===----------------------------------------------------------------------===//

@@ -72,7 +72,7 @@ TEST(Skew, DelaysChangeNoBit) {
 }
 
 /// Sleeps before every second of the instructions that a predicate over entry point and instruction names: ranks fall
-/// behind each other, and by turns.
+/// after each other, and by turns.
 class Stumbler : public StepInjector {
 public:
   explicit Stumbler(std::function<bool(int, std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
@@ -199,7 +199,7 @@ TEST_P(SkewOf, EveryPlace) {
 INSTANTIATE_TEST_SUITE_P(Behaviours, SkewOf, testing::ValuesIn(behaviours),
                          [](const auto &info) { return std::string(info.param.name); });
 
-/// What the tests above rely on: where compute does not wait, delays do change what comes out.
+/// The tests above assume that delays change the results if compute does not wait.
 TEST(Skew, DelaysShowWaitsThatAreMissing) {
   auto file = readCheckedPlan(tinyPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
@@ -228,7 +228,7 @@ TEST(Skew, DelaysShowWaitsThatAreMissing) {
   EXPECT_NE(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
 }
 
-/// Steps that are issued one behind the other: a gather of the next step waits for the update of what it gathers,
+/// Steps that are issued one after the other: a gather of the next step waits for the update of what it gathers,
 /// however late that comes, and so does all else.
 TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
   for (const char *recipe :
@@ -256,7 +256,7 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     EXPECT_GT(sleeper.count, 8);
     ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
     EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
-    // Written anew as soon as they are read, inputs are each step's own.
+    // Inputs are overwritten as soon as they are read, so each step has its inputs.
     StepsOptions overlapping;
     overlapping.steps = 4;
     StepsOptions apart = overlapping;

@@ -55,7 +55,7 @@ struct Places {
   }
 };
 
-/// Outputs of the last step and every parameter behind it, on every rank, as bytes.
+/// Outputs of the last step and every parameter after it, on every rank, as bytes.
 struct Outcome {
   Status status;
   std::vector<std::byte> bytes;
@@ -67,7 +67,7 @@ struct StepsOptions {
   int steps = 2;
   /// Run in turn.
   std::vector<std::string> entries = {"train_step"};
-  /// The host waits for each step; else it issues one behind the other, all on the same inputs.
+  /// The host waits for each step; else it issues one after the other, all on the same inputs.
   bool waits = true;
   /// All on the inputs of the first.
   bool sameInputs = false;

@@ -1,4 +1,4 @@
-//===- TransformersTest.cpp - what is saved gives the same logits in transformers ----------===//
+//===- TransformersTest.cpp - saved weights have the same logits in transformers -----------===//
 //
 // Each family, trained from its checkpoint on two ranks and saved, as one file and in shards: transformers loads the folder
 // without a key missing or left over, and its logits are those that the plan gives with those weights. Needs a Python with

@@ -1,6 +1,6 @@
 //===- VjpCases.cpp - one function for each differentiable op -----------------------------===//
 //
-// test/unit/dialect/model/AnswersTest.cpp reads here which ops have a case: an op's name stands in quotes.
+// test/unit/dialect/model/OpCoverageTest.cpp reads here which ops have a case: an op's name is in quotes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -63,7 +63,7 @@ def gradients_by_differences():
 
 @test
 def gathered_while_reduced():
-    """Each unit's gather is issued behind the start of its reduction, ahead of the next; no reduced value has been read yet."""
+    """Each unit's gather is issued after the start of its reduction, ahead of the next; no reduced value has been read yet."""
     plan = Plan(zoo("reduce-model"), sharded(2))
     forward = [c for c in plan.collectives(phase="forward")]
     expect_equal([(c["kind"], c["unit"]) for c in forward],

@@ -146,7 +146,7 @@ def refusals():
     refuse(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a number of experts that 'mesh.expert' (2) divides but got 3")
     refuse(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected one with a dim of experts before others but got 1 dim")
     refuse(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
-           "name in 'sharding.expert', expected one that matches a parameter but got 'nothing'")
+           "'nothing' in 'sharding.expert' matches no parameter")
     refuse(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
            "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for one that 'sharding.expert' "
            "splits but got column")

@@ -4,7 +4,7 @@ usage: passes.py CONFIG FOLDER
 
 Runs the pipeline once whole and once without each pass. A pass that a plan needs must be refused when missing; an
 optional one must change what the table below says of it, which is read off the plan. Passes that verify change nothing
-of a sound module: for these the table has a module that only they refuse, or says that the checker stands behind them.
+of a sound module: for these the table has a module that only they refuse, or states that the checker proves them.
 """
 
 import re
@@ -72,7 +72,7 @@ class Workshop:
         return path
 
     def run_phase(self, phase, passes, settings, edit=None):
-        """The module behind a phase that consists of these passes; the error's text where they refuse it."""
+        """The module after a phase that consists of these passes; the error's text where they refuse it."""
         at = list(self.phases).index(phase)
         before = sorted(self.whole(settings)[1].iterdir())[at - 1] if at else self.begun(settings)
         if edit:
@@ -145,7 +145,7 @@ TABLE = {
     "prepare": {
         "model-freeze-parameters": (FROZEN, shows(lambda whole, plan: frozen(whole) == ["wpe.weight"] and not frozen(plan))),
         "model-flatten-blocks": (BASE, refused),
-        # A token's loss counts alike wherever it stands: one more number is reduced over all ranks.
+        # A token's loss counts alike wherever it is: one more number is reduced over all ranks.
         "model-count-loss": (TOKENS, shows(lambda whole, plan: scalars_reduced(whole) == scalars_reduced(plan) + 1)),
         "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
             c["dtype"] for c in whole.described["collectives"] if c["kind"] == "all_gather"} and "f32" in {
@@ -191,7 +191,7 @@ TABLE = {
         "spmd-hoist-gathers": (BASE, shows(
             lambda whole, plan: whole.order().index(("unshard", "h.1")) < whole.order().index(("reshard", "h.0")) and
             plan.order().index(("reshard", "h.0")) < plan.order().index(("unshard", "h.1")))),
-        # The gradients of a unit stay until its reduction is waited for: behind the unit before it.
+        # The gradients of a unit stay until its reduction is waited for: after the unit before it.
         "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
         # The next step gathers the root first, so all of it is updated first.
         "spmd-order-updates": (NO_DECAY, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),

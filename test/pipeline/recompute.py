@@ -28,7 +28,7 @@ def main():
 
     # The input of the last norm, its output, mean and reciprocal deviation, the logits, as the loss begins.
     root = rows * (width + width + 2 + words) * F32
-    # x, norm, q k v, attention and its row statistics, residual, norm, the wide one before and behind gelu.
+    # x, norm, q k v, attention and its row statistics, residual, norm, the wide one before and after gelu.
     saved = {"block": rows * width * F32,
              "none": rows * (16 * width + 2 * 2 + heads) * F32}
     unread = (sizes["n_positions"] + 1) * width * F32

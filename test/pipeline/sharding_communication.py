@@ -1,7 +1,7 @@
 """Rows of communication: which collectives a step issues, in which order, with which reductions and factors.
 
 Gradients are reduced once a step, when all that adds to them is there: where an eager framework reduces what each of two
-backward passes gives, the plan has one reduction behind the second.
+backward passes gives, the plan has one reduction after the second.
 """
 
 import re
@@ -50,7 +50,7 @@ def strategies_and_their_other_names():
     # Each strategy by what it issues and computes; with replicas two of them go by two names.
     model = zoo("linear-mlps", "count=3", "dim=8")
     for mesh, replicas in ((["mesh.shard=2"], 0), (["mesh.replicate=2", "mesh.shard=2"], 1)):
-        # Four units, of which the root stays whole behind the forward.
+        # Four units, of which the root stays whole after the forward.
         for strategy, other, counts in (("full_shard", "hybrid_shard", (7, 4, 4 * replicas)),
                                         ("shard_grad_op", "hybrid_shard_grad_op", (4, 4, 4 * replicas)), ("no_shard", None, (0, 0, 4))):
             recipe = mesh + ["optimizer.name=sgd", "optimizer.lr=0.01"]
@@ -184,7 +184,7 @@ def sequence_e():
             expect_equal(short(plan.events("backward")), backward, f"backward, {given}")
             if distance == 0:
                 continue
-            # The root gathers one layer ahead, whatever the distance: the next is issued behind what the root computes.
+            # The root gathers one layer ahead, whatever the distance: the next is issued after what the root computes.
             gathers = [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
             root = [i for i, phase, unit, _ in launches(plan) if phase == "backward" and unit == "root"]
             expect(gathers[1] < root[0] < gathers[2], f"{given}: expected the root at work between the gathers {gathers[1:3]} but got {root[0]}")
@@ -269,7 +269,7 @@ def a_unit_of_nothing():
 
 
 def factors(plan):
-    """Factors of gradients in the backward, and behind it."""
+    """Factors of gradients in the backward, and after it."""
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
     found = []
     for line in step.splitlines():

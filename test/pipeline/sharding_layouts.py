@@ -94,7 +94,7 @@ def copies(plan):
 
 @test
 def what_another_dim_costs():
-    # One copy behind each gather and one before each reduction of a weight that is not cut along its first dim.
+    # One copy after each gather and one before each reduction of a weight that is not cut along its first dim.
     model = zoo("mlp", "dim=16")
     first = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true"], "first")
     other = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true",
@@ -134,9 +134,9 @@ def shards_of_one_size():
 def refusals():
     refuse(tiny(), ["mesh.shard=4", "sharding.dim=1"], "--set sharding.dim=1: value of 'sharding.dim' for parameter '",
            "expected a dim below 1 but got 1")
-    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"x*"=1}'], "name in 'sharding.dim', expected one that matches a parameter but got 'x*'")
+    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"x*"=1}'], "'x*' in 'sharding.dim' matches no parameter")
     refuse(tiny(), ["mesh.shard=4", "sharding.dim=last"], "value of 'sharding.dim', expected ", "\"largest\"", "but got \"last\"")
-    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "expected globs that agree but got")
+    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "is ambiguous: globs give")
 
 
 main()

@@ -51,18 +51,18 @@ def phases_of_the_memory_transformer():
             whole = course.peak({"backward"}, BESIDE | {"parameter", "gradient_shard"})
             expect(whole <= 4 * (3 * B + N), f"whole weights and gradients: expected at most {4 * (3 * B + N)} bytes but got {whole}")
         expect_equal(sum(course.at(i, {"communication"}) for i in range(len(course.phases))), 0, "staging buffers")
-        # What stands beside the bounds is small but for the optimizer's states, which are as large as they must be.
+        # What is beside the bounds is small but for the optimizer's states, which are as large as they must be.
         expect_equal(course.at(0, {"optimizer"}), 8 * S, "optimizer's states")
         expect(course.peak({"backward"}, {"parameter", "gathered", "gradient", "gradient_shard", "optimizer"}) < 1e6, "activations")
 
 
 @test
 def released_as_soon_as_it_may_be():
-    # Before the backward, only what is in no block is whole; behind the update nothing but shards and states is held.
+    # Before the backward, only what is in no block is whole; after the update nothing but shards and states is held.
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
     course = Course(plan)
     last = max(i for i, phase in enumerate(course.phases) if phase == "loss")
-    expect(course.at(last, {"gathered"}) <= 4 * (B + N), f"gathered behind the forward: expected {4 * (B + N)} but got {course.at(last, {'gathered'})}")
+    expect(course.at(last, {"gathered"}) <= 4 * (B + N), f"gathered after the forward: expected {4 * (B + N)} but got {course.at(last, {'gathered'})}")
     expect_equal(course.at(len(course.phases) - 1, {"gathered", "gradient"}), 0, "gathered and whole gradients at the end")
 
 

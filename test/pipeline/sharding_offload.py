@@ -126,11 +126,11 @@ def copies_stand_with_gathers_and_reductions():
         for i, move in enumerate(found):
             if move[0] == "U":
                 expect_equal(found[i - 1], "F" + move[1:], f"distance {distance}: before {move}")
-        # Each unit's gradients are copied out once, behind their reduction.
+        # Each unit's gradients are copied out once, after their reduction.
         out = [m[1:] for m in found if m[0] == "O"]
         expect_equal(out, [m[1:] for m in found if m[0] == "P"], f"distance {distance}: copies out")
         for unit in out:
-            expect(found.index("P" + unit) < found.index("O" + unit), f"expected the copy of {unit} behind its reduction")
+            expect(found.index("P" + unit) < found.index("O" + unit), f"expected the copy of {unit} after its reduction")
     # Fewer collectives for none of it: the counts are those without.
     for kind in ("all_gather", "reduce_scatter", "all_reduce"):
         expect_equal(wait.count(kind), Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0"]).count(kind), kind)
@@ -261,7 +261,7 @@ def pinned_or_not():
 
 @test
 def weights_go_in_and_out():
-    # What lies in host memory is saved, and what a file holds goes there; with or without, the same file and the same steps.
+    # What is in host memory is saved, and what a file holds goes there; with or without, the same file and the same steps.
     plan, without = Plan(tiny(), ["mesh.shard=2", BOTH], "with"), Plan(tiny(), ["mesh.shard=2"], "without")
     first = SCRATCH / "first"
     first.mkdir(exist_ok=True)
@@ -303,7 +303,7 @@ def refusals():
     refuse(tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
            "\"optimizer\" but got [\"weights\"]")
     refuse(tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
-           "expected true where 'memory.offload' is used with 'target.device' = \"cuda\" but got false")
+           "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
     remark(tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
     remark(tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
 

@@ -2,7 +2,7 @@
 rules that is written here, and its losses, norms and weights are those of one rank.
 
 Fifty cases, or as many as SLUICE_PROPERTY_CASES says; the first is number SLUICE_PROPERTY_FIRST, 0. A case is a function of its
-number, which stands before every message.
+number, which is the prefix of every message.
 """
 
 import collections
@@ -12,7 +12,7 @@ from sharding_tools import *
 
 SGD = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
-# How often the forward of a unit begins anew, by unit where not once: what runs twice, if nothing of the unit runs around it.
+# The number of forward invocations of a unit, where not 1.
 MODELS = (
     (("mlp-sequence", "count=3", "dim=12"), {}), (("linear-mlps", "count=3", "dim=8"), {}), (("norm-mlps", "dim=5"), {}),
     (("mlp", "dim=9"), {}), (("mlp-stack", "dim=8"), {}),
@@ -70,7 +70,7 @@ class Case:
 
     def gathers(self, unit):
         """Of a unit in a step. It is gathered where a run of it begins, forward or backward, and is not whole: it is released
-        behind each run of the backward, and behind each of the forward if it reshards."""
+        after each run of the backward, and after each of the forward if it reshards."""
         if self.shard == 1 or self.strategy == "no_shard":
             return 0
         runs = self.uses.get(unit, self.uses.get("*", 1))

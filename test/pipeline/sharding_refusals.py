@@ -22,16 +22,16 @@ def residency():
 @test
 def tied_parameters_across_units():
     refuse(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
-           "--set sharding.units=", "unit of parameter 'tok_embeddings.weight', expected one but got 'a' and 'b'")
+           "--set sharding.units=", "parameter 'tok_embeddings.weight' is in two units, 'a' and 'b'")
 
 
 @test
 def units_and_globs():
-    refuse(tiny(), FOUR + ['sharding.units={a=["x"]}'], "glob of unit 'a', expected one that matches a block or parameter but got 'x'")
-    refuse(tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "expected one but got 'a' and 'b'")
-    refuse(tiny(), FOUR + ['gradient.divide={"x*"=2}'], "name in 'gradient.divide', expected one that matches a unit but got 'x*'")
-    refuse(tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "expected globs that agree but got")
-    refuse(tiny(), FOUR + ['sharding.replicated=["x*"]'], "name in 'sharding.replicated', expected one that matches a parameter but got 'x*'")
+    refuse(tiny(), FOUR + ['sharding.units={a=["x"]}'], "glob 'x' of unit 'a' matches no block or parameter")
+    refuse(tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "is in two units, 'a' and 'b'")
+    refuse(tiny(), FOUR + ['gradient.divide={"x*"=2}'], "'x*' in 'gradient.divide' matches no unit")
+    refuse(tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "is ambiguous: globs give")
+    refuse(tiny(), FOUR + ['sharding.replicated=["x*"]'], "'x*' in 'sharding.replicated' matches no parameter")
     refuse(tiny(), FOUR + ['schedule.backward_prefetch={root=["x"]}'], "expected one of the plan's but got 'x'")
 
 
@@ -57,8 +57,8 @@ def lines_of_files():
     path = SCRATCH / "wrong.toml"
     for line, text in (("sharding.reshard_after_forward = 3", "value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor"),
                        ("sharding.unshard_in_backward = false", "value of 'sharding.unshard_in_backward' for unit '"),
-                       ("gradient.divide = {nobody = 2}", "name in 'gradient.divide', expected one that matches a unit but got 'nobody'"),
-                       ('sharding.units = {a = ["nothing"]}', "glob of unit 'a', expected one"),
+                       ("gradient.divide = {nobody = 2}", "'nobody' in 'gradient.divide' matches no unit"),
+                       ('sharding.units = {a = ["nothing"]}', "glob 'nothing' of unit 'a' matches no block or parameter"),
                        ("sharding.dim = 1", "value of 'sharding.dim' for parameter '"),
                        ("gradient.microbatches = 0", "value of 'gradient.microbatches', expected")):
         path.write_text(f"# A recipe.\nmesh.shard = 4\n\n{line}\n")

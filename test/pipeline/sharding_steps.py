@@ -1,4 +1,4 @@
-"""One step behind the other: what the next one waits for, and that steps which overlap change no byte."""
+"""One step after the other: what the next one waits for, and that steps which overlap change no byte."""
 
 import re
 
@@ -9,7 +9,7 @@ Row = collections.namedtuple("Row", "stream phase unit what names event")
 
 
 def two_steps(plan):
-    """Rows of train_step, and for each issue in two steps one behind the other the issues that are over before it begins, as a
+    """Rows of train_step, and for each issue in two steps one after the other the issues that are over before it begins, as a
     set of bits: by the order of its stream, and by records that it waits for, of its step or, carried, of the one before."""
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
     form = re.compile(r"^ +\d+ (\w+) \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)(.*)$", re.M)
@@ -34,9 +34,9 @@ def two_steps(plan):
 
 @test
 def gathers_wait_for_updates():
-    # A gather of the next step is behind the update of each of its parameters, in whatever order streams run. Those that the
-    # prefetch issues first, the root's and as many blocks' as its distance, are behind the updates of no other unit but that of the gather before, and
-    # behind nothing of their own step. Others wait for nothing of their own step but what they were issued behind: gathers
+    # A gather of the next step is after the update of each of its parameters, in whatever order streams run. Those that the
+    # prefetch issues first, the root's and as many blocks' as its distance, are after the updates of no other unit but that of the gather before, and
+    # after nothing of their own step. Others wait for nothing of their own step but what they were issued after: gathers
     # before them, and units that run before the one that fetches them. The host takes no part.
     for more in (["precision.compute=bf16"], ["sharding.reshard_after_forward=true", "schedule.overlap_steps=false"], [], ["sharding.reshard_after_forward=true"], ["gradient.clip_norm=1.0"], ["mesh.replicate=2"], ["sharding.dim=flat"]):
         for distance in (0, 1, 2):
@@ -50,7 +50,7 @@ def gathers_wait_for_updates():
                 updates = {name: [i for i, row in enumerate(rows) if row.what == "adamw" and f"{name}.shard" in row.names]
                            for name in (p["name"] for p in unit["parameters"])}
                 expect_equal({name: len(found) for name, found in updates.items()}, dict.fromkeys(updates, 1), f"{where}: updates")
-                expect(all(found[0] in before for found in updates.values()), f"{where}: expected a gather behind its updates")
+                expect(all(found[0] in before for found in updates.values()), f"{where}: expected a gather after its updates")
                 all_updates = {i for i, row in enumerate(rows) if row.what == "adamw"}
                 early = order[:1 + distance]
                 if unit["name"] in early and "schedule.overlap_steps=false" not in more:
@@ -59,7 +59,7 @@ def gathers_wait_for_updates():
                     waited = {name for i in all_updates & before for name in rows[i].names if name.endswith(".shard")}
                     expect_equal(waited, known, f"{where}: updates that a gather waits for")
                 else:
-                    expect(all_updates <= before, f"{where}: expected all updates behind the place where it is issued")
+                    expect(all_updates <= before, f"{where}: expected all updates after the place where it is issued")
                 own = [rows[i - len(rows)] for i in sorted(before) if i >= len(rows)]
                 place = order.index(unit["name"])
                 # The root fetches one whatever the distance; another fetches as many as that.
@@ -73,7 +73,7 @@ def gathers_wait_for_updates():
 
 @test
 def waits_of_the_next_step():
-    # Nothing stands before the first gather of a step but the copies of its inputs: it waits for the update of what it
+    # Nothing is before the first gather of a step but the copies of its inputs: it waits for the update of what it
     # gathers, which the step before has ended with, and for nothing of this step.
     plan = Plan(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"])
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
@@ -84,7 +84,7 @@ def waits_of_the_next_step():
     expect_equal(copied, [("input.tokens", "input.tokens")], "inputs that are copied before the first gather")
     # Units that only later entry points update are not waited for: the entry points' numbers do not depend on their turn.
     updates = [i for i, row in enumerate(rows) if row == "adamw"]
-    expect(min(updates) > max(i for i, row in enumerate(rows) if row == "all_gather"), "expected updates behind all gathers")
+    expect(min(updates) > max(i for i, row in enumerate(rows) if row == "all_gather"), "expected updates after all gathers")
     # Units are updated in the order in which the next step gathers them, and of each unit's there is one record.
     text = [line for line in step.splitlines() if line.startswith("    ")]
     units = {p["name"]: unit["name"] for unit in plan.shown["units"] for p in unit["parameters"]}

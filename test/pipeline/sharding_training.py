@@ -45,8 +45,8 @@ def states_behind_forward_and_backward():
         for how, wanted in (("sharding.units=root", of_one), (units, of_three)):
             plan = Plan(model, ["mesh.shard=4", how, f"sharding.reshard_after_forward={after}", "schedule.backward_prefetch=0",
                                 "schedule.forward_prefetch=0"])
-            expect_equal(state_behind(plan, "loss", True), wanted, f"{after}, {how}: whole behind the forward")
-            expect_equal(state_behind(plan, "backward", True), set(), f"{after}, {how}: whole behind the backward")
+            expect_equal(state_behind(plan, "loss", True), wanted, f"{after}, {how}: whole after the forward")
+            expect_equal(state_behind(plan, "backward", True), set(), f"{after}, {how}: whole after the backward")
     # What is kept sharded over two ranks is gathered again over two.
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=2"])
     expect_equal({c["group"] for c in plan.collectives("all_gather", phase="backward")}, {2}, "ranks of the backward's gathers")
@@ -111,7 +111,7 @@ def frozen_parameters():
 
 @test
 def scaled_losses():
-    # f16 with a scale that stays and one that moves: what is scaled up goes down behind the reduction, on any mesh; a step
+    # f16 with a scale that stays and one that moves: what is scaled up goes down after the reduction, on any mesh; a step
     # whose gradients are not finite is left out on every rank.
     model = zoo("linear-mlps", "count=2", "dim=8", "loss=mean")
     half = ["precision.compute=f16", "precision.reduce=f16", "optimizer.name=sgd", "optimizer.lr=0.05"]

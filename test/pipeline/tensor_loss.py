@@ -1,4 +1,4 @@
-"""`loss.chunk_rows` where the tensor axis splits the vocabulary: the loss is taken apart into the parts of its columns."""
+"""`loss.chunk_rows` where the tensor axis splits the vocabulary: the loss is computed on parts of its columns."""
 
 from sharding_tools import *
 
@@ -26,10 +26,10 @@ def numbers():
 def chunks_stay_where_the_vocabulary_is_whole():
     split = 'sharding.tensor={"*.mlp.c_fc.*"="column", "*.mlp.c_proj.*"="row"}'
     plan = Plan(tiny(), ["mesh.tensor=2", split, CHUNKS])
-    expect("linear_cross_entropy" in run("sluice-plan", "print", plan.path).stdout, "expected the loss in chunks but got another")
+    expect("linear_cross_entropy" in run("sluice-plan", "print", plan.path).stdout, "expected linear_cross_entropy in the program")
     near_runs(train(plan), train(Plan(tiny(), [])), 2e-5, "whole vocabulary", weights=2e-4)
     plan = Plan(tiny(), ["mesh.tensor=2", MEGATRON, CHUNKS])
-    expect("linear_cross_entropy" not in run("sluice-plan", "print", plan.path).stdout, "expected the loss taken apart but got chunks")
+    expect("linear_cross_entropy" not in run("sluice-plan", "print", plan.path).stdout, "expected no linear_cross_entropy in the program")
 
 
 main()

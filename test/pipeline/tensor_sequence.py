@@ -1,7 +1,7 @@
 """`sharding.sequence`: between layers, values lie in parts of the sequence over the tensor axis.
 
 Per layer, attention and feed-forward each take two of both kinds: forward, an all_gather ahead of what is split by column
-and a reduce_scatter behind what is split by row; backward, an all_gather of the cotangent, one of the column's input again
+and a reduce_scatter after what is split by row; backward, an all_gather of the cotangent, one of the column's input again
 (it is not kept), and a reduce_scatter."""
 
 from sharding_tools import *
@@ -43,7 +43,7 @@ def collectives():
     plan = Plan(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE])
     layers = len(plan.units()) - 1
     found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives() if c["axis"] == "tensor")
-    # Ahead of the output of the vocabulary as ahead of any column; behind the embedding as behind any row.
+    # Ahead of the output of the vocabulary as ahead of any column; after the embedding as after any row.
     expect_equal(found["forward", "all_gather"] + found["loss", "all_gather"], 2 * layers + 1, "all_gathers forward")
     expect_equal(found["forward", "reduce_scatter"], 2 * layers + 1, "reduce_scatters forward")
     expect_equal(found["backward", "reduce_scatter"] + found["loss", "reduce_scatter"], 2 * layers + 1, "reduce_scatters backward")
@@ -55,13 +55,13 @@ def collectives():
     whole = Plan(tiny(), ["mesh.tensor=2", MEGATRON])
     reduced = [c["phase"] for c in whole.collectives("all_reduce") if c["axis"] == "tensor" and c["bytes_out"] == between]
     expect_equal(collections.Counter(reduced), {"forward": 2 * layers + 1, "backward": 2 * layers + 1}, "all_reduces without")
-    expect(plan.point("after_forward") < whole.point("after_forward"), "parts of the sequence should leave less behind the forward")
+    expect(plan.point("after_forward") < whole.point("after_forward"), "parts of the sequence should leave less after the forward")
 
 
 @test
 def terms_of_gradients():
-    """Gradients of norms and of biases behind rows are terms of the parts of the sequence: added up once a step, a unit's
-    together, as shards, behind the reduction over the shard axis."""
+    """Gradients of norms and of biases after rows are terms of the parts of the sequence: added up once a step, a unit's
+    together, as shards, after the reduction over the shard axis."""
     for data, repetitions in (([], 1), (["mesh.shard=2"], 3), (["mesh.replicate=2", "mesh.shard=2"], 1), (["mesh.replicate=2"], 3)):
         plan = Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE, f"gradient.microbatches={repetitions}"])
         shards = 2 if "mesh.shard=2" in data else 1

@@ -1,6 +1,6 @@
-//===- AllReduce.cpp - a reduction over ranks that the model's author writes --------------===//
+//===- AllReduce.cpp - model.all_reduce, a collective of the model ------------------------===//
 //
-// The sharding phase puts a collective in its place; by itself the op is one rank's, and copies.
+// The sharding phase replaces the op by a collective. On one rank the op is a copy.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- AllReduce.td - a reduction over ranks that the model's author writes ---===//
+//===- AllReduce.td - model.all_reduce, a collective of the model -------------===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD
 #define SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD
 
@@ -7,15 +7,15 @@ include "dialect/model/ModelDialect.td"
 def Model_AllReduceOp : Model_Op<"all_reduce", [Model_InferTypes]> {
   let summary = "each element combined over all ranks that have other rows of the batch";
   let description = [{
-    **Semantics.** Each element's sum or mean over the data-parallel ranks (axes `replicate` and `shard`), each of which has other rows of the batch: what the model's author writes. It is a collective of no unit, issued where it stands and waited for where its
-    value is first read. Over one rank it is the identity. Units of the blocks that `unshard` names are gathered while it is under way, if they have to be gathered behind it at all.
+    **Semantics.** Each element's sum or mean over the data-parallel ranks (axes `replicate` and `shard`), each of which has other rows of the batch: a collective of the model. It belongs to no unit, is issued at its position, and is waited for at the first
+    read of its value. On one rank it is the identity. Units of the blocks in `unshard` are gathered at the same time, if they are gathered after it at all.
 
     **Inputs.** `operand`: tensor of float. **Attributes.** `reduction`: `sum` or `mean`; `unshard` (optional): names of blocks. **Outputs.** `result`: the type of the operand.
 
     **Constraints.** (all_reduce_c1) `reduction` is `sum` or `mean`.
 
-    **Derivative.** `doperand = dy` on each rank: what other ranks' losses make of the result does not come back. That is a reduction beside automatic differentiation, as of a
-    tensor in place in an eager framework.
+    **Derivative.** `doperand = dy` on each rank: the derivatives of other ranks' losses are not included. It is like an in-place all_reduce of a tensor in an eager framework,
+    which automatic differentiation does not record.
 
     ```mlir
     %sum = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x8xf32>) -> tensor<2x8xf32>

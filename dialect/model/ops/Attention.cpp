@@ -17,13 +17,13 @@ struct Extents {
   int64_t B, T, S, H, G, D;
   Extents(Value q, Value k)
       : B(shapeOf(q)[0]), T(shapeOf(q)[1]), S(shapeOf(k)[1]), H(shapeOf(q)[2]), G(shapeOf(k)[2]), D(shapeOf(q)[3]) {}
-  /// Pairs of a row and a column that it sees, over batch and heads.
+  /// Unmasked pairs of a row and a column, over batch and heads.
   uint64_t pairs(bool causal, std::optional<uint64_t> window) const {
     auto rows = static_cast<uint64_t>(T), columns = static_cast<uint64_t>(S);
     uint64_t seen = rows * columns;
     if (causal)
       seen = rows * (columns - rows) + rows * (rows + 1) / 2;
-    // Rows that would see more than the window: the last ones, the very last `columns - *window` too many.
+    // Only the last rows have more columns than the window; the last row has `columns - *window` too many.
     if (window && *window < columns) {
       uint64_t most = columns - *window, cut = std::min(most, rows);
       seen -= cut * most - cut * (cut - 1) / 2;
@@ -187,7 +187,7 @@ ShardingRule AttentionGradOp::getShardingRule() {
   return f.rule;
 }
 
-/// k or v with each head of theirs once for every head of q that shares it.
+/// k or v with each head repeated for every head of q that shares it.
 static Value repeatHeads(OpBuilder &builder, Location location, Value value, const Extents &e) {
   Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, 1, e.D});
   Value repeated = BroadcastOp::create(builder, location,
@@ -195,7 +195,7 @@ static Value repeatHeads(OpBuilder &builder, Location location, Value value, con
   return makeReshape(builder, location, repeated, {e.B, e.S, e.H, e.D});
 }
 
-// Heads of q alone split where there are more parts than heads of k and v.
+// If there are more parts than heads of k and v, only the heads of q are split.
 FailureOr<SmallVector<Value>> AttentionOp::buildSplitForm(OpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
@@ -206,7 +206,7 @@ FailureOr<SmallVector<Value>> AttentionOp::buildSplitForm(OpBuilder &builder) {
   return SmallVector<Value>(op->getResults());
 }
 
-// The gradient of a head that is shared is the sum over those that share it.
+// The gradient of a shared head is the sum over the heads of q that share it.
 FailureOr<SmallVector<Value>> AttentionGradOp::buildSplitForm(OpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
@@ -226,7 +226,7 @@ FailureOr<SmallVector<Value>> AttentionGradOp::buildSplitForm(OpBuilder &builder
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Two products, and five operations of softmax for each pair of a row and a column that it sees.
+// Two products, and five operations of softmax for each unmasked pair of a row and a column.
 OpCost AttentionOp::getCost() {
   Extents e(getQ(), getK());
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5));

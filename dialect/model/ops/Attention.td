@@ -13,7 +13,7 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
     **Inputs.** `q [B, T, H, D]`, `k`, `v` `[B, S, G, D]`: tensors of float. **Outputs.** `out`: type of q; `lse [B, H, T]`: statistics type.
 
     **Constraints.** (attention_c1) q, k, v have rank 4 and one element type. (attention_c2) k and v are `[B, S, G, D]` with B and D those of q. (attention_c3) G divides H. (attention_c4) under `causal`
-    S is at least T. (attention_c5) `window` is at least 1 and stands beside `causal`.
+    S is at least T. (attention_c5) `window` is at least 1 and requires `causal`.
 
     **Derivative.** `attention_grad`. A cotangent of `lse` is an error.
 

@@ -73,7 +73,7 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-/// x about a mean, over the root of a variance, weighed and shifted.
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias.
 static Value normalized(OpBuilder &builder, BatchNormOp op, Value centred, Value variance) {
   Location location = op.getLoc();
   Type element = elementOf(centred);
@@ -103,25 +103,25 @@ FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-/// What a statistic is averaged into; null where nothing follows it.
-static Value runningBeside(Value statistic) {
+/// The running average that a statistic updates; null if no op reads the statistic.
+static Value runningAverageOf(Value statistic) {
   for (Operation *user : statistic.getUsers())
     if (auto average = dyn_cast<RunningAverageOp>(user); average && average.getValue() == statistic)
       return average.getOld();
   return {};
 }
 
-/// By the running statistics; without them by the rows' own, as in training.
+/// Normalizes by the running statistics; without them by the statistics of the rows, as in training.
 FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
-  Value mean = runningBeside(getMean()), variance = runningBeside(getVariance());
+  Value mean = runningAverageOf(getMean()), variance = runningAverageOf(getVariance());
   if (!mean || !variance)
     return SmallVector<Value>(builder.clone(**this)->getResults());
-  // Read where they are averaged, which is behind: read here.
+  // The reads of the running statistics are after the op: read them here.
   auto readHere = [&](Value value) -> Value {
-    Operation *maker = value.getDefiningOp();
-    if (!maker || maker->getBlock() != (*this)->getBlock() || maker->isBeforeInBlock(*this) || maker->getNumOperands() != 0)
+    Operation *producer = value.getDefiningOp();
+    if (!producer || producer->getBlock() != (*this)->getBlock() || producer->isBeforeInBlock(*this) || producer->getNumOperands() != 0)
       return value;
-    return builder.clone(*maker)->getResult(0);
+    return builder.clone(*producer)->getResult(0);
   };
   mean = readHere(mean), variance = readHere(variance);
   Value x = makeCast(builder, getLoc(), getX(), elementOf(mean));
@@ -129,7 +129,7 @@ FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
   return SmallVector<Value>{normalized(builder, *this, centred, variance), mean, variance};
 }
 
-// Outside training nothing moves.
+// Outside training the running average keeps its value.
 FailureOr<SmallVector<Value>> RunningAverageOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
 FailureOr<SmallVector<Value>> CountUpOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
 

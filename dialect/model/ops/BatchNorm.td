@@ -50,7 +50,7 @@ def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTyp
   let description = [{
     **Semantics.** `(1 - momentum) old + momentum factor value`, in the memory of `old`. *Inactive.*
 
-    **Constraints.** (running_average_c1) `value` is as `old`. (running_average_c2) `momentum` lies in [0, 1].
+    **Constraints.** (running_average_c1) `value` has the type of `old`. (running_average_c2) `momentum` is in [0, 1].
 
     ```mlir
     %new = model.running_average %old, %mean {momentum = 0.1 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

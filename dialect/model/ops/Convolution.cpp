@@ -7,7 +7,7 @@ using namespace mlir;
 namespace sluice::model {
 
 namespace {
-/// What the forward and both derivatives have in common.
+/// Attributes of the forward and of both derivatives.
 struct Window {
   ArrayRef<int64_t> stride, padding, dilation;
   int64_t groups;
@@ -22,7 +22,7 @@ struct Window {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// The result's extents, or none where a window is larger than the padded input.
+/// The result's extents, or nullopt if a window is larger than the padded input.
 static std::optional<SmallVector<int64_t>> resultShape(ArrayRef<int64_t> x, ArrayRef<int64_t> weight, const Window &w) {
   SmallVector<int64_t> shape = {x[0], 0, 0, weight[0]};
   for (int d = 0; d < 2; ++d) {
@@ -154,7 +154,7 @@ struct ConvolutionFactors {
 };
 } // namespace
 
-// A bias is added once: with one, the channels of x, which are summed over, are whole.
+// With a bias, the channels of x, which are summed over, are whole: the bias is added once.
 ShardingRule Conv2dOp::getShardingRule() {
   ConvolutionFactors f(shapeOf(getX()), shapeOf(getWeight()), shapeOf(getY()), getGroups(), getBias() != nullptr);
   f.rule.operands.append({f.x, f.weight});
@@ -183,7 +183,7 @@ ShardingRule Conv2dWeightGradOp::getShardingRule() {
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// A multiplication and an addition for each element of y and each weight that it sees.
+/// A multiplication and an addition for each element of y and each weight of its window.
 static uint64_t productsOf(Value y, ArrayRef<int64_t> weight) {
   return 2 * elementsOf(y) * static_cast<uint64_t>(weight[1] * weight[2] * weight[3]);
 }

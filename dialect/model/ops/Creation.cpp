@@ -1,4 +1,4 @@
-//===- Creation.cpp - tensors out of nothing ---------------------------------------===//
+//===- Creation.cpp - constants, ranges, random tensors ----------------------------===//
 
 #include "dialect/model/ops/Helpers.h"
 
@@ -19,7 +19,7 @@ LogicalResult IotaOp::verify() {
 static LogicalResult verifyZeros(Operation *op, std::optional<ArrayRef<int64_t>> zeros) {
   if (!zeros || (zeros->size() == 2 && (*zeros)[0] >= 0 && (*zeros)[0] <= (*zeros)[1]))
     return success();
-  InFlightDiagnostic error = op->emitOpError() << "zeros are no range, expected a first index and one that is no less but got [";
+  InFlightDiagnostic error = op->emitOpError() << "zeros are not a range, expected first <= last but got [";
   llvm::interleaveComma(*zeros, error);
   return error << "]";
 }
@@ -56,7 +56,7 @@ KernelCall ConstantOp::getKernelCall() {
 
 KernelCall IotaOp::getKernelCall() { return makeCall(*this, KernelId::iota, {integerAttribute(*this, "dim", getDim())}); }
 
-/// The elements that are 0, where there are such.
+/// The range of elements that are 0, if any.
 static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr zeros) {
   if (zeros)
     call.attributes.push_back(NamedAttribute(name, zeros));

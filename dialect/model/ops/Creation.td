@@ -1,4 +1,4 @@
-//===- Creation.td - tensors out of nothing ---===//
+//===- Creation.td - constants, ranges, random tensors ---===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_CREATION_TD
 #define SLUICE_DIALECT_MODEL_OPS_CREATION_TD
 

@@ -10,7 +10,7 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// A row of the whole table; of a part of it, an op knows only that there is none below 0.
+/// The padding row is a row of the unsharded table; on a shard only its lower bound can be verified.
 static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding, Value table) {
   if (!padding || (*padding >= 0 && (*padding < shapeOf(table).front() || op->hasAttr("spmd.places"))))
     return success();
@@ -64,9 +64,9 @@ LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
-  // No primitive reads a row and leaves it out of the gradient.
+  // No primitive reads a row and excludes it from the gradient.
   if (getPadding())
-    return emitOpError() << "has a padding row, whose gradient primitives do not leave out, expected none but got "
+    return emitOpError() << "has no decomposition for padding row "
                          << *getPadding();
   return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getIndices())};
 }
@@ -75,7 +75,8 @@ FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// Tokens and columns are parallel. Of a part of the table's rows the kernel gives those that it has, zeros for others.
+// Tokens and columns are parallel. If the table's rows are split, the kernel reads the local rows and returns zeros for
+// the others.
 ShardingRule EmbeddingOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
@@ -86,7 +87,7 @@ ShardingRule EmbeddingOp::getShardingRule() {
   return rule;
 }
 
-// Tokens are summed over; any part of the table's rows can be made by itself.
+// Tokens are summed over; any part of the table's rows can be computed alone.
 ShardingRule EmbeddingGradOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dy = addFactors(rule, shapeOf(getDy()), typeOf(getDy()).getRank());
@@ -101,9 +102,9 @@ ShardingRule EmbeddingGradOp::getShardingRule() {
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Only the rows that are named are read.
+// Only the indexed rows are read.
 OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
-// One addition per element of dy; the table's gradient is written once and each named row is read and written.
+// One addition per element of dy; the table's gradient is written once and each indexed row is read and written.
 OpCost EmbeddingGradOp::getCost() {
   return {elementsOf(getDy()), bytesOf(getIndices()) + 3 * bytesOf(getDy()) + bytesOf(getDtable())};
 }

@@ -1,4 +1,4 @@
-//===- Helpers.cpp - what the op families share -----------------------------------===//
+//===- Helpers.cpp - helpers of the op families -----------------------------------===//
 
 #include "dialect/model/ops/Helpers.h"
 

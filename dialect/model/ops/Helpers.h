@@ -1,4 +1,4 @@
-//===- Helpers.h - what the op families share -------------------------------------===//
+//===- Helpers.h - helpers of the op families -------------------------------------===//
 //
 // Shapes, small builders for derivatives, rules of elementwise ops, costs from types, attributes of kernel calls.
 //
@@ -48,7 +48,7 @@ llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir:
 llvm::LogicalResult expectElement(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Type element);
 /// Both of them, as those of `like`.
 llvm::LogicalResult expectLike(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Value like);
-/// Verifies that `dims` lie in [0, rank) and rise strictly.
+/// Verifies that `dims` are in [0, rank) and increase strictly.
 llvm::LogicalResult expectDims(mlir::Operation *op, llvm::ArrayRef<std::int64_t> dims, std::int64_t rank);
 
 //===- Builders for derivatives and decompositions --------------------------------===//
@@ -71,7 +71,7 @@ mlir::Value makeExpand(mlir::OpBuilder &builder, mlir::Location location, mlir::
 ShardingRule pointwiseRule(mlir::Operation *op);
 /// The same, where the op is linear in all operands together.
 ShardingRule linearRule(mlir::Operation *op);
-/// The same, where the kernel asks where a part lies.
+/// The same, where the kernel reads the offset of its part.
 ShardingRule positionedRule(mlir::Operation *op);
 /// A rule with one factor per dim of `value` for its leading `parallel` dims, and whole factors for the others.
 /// `factorsOf` of the rest is up to the caller.
@@ -96,8 +96,8 @@ KernelCall makeCall(mlir::Operation *op, KernelId kernel, llvm::ArrayRef<mlir::N
 
 //===- Fusion --------------------------------------------------------------------===//
 
-/// True where both ops stand in the same outermost module and checkpoint: what a fused op reads must be there when it
-/// runs, and a module's parameters are there only for the module's ops.
+/// True where both ops are in the same outermost module and checkpoint: a module's parameters are gathered only for the
+/// module's ops.
 bool sharesScope(mlir::Operation *a, mlir::Operation *b);
 
 } // namespace sluice::model

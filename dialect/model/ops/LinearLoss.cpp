@@ -82,7 +82,7 @@ LogicalResult LinearCrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value>
 // Mean
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::countApart(OpBuilder &builder) {
+FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::buildSumAndCount(OpBuilder &builder) {
   if (getReduction() != LossReduction::mean)
     return failure();
   Location location = getLoc();
@@ -111,7 +111,7 @@ FailureOr<SmallVector<Value>> LinearCrossEntropyOp::decompose(OpBuilder &builder
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The weight is whole. Rows of a mean are whole too: only the whole knows how many targets count.
+/// The weight is whole. Rows of a mean are whole too: the number of counted targets is that of all rows.
 struct LinearFactors {
   ShardingRule rule;
   TensorFactors x, rows, weight;
@@ -141,7 +141,7 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
   return f.rule;
 }
 
-// Logits over a part of the classes are made whole: a rank has few of them already.
+// Rows are whole where the classes are split: a rank then has few logits.
 FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
 
 FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildSplitForm(OpBuilder &builder) {
@@ -163,7 +163,7 @@ FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildSplitForm(OpBuilder
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// Operations of `products` products of all rows with the weight, and of `each` more for each logit.
+/// `products` products of all rows with the weight, and `each` operations for each logit.
 template <typename OpT> static OpCost linearCost(OpT op, uint64_t products, uint64_t each) {
   uint64_t logits = elementsOf(op.getTargets()) * static_cast<uint64_t>(shapeOf(op.getWeight()).front());
   return streamingCost(op, logits * (2 * products * static_cast<uint64_t>(shapeOf(op.getX()).back()) + each));

@@ -94,8 +94,8 @@ Value sumAll(OpBuilder &builder, Location location, Value value) {
                       : ReduceSumOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims), UnitAttr());
 }
 
-// The sum of the losses and the number of targets that count, each by the number of all targets: near 1 in any precision.
-FailureOr<std::pair<Value, Value>> CrossEntropyOp::countApart(OpBuilder &builder) {
+// The sum of the losses and the number of counted targets, each divided by the number of all targets: near 1.
+FailureOr<std::pair<Value, Value>> CrossEntropyOp::buildSumAndCount(OpBuilder &builder) {
   if (getReduction() != LossReduction::mean)
     return failure();
   Location location = getLoc();
@@ -164,7 +164,8 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// The columns are whole, but in the split form. Rows of a mean are whole too: only the whole knows how many targets count.
+// The columns are whole, except in the split form. Rows of a mean are whole too: the number of counted targets is that
+// of all rows.
 ShardingRule CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
@@ -176,7 +177,7 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   return rule;
 }
 
-// The logarithm of the sum of exponentials, and each row's logit at its target: both can be made in parts of the columns.
+// logsumexp, and each row's logit at its target: both can be computed on parts of the columns.
 FailureOr<SmallVector<Value>> CrossEntropyOp::buildSplitForm(OpBuilder &builder) {
   Location location = getLoc();
   ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
@@ -197,7 +198,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::buildSplitForm(OpBuilder &builder)
   return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
 }
 
-// Columns are parallel: a part of them knows by its place whether it holds the target.
+// Columns are parallel: the offset of a part shows whether it has the target.
 ShardingRule CrossEntropyGradOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());

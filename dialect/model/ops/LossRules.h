@@ -1,4 +1,4 @@
-//===- LossRules.h - what the losses share ------------------------------------------===//
+//===- LossRules.h - helpers of the losses ------------------------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_LOSSRULES_H
 #define SLUICE_DIALECT_MODEL_OPS_LOSSRULES_H
 
@@ -6,7 +6,7 @@
 
 namespace sluice::model {
 
-/// The smoothing that an attribute gives, 0 without one.
+/// The label smoothing of the attribute, 0 if it is null.
 double smoothingOf(std::optional<llvm::APFloat> smoothing);
 mlir::LogicalResult verifySmoothing(mlir::Operation *op, double smoothing);
 

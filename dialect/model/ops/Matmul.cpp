@@ -1,4 +1,4 @@
-//===- Matmul.cpp - the matrix product and what it knows of itself ------------------===//
+//===- Matmul.cpp - matrix products -------------------------------------------------===//
 //
 // m, n, k are the extents of the product; leading dims are the batch.
 //
@@ -246,7 +246,7 @@ KernelCall MatmulOp::getKernelCall() {
 
 namespace {
 
-/// The product that `value` is and that nobody else reads, or null.
+/// The product that defines `value`, if `value` has one use; else null.
 MatmulOp soleProduct(Value value) {
   auto product = value.getDefiningOp<MatmulOp>();
   return product && value.hasOneUse() ? product : MatmulOp();

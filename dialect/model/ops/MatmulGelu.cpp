@@ -1,7 +1,7 @@
-//===- MatmulGelu.cpp - a product and the gelu behind it, forward and backward --------------===//
+//===- MatmulGelu.cpp - matrix products followed by gelu ------------------------------------===//
 //
-// One op where there were two: as a library has it, gelu is made of a product's elements before they are stored. Training
-// needs the gelu's input as well as its result, so both are results.
+// A matrix product with GELU as epilogue, as libraries have it. The backward reads the input of GELU, so the op has both
+// as results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 // Derivative
 //===----------------------------------------------------------------------===//
 
-// Of pre: its own, and gelu_grad of y's; then as of matmul.
+// The cotangent of `pre` is its own plus gelu_grad of y's; then as matmul.
 LogicalResult MatmulGeluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
                                      SmallVectorImpl<Value> &gradients) {
   Value dpre = cotangents[0];
@@ -93,7 +93,7 @@ FailureOr<SmallVector<Value>> MatmulGeluGradOp::decompose(OpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// As of matmul; k is whole: a part of the sum has no gelu.
+// As matmul; k is whole: GELU of a partial sum is not a partial result.
 ShardingRule MatmulGeluOp::getShardingRule() {
   ShardingRule rule = productRule(productOf(*this), getPre(), /*isInnerWhole=*/true);
   rule.results.push_back(rule.results.front());
@@ -145,7 +145,7 @@ KernelCall MatmulGeluGradOp::getKernelCall() {
 
 namespace {
 
-/// The product of one element type, without residual, that `value` is and that stands with `op`; or null.
+/// The product that defines `value`, of one element type, without residual, in the module of `op`; or null.
 MatmulOp plainProduct(Value value, Operation *op) {
   auto product = value.getDefiningOp<MatmulOp>();
   bool fits = product && !product.getResidual() && elementOf(product.getResult()) == elementOf(product.getLhs()) &&
@@ -155,8 +155,8 @@ MatmulOp plainProduct(Value value, Operation *op) {
 
 bool isBackward(Operation *op) { return isOfPhase(op, Phase::backward); }
 
-/// gelu(matmul(a, b)) ==> matmul_gelu(a, b), where of the product nothing is read but by the gelu and its derivative, and
-/// backward ops read both: neither result is kept for the fusion's sake.
+/// gelu(matmul(a, b)) ==> matmul_gelu(a, b), where only gelu and its derivative read the product, and backward ops read
+/// both results: the fusion keeps no additional value.
 struct FuseGelu : OpRewritePattern<GeluOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GeluOp gelu, PatternRewriter &rewriter) const override {
@@ -176,8 +176,8 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
   }
 };
 
-/// gelu_grad(matmul(a, b), x) ==> matmul_gelu_grad(a, b, x), where nothing else reads the product. It stands where the
-/// product stood: the weight is read no later than before.
+/// gelu_grad(matmul(a, b), x) ==> matmul_gelu_grad(a, b, x), where nothing else reads the product. The op is
+/// inserted at the product, so the weight is read no later.
 struct FuseGeluGrad : OpRewritePattern<GeluGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GeluGradOp grad, PatternRewriter &rewriter) const override {

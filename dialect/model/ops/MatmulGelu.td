@@ -1,4 +1,4 @@
-//===- MatmulGelu.td - matrix products with a gelu behind them ---===//
+//===- MatmulGelu.td - matrix products followed by gelu ---===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_MATMULGELU_TD
 #define SLUICE_DIALECT_MODEL_OPS_MATMULGELU_TD
 

@@ -1,6 +1,6 @@
 //===- Movement.cpp - data movement: verification, folding, derivatives ----------------===//
 //
-// Windows, sharding, cost and kernels of the family stand in MovementRules.cpp.
+// Windows, sharding, cost and kernels of the family are in MovementRules.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -169,7 +169,7 @@ LogicalResult PadOp::verify() {
   return success();
 }
 
-/// Extent of `count` elements that stand `step` apart.
+/// Extent of `count` elements with stride `step`.
 static int64_t spreadExtent(int64_t count, int64_t step) { return count == 0 ? 0 : (count - 1) * step + 1; }
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -265,7 +265,7 @@ LogicalResult TransposeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   return success();
 }
 
-// Zeros stand where nothing was taken.
+// Zeros at the elements that the slice does not take.
 LogicalResult SliceOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                 SmallVectorImpl<Value> &gradients) {
   SmallVector<int64_t> high;
@@ -276,7 +276,7 @@ LogicalResult SliceOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, 
   return success();
 }
 
-// The pieces' cotangents joined, zeros for those that have none.
+// The concatenated cotangents of the results, zeros for a null one.
 LogicalResult SplitOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                 SmallVectorImpl<Value> &gradients) {
   SmallVector<Value> pieces(cotangents);

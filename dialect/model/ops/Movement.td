@@ -117,7 +117,7 @@ def Model_PadOp : Model_Op<"pad", [Model_InferTypes]> {
 
     **Constraints.** (pad_c1) one number per dim in each list. (pad_c2) `low` and `high` at least 0, `step` at least 1.
 
-    **Derivative.** The slice of dy where the operand stands.
+    **Derivative.** The slice of dy at the operand's position.
 
     ```mlir
     %y = model.pad %x {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 1>, value = 0.0 : f64} : (tensor<4xf32>) -> tensor<7xf32>

@@ -1,7 +1,6 @@
 //===- MovementRules.cpp - data movement: windows, sharding, cost, kernels --------------===//
 //
-// Most movement is a window of the operand's memory and costs nothing; the kernel is what copies where a window does
-// not do.
+// Most results are a window of the operand's memory and cost nothing. The kernel copies where no window exists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +25,7 @@ FailureOr<StridedLayout> BroadcastOp::getViewOf(unsigned, const StridedLayout &s
   return layout;
 }
 
-// Dims of the source that follow one another in memory merge into runs; each dim of the result must lie in one run.
+// Dims of the source that follow one another in memory merge into runs; each dim of the result must be in one run.
 FailureOr<StridedLayout> ReshapeOp::getViewOf(unsigned, const StridedLayout &source) {
   ArrayRef<int64_t> to = shapeOf(getResult());
   StridedLayout layout{source.offset, SmallVector<int64_t>(to), SmallVector<int64_t>(to.size(), 1)};
@@ -83,7 +82,7 @@ FailureOr<StridedLayout> SliceOp::getViewOf(unsigned, const StridedLayout &sourc
   return layout;
 }
 
-/// Where piece `index` begins along `dim`.
+/// The start of result `index` along `dim`.
 static int64_t startOf(ValueRange pieces, unsigned index, int64_t dim) {
   int64_t start = 0;
   for (Value piece : pieces.take_front(index))
@@ -174,7 +173,7 @@ ShardingRule TransposeOp::getShardingRule() {
   return rule;
 }
 
-/// A dim that is taken as it is passes through; one that is cut, joined or padded is whole on both sides.
+/// A dim that is unchanged is parallel; one that is sliced, concatenated or padded is whole on both sides.
 static ShardingRule windowRule(ValueRange operands, ValueRange results) {
   ShardingRule rule;
   Value first = operands.front();
@@ -200,7 +199,8 @@ static ShardingRule windowRule(ValueRange operands, ValueRange results) {
   return rule;
 }
 
-/// Pieces of one extent along `dim`, side by side in the whole: so many times that extent, which all of them share.
+/// Parts of one extent along `dim`: the dim of the concatenation has a factor for the number of parts, and one for the
+/// extent, which all parts share.
 static ShardingRule piecesRule(Value whole, ValueRange pieces, int64_t dim, bool joins) {
   bool equal = pieces.size() > 1 &&
                llvm::all_of(pieces, [&](Value piece) { return shapeOf(piece) == shapeOf(pieces.front()); });
@@ -219,7 +219,7 @@ ShardingRule SliceOp::getShardingRule() { return windowRule(getOperand(), getRes
 ShardingRule SplitOp::getShardingRule() { return piecesRule(getOperand(), getResults(), getDim(), /*joins=*/false); }
 ShardingRule ConcatOp::getShardingRule() { return piecesRule(getResult(), getOperands(), getDim(), /*joins=*/true); }
 
-// A dim that is taken as it is ends where the operand does.
+// The limit of an unchanged dim is the operand's extent.
 void SliceOp::adjustToTypes() {
   SmallVector<int64_t> limit(getLimit());
   for (size_t d = 0; d < limit.size(); ++d)
@@ -265,7 +265,7 @@ OpCost SliceOp::getCost() { return {}; }
 OpCost SplitOp::getCost() { return {}; }
 OpCost ConcatOp::getCost() { return streamingCost(*this, 0); }
 OpCost PadOp::getCost() { return streamingCost(*this, 0); }
-// Only the rows that are named are read.
+// Only the indexed rows are read.
 OpCost GatherOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
 OpCost ScatterAddOp::getCost() {
   return {elementsOf(getUpdates()), bytesOf(getIndices()) + 3 * bytesOf(getUpdates()) + bytesOf(getResult())};
@@ -275,8 +275,8 @@ OpCost ScatterAddOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-// Views copy from a window of the operand (getViewOf) to a buffer of their own. A reshape whose operand has no such
-// window copies the operand as it is to a dense buffer, and is a window of that.
+// Views copy from a window of the operand (getViewOf) to a separate buffer. A reshape whose operand has no such
+// window copies the operand to a dense buffer, and is a window of that.
 KernelCall BroadcastOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 KernelCall ReshapeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 KernelCall TransposeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }

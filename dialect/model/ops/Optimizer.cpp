@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace sluice::model {
 
-/// What an update has for each parameter.
+/// The operands and results that an update has for each parameter.
 static unsigned stateCount(SgdOp op) { return op.getMomentum().isZero() ? 0 : 1; }
 static unsigned stateCount(AdamOp) { return 2; }
 static unsigned stateCount(AdamwOp) { return 2; }
@@ -125,7 +125,7 @@ LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
 // Sharding
 //===----------------------------------------------------------------------===//
 
-/// Elementwise for each parameter by itself.
+/// Elementwise for each parameter.
 template <typename OpT> static ShardingRule updateRule(OpT op) {
   ShardingRule rule;
   for (const UpdatedParameter &each : parametersOf(op)) {

@@ -5,7 +5,7 @@
 include "dialect/model/ModelDialect.td"
 
 /// The update of any number of parameters. `values` has for each of them the parameter, its gradient and its states, one
-/// parameter behind the other; `updated` the new parameter and states, which take over the old ones' memory. Where `guard`
+/// parameter after the other; `updated` the new parameter and states, which reuse the memory of the old ones. Where `guard`
 /// is 0 they keep their values.
 class Model_UpdateOp<string mnemonic, string text, dag settings, list<string> more = []>
     : Model_StepOp<mnemonic, [DeclareOpInterfaceMethods<MergeOpInterface>,

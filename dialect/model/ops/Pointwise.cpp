@@ -1,7 +1,6 @@
 //===- Pointwise.cpp - elementwise primitives --------------------------------------===//
 //
-// Sharding, cost and kernel of the binary and unary ops are the same for all and stand in their base class
-// (Pointwise.td).
+// Sharding, cost and kernel of the binary and unary ops are defined once, in their base class (Pointwise.td).
 //
 //===----------------------------------------------------------------------===//
 
@@ -256,7 +255,7 @@ LogicalResult ScaleOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, 
   return success();
 }
 
-// Each side takes dy where it was chosen; the condition is not differentiable.
+// Each side takes dy where the condition selects it; the condition is not differentiable.
 LogicalResult SelectOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
                                  SmallVectorImpl<Value> &gradients) {
   Value dy = cotangents[0];

@@ -22,7 +22,7 @@ static SmallVector<int64_t> pooledShape(ArrayRef<int64_t> x, ArrayRef<int64_t> k
   return shape;
 }
 
-/// Verifies x [N, H, W, C] and lists of two; every window must see an element that is no padding.
+/// Verifies x [N, H, W, C] and lists of two; every window must have an element that is not padding.
 template <typename Op> static LogicalResult verifyWindows(Op op, ArrayRef<int64_t> x) {
   // pool2d_c1
   if (x.size() != 4)
@@ -184,7 +184,7 @@ ShardingRule AdaptiveAvgPool2dGradOp::getShardingRule() { return poolRule(*this)
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// One operation for each element that a window sees.
+/// One operation for each element of a window.
 static OpCost windowCost(Operation *op, Value windows, ArrayRef<int64_t> kernel) {
   return streamingCost(op, elementsOf(windows) * static_cast<uint64_t>(kernel[0] * kernel[1]));
 }

@@ -8,8 +8,8 @@ include "dialect/model/ModelDialect.td"
 def Model_MaxPool2dOp : Model_Op<"max_pool2d", [Model_InferTypes]> {
   let summary = "the maximum of each window over height and width, channels last";
   let description = [{
-    **Semantics.** The largest element, or the mean, of each window of `kernel` elements, `stride` apart, over the input padded by `padding`. What is padded is never the maximum. The mean's
-    divisor is the window's size, under `without_padding` the number of its elements that are no padding.
+    **Semantics.** The largest element, or the mean, of each window of `kernel` elements, with stride `stride`, over the input padded by `padding`. The padding is never the maximum. The mean's
+    divisor is the window's size, under `without_padding` the number of its elements that are not padding.
 
     **Constraints.** (pool2d_c1) x has four dims. (pool2d_c2) the lists are two numbers each, of at least 1, 1, 0. (pool2d_c3) the padding is at most half the kernel. (pool2d_c4) the window is no
     larger than the padded input.

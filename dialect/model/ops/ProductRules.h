@@ -1,4 +1,4 @@
-//===- ProductRules.h - what matrix products share ----------------------------------===//
+//===- ProductRules.h - helpers of matrix products ----------------------------------===//
 //
 // m, n, k are the extents of a product; leading dims are the batch. In Matmul.cpp.
 //
@@ -10,12 +10,12 @@
 
 namespace sluice::model {
 
-/// The operands of a product; `bias` and `residual` null where there are none.
+/// The operands of a product; `bias` and `residual` may be null.
 struct Product {
   mlir::Value lhs, rhs, bias, residual;
   bool transposeLhs, transposeRhs;
 
-  /// The extent that is added up.
+  /// The contracted extent.
   std::int64_t inner() const;
 };
 
@@ -24,7 +24,7 @@ llvm::LogicalResult verifyProduct(mlir::Operation *op, const Product &product);
 /// The type of the product; an error names `op`.
 llvm::FailureOr<mlir::RankedTensorType> inferProduct(std::optional<mlir::Location> location, llvm::StringRef op,
                                                      const Product &product, mlir::Type element);
-/// Appends what the operands take of the product's cotangent, bias included, where they need it: of lhs, rhs and bias.
+/// Appends the cotangents of lhs, rhs and bias that `needed` selects.
 void makeProductGradients(mlir::OpBuilder &builder, mlir::Location location, const Product &product, mlir::Value cotangent,
                           llvm::ArrayRef<bool> needed, llvm::SmallVectorImpl<mlir::Value> &gradients);
 /// Factors of lhs, rhs, bias, residual, and of one result, that of `result`.

@@ -1,4 +1,4 @@
-//===- Random.cpp - what a step draws -----------------------------------------------===//
+//===- Random.cpp - dropout ---------------------------------------------------------===//
 
 #include "dialect/model/ops/Helpers.h"
 

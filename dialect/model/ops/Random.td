@@ -1,4 +1,4 @@
-//===- Random.td - what a step draws ---===//
+//===- Random.td - dropout -------------===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_RANDOM_TD
 #define SLUICE_DIALECT_MODEL_OPS_RANDOM_TD
 

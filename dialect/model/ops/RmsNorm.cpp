@@ -1,4 +1,4 @@
-//===- RmsNorm.cpp - the norm by the root of the mean square ----------------------------===//
+//===- RmsNorm.cpp - RMS norm -----------------------------------------------------------===//
 
 #include "dialect/model/ops/Helpers.h"
 

@@ -1,4 +1,4 @@
-//===- RmsNorm.td - the norm by the root of the mean square ---===//
+//===- RmsNorm.td - RMS norm ----------------------------------===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_RMSNORM_TD
 #define SLUICE_DIALECT_MODEL_OPS_RMSNORM_TD
 

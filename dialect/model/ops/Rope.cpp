@@ -1,6 +1,6 @@
 //===- Rope.cpp - rotary position embedding -------------------------------------------===//
 //
-// A rotation is linear and its transpose turns back: the derivative of a rope is a rope.
+// A rotation is linear and its transpose is the inverse rotation: the derivative of a rope is a rope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace sluice::model {
 LogicalResult RopeOp::verify() {
   // rope_c2
   if (int64_t size = shapeOf(getX()).back(); size == 0 || size % 2 != 0)
-    return emitOpError() << "heads have no two halves, expected an even size above 0 but got " << size;
+    return emitOpError() << "head size, expected an even number above 0 but got " << size;
   // rope_c5
   if (getScaling() != RopeScaling::llama3)
     return success();
@@ -72,7 +72,7 @@ static Value makeFrequencies(OpBuilder &builder, RopeOp op, int64_t count, Type 
   if (op.getScaling() == RopeScaling::linear)
     return divided;
   double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
-  // How many wavelengths the original length holds: many, as it is; few, divided.
+  // Frequencies with many wavelengths in the original length are kept, those with few are divided.
   Value waves = makeScale(builder, location, plain, op.getOriginal().convertToDouble() / (2 * std::numbers::pi));
   Value above = SubtractOp::create(builder, location, waves, constant(low));
   Value share = makeScale(builder, location, above, 1 / (high - low));
@@ -114,7 +114,7 @@ FailureOr<SmallVector<Value>> RopeOp::decompose(OpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// Batch and heads are parallel. A row's position is its place among all rows.
+// Batch and heads are parallel. A row's position is its index among all rows.
 ShardingRule RopeOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getX());

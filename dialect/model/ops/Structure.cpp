@@ -10,7 +10,7 @@ namespace sluice::model {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// How many numbers an initializer takes.
+/// The number of parameters of an initializer.
 static unsigned initializerNumbers(InitializerKind init) {
   switch (init) {
   case InitializerKind::zeros:
@@ -25,7 +25,7 @@ static unsigned initializerNumbers(InitializerKind init) {
   return 0;
 }
 
-/// True where the elements are drawn one by one.
+/// True where the elements are random.
 static bool isDrawn(InitializerKind init) { return init == InitializerKind::normal || init == InitializerKind::uniform; }
 
 // @name : type init [(a [, b])] [aliases [...]] [frozen] [state] [attributes]
@@ -107,7 +107,7 @@ LogicalResult ParameterOp::verify() {
   // parameter_c3
   Type element = cast<RankedTensorType>(getType()).getElementType();
   if (!isState() && !isa<FloatType>(element))
-    return emitOpError() << "element type is no float, expected a float, or 'state', but got " << element;
+    return emitOpError() << "element type, expected a float, or 'state' on the parameter, but got " << element;
   if (isState() && isDrawn(getInit()))
     return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got "
                          << stringifyInitializerKind(getInit());
@@ -116,9 +116,9 @@ LogicalResult ParameterOp::verify() {
     return success();
   auto table = cast<RankedTensorType>(getType());
   if (table.getRank() != 2 || !isDrawn(getInit()))
-    return emitOpError() << "padding of what is no drawn table, expected rank 2 and normal or uniform but got rank "
+    return emitOpError() << "padding, expected rank 2 and initializer normal or uniform but got rank "
                          << table.getRank() << " and " << stringifyInitializerKind(getInit());
-  // Of a part of the table only the part's rows are known.
+  // On a shard of the table only the shard's rows are known.
   const std::int64_t padding = getPaddingAttr().getInt();
   if (padding < 0 || (padding >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))
     return emitOpError() << "padding is out of range, expected 0 to " << table.getDimSize(0) - 1 << " but got "

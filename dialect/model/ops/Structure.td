@@ -20,11 +20,11 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
     | `uniform(a, b)` | uniformly distributed in [a, b) |
 
     **Attributes.** `type` (tensor of float), `aliases` (other names of the same weights, for reading and writing weight files), `frozen` (no gradient, no
-    optimizer state), `padding` (the row of an embedding's table that begins as zeros), `state` (no parameter but something that the forward keeps, such as batch norm's running statistics: of any element type, whole and each
-    rank's own, without gradient, never gathered, averaged over ranks with `statistics.sync` alone, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
+    optimizer state), `padding` (the row of an embedding's table whose first values are zeros), `state` (not a parameter but a value that the forward updates, such as batch norm's running statistics: of any element type, unsharded, separate on each
+    rank, without gradient, never gathered, averaged over ranks only with `statistics.sync`, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
 
     **Constraints.** (parameter_c1) the initializer is one of the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
-    of floats, or there is `state`; a state begins with zeros, ones or a constant. (parameter_c4) `padding` stands with a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
+    of floats, or there is `state`; a state begins with zeros, ones or a constant. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
 
     ```mlir
     model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02) aliases ["lm_head.weight"]
@@ -35,7 +35,7 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
                        OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen,
                        OptionalAttr<I64Attr>:$padding);
   let extraClassDeclaration = [{
-    /// Kept by the forward, and no parameter.
+    /// A value that the forward updates, not a parameter.
     bool isState() { return (*this)->hasAttr("state"); }
   }];
   let hasCustomAssemblyFormat = 1;
@@ -43,9 +43,9 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
 }
 
 def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the value of a parameter, or of a state beside it";
+  let summary = "the value of a parameter, or of an optimizer state of it";
   let description = [{
-    **Semantics.** The value that a parameter, or the optimizer state `state` beside it, has at the start of the step. Where the result has another float
+    **Semantics.** The value that a parameter, or its optimizer state `state`, has at the start of the step. Where the result has another float
     type than the parameter, it is the value rounded to that type.
 
     **Outputs.** `value`: tensor of float.
@@ -63,7 +63,7 @@ def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUs
 }
 
 def Model_WriteOp : Model_AnyOp<"write", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the value that a parameter, or a state beside it, has after the step";
+  let summary = "the value that a parameter, or an optimizer state of it, has after the step";
   let description = [{
     **Semantics.** The value that a parameter or state has after the step. At most one in a function for each.
 
@@ -84,7 +84,7 @@ def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp
   let summary = "a module of the source";
   let description = [{
     **Semantics.** A module of the source. Its region is run once, in place; the results are what it yields. The outermost block is the default sharding unit
-    and grain of recompute. The model phase flattens blocks: then each op names its path in `model.block`, components joined by `/`.
+    and recompute granularity. The model phase flattens blocks: then each op names its path in `model.block`, components joined by `/`.
 
     ```mlir
     %y = model.block "h.0" -> tensor<4x64xf32> {
@@ -101,9 +101,9 @@ def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp
 
 def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,
                                                     RecursiveMemoryEffects]> {
-  let summary = "what the author wants recomputed in the backward";
+  let summary = "ops to recompute in the backward";
   let description = [{
-    **Semantics.** As a block without a name; marks what the author wants recomputed in the backward. Used by `recompute.policy = "marked"`, else without effect. Nests.
+    **Semantics.** As a block without a name; marks ops to recompute in the backward. Used by `recompute.policy = "marked"`, else without effect. Nests.
 
     ```mlir
     %y = model.checkpoint -> tensor<4x64xf32> {
@@ -119,8 +119,8 @@ def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminato
 def Model_RecomputeOp : Model_AnyOp<"recompute", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
   let summary = "forward ops run again in the backward";
   let description = [{
-    **Semantics.** Forward ops run again in the backward. Its results are the values that the backward reads, what it captures is what the forward saved. It
-    is never merged with the forward. Made by the recompute pass; the sharding phase inlines it.
+    **Semantics.** Forward ops run again in the backward. Its results are the values that the backward reads; the values that it captures are those that the forward saves. It
+    is never merged with the forward. Created by the recompute pass; the sharding phase inlines it.
 
     ```mlir
     %y = model.recompute "h.0" -> tensor<4x64xf32> {

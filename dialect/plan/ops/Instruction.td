@@ -1,4 +1,4 @@
-//===- Instruction.td - what the runtime executes ---------------------------------------===//
+//===- Instruction.td - instructions ----------------------------------------------------===//
 #ifndef SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD
 #define SLUICE_DIALECT_PLAN_OPS_INSTRUCTION_TD
 
@@ -22,7 +22,7 @@ def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, Plan_ViewAr
     DefaultValuedAttr<Plan_Count, "0">:$workspace, DefaultValuedAttr<Plan_Count, "0">:$flops, DefaultValuedAttr<Plan_Count, "0">:$traffic,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias)> {
   let summary = "launches a catalogue kernel";
-  let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one place.}];
+  let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one buffer.}];
   let hasVerifier = 1;
   let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
 }
@@ -32,8 +32,8 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindA
     OptionalAttr<Plan_Count>:$token)> {
   let summary = "a collective over a list of segments";
   let description = [{
-    Asynchronous: it runs on its own stream from where it is issued. `token` numbers it for the `plan.await` that stands
-    where its result is first relied on; events take the place of both.
+    Asynchronous: it runs on another stream from where it is issued. `token` numbers it for the `plan.await` before the first
+    use of its result; events replace both.
   }];
   let hasVerifier = 1;
   let assemblyFormat = "$kind $op `over` $axes `from` $sources `to` $destinations (`on` $stream^)? attr-dict";
@@ -57,8 +57,8 @@ def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64A
 def Plan_AwaitOp : Plan_Instruction<"await", (ins Plan_Count:$token, UnitAttr:$chained)> {
   let summary = "a collective or copy is complete from here on";
   let description = [{
-    Stands for the wait of compute for a collective or a copy until events are inserted; the runtime has no such
-    instruction. `chained`: only later collectives rely on it; of a copy, only what is on the stream of gathers does.
+    The wait of compute for a collective or a copy, until events are inserted; the runtime has no such instruction.
+    `chained`: only later collectives use the result; of a copy, only instructions on the stream of gathers.
   }];
   let assemblyFormat = "$token attr-dict";
 }
@@ -71,14 +71,14 @@ def Plan_RecordOp : Plan_Instruction<"record", (ins Plan_Count:$event)> {
 def Plan_WaitOp : Plan_Instruction<"wait", (ins Plan_Count:$event, UnitAttr:$carried)> {
   let summary = "its stream waits for the latest record of an event";
   let description = [{
-    `carried`: for the record of the run of the same entry point before this one; it passes where another entry point, or
-    nothing, ran before, since a run begins behind all of what ran before and is not itself.
+    `carried`: for the record of the run of the same entry point before this one; it has no effect if another entry point, or
+    nothing, ran before, since a run starts after all runs of other entry points.
   }];
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 
 def Plan_ReleaseOp : Plan_Instruction<"release", (ins FlatSymbolRefArrayAttr:$buffers)> {
-  let summary = "gathered buffers hold nothing from here on";
+  let summary = "the values of gathered buffers are not used from here on";
   let assemblyFormat = "$buffers (`on` $stream^)? attr-dict";
 }
 

@@ -10,6 +10,6 @@ llvm::LogicalResult BufferOp::verify() {
   if (static_cast<int64_t>(getBytes()) != bytes)
     return emitOpError("bytes, expected ") << bytes << " for " << type << " but got " << getBytes();
   if (getBegin().has_value() != getEnd().has_value())
-    return emitOpError("lifespan, expected begin and end but got one of them");
+    return emitOpError("lifespan requires both 'begin' and 'end'");
   return success();
 }

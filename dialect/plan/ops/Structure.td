@@ -12,7 +12,7 @@ def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
     plan.stream @gather on <device> {priority = 1 : i64, workspace = 0 : i64}
     ```
 
-    A queue of a processor. Instructions of one stream run in order. `workspace` is what its launches share.
+    A queue of a processor. Instructions of one stream run in order. Its launches share `workspace`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
                        DefaultValuedAttr<Plan_Count, "0">:$workspace);
@@ -20,30 +20,31 @@ def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
 }
 
 def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
-  let summary = "a piece of an arena";
+  let summary = "a range of bytes of an arena";
   let description = [{
     ```mlir
     plan.buffer @h.0.act.3 : tensor<4x64x64xbf16> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 32768 : i64,
         entry = "train_step", begin = 17 : i64, end = 140 : i64, offset = 81920 : i64}
     ```
 
-    A piece of an arena. Without `entry` it persists and is shared by all entry points. `begin` and `end` are half-open, in
+    A range of bytes of an arena. Without `entry` it persists and is shared by all entry points. `begin` and `end` are half-open, in
     instructions of its entry point counted in order of issue, sections one after another, repetitions not expanded.
 
     - (C1) The type is static, of integers or floats. (C2) `bytes` is its size. (C3) `space` is `device` or `host`. (C4) The
       class is one of the account of memory: `parameter`, `gathered`, `gradient_shard`, `gradient`, `optimizer`, `activation`,
-      `temporary`, `state`, `communication`, `workspace`, `input`. (C5) `begin` and `end` stand together or not at all.
+      `temporary`, `state`, `communication`, `workspace`, `input`. (C5) `begin` and `end` require each other.
 
-    How classes are told: what holds a parameter or a state is `parameter` or `optimizer`; what a gather fills is `gathered`; what
-    a reduction reads is `gradient` and what a reduce_scatter fills `gradient_shard`; a cast shard on its way into a gather is
-    `communication`. Of the rest, what the forward writes and the backward reads is an `activation`; so is what a recompute
-    region writes for the backward; what the backward writes and the update reads is a `gradient`; all else is `temporary`.
+    Classes: a parameter is `parameter`, an optimizer state `optimizer`; the destination of a gather is `gathered`; the source
+    of a reduction is `gradient` and the destination of a reduce_scatter `gradient_shard`; a cast shard that is gathered is
+    `communication`. Of the other buffers, one that the forward writes and the backward reads is an `activation`; so is one that
+    a recompute region writes for the backward; one that the backward writes and the update reads is a `gradient`; all others
+    are `temporary`.
 
-    `type` is what it holds on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
+    `type` is its type on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
     point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
-    planning. `parameter`, `state`: what persistent buffers hold; `valid`: how a sharded one is cut. `unit`: of a
-    gathered buffer. `carried`: a repetition reads what the one before left in it. `ahead`: in the run of the entry point
-    before, the bytes are this buffer's from there on; see plan.fbs.
+    planning. `parameter`, `state`: the value of a persistent buffer; `valid`: its sharding. `unit`: of a
+    gathered buffer. `carried`: a repetition reads the value of the one before. `ahead`: in the previous run of the entry
+    point, the bytes are reserved for this buffer from there on; see plan.fbs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Plan_BufferType>:$type, Plan_MemorySpaceAttr:$space, Plan_BufferClassAttr:$buffer_class, Plan_Count:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
@@ -55,15 +56,15 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
 }
 
 def Plan_ArenaOp : Plan_Op<"arena"> {
-  let summary = "what one rank requests of a memory space";
+  let summary = "the memory that one rank requests of a memory space";
   let description = [{
     ```mlir
     plan.arena <device> {alignment = 256 : i64, bytes = 4096 : i64, peak_live = 4000 : i64, persistent = 1024 : i64, workspace = 640 : i64}
     ```
 
-    What one rank requests of a memory space. Made by `plan-place-buffers`.
+    The memory that one rank requests of a memory space. Created by `plan-place-buffers`.
 
-    Made by placement. `bytes` includes `persistent` and not `workspace`; see plan.fbs.
+    `bytes` includes `persistent` and not `workspace`; see plan.fbs.
   }];
   let arguments = (ins Plan_MemorySpaceAttr:$space, Plan_Count:$bytes, Plan_Count:$persistent, Plan_Count:$peak_live, Plan_Count:$workspace,
                        ConfinedAttr<I64Attr, [IntPositivePowerOf2]>:$alignment, UnitAttr:$pinned);
@@ -81,7 +82,7 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegion
     }
     ```
 
-    An entry point is sections in order, each straight-line instructions with a repeat count. Ports are host memory that is
+    An entry point is a list of sections, each straight-line instructions with a repeat count. Ports are host memory that is
     written before a run or read after it.
   }];
   let regions = (region SizedRegion<1>:$body);
@@ -100,7 +101,7 @@ def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArgu
 }
 
 def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
-  let summary = "what the host gives before a step (input) or reads after it (output)";
+  let summary = "an input that the host writes before a step, or an output that it reads after it";
   let description = [{
     See `plan.entry`. `limit`: exclusive upper bound of an integer input, 0: none.
   }];

@@ -37,7 +37,7 @@ LogicalResult verifyScale(Operation *op, ReductionKind kind, double scale) {
   return success();
 }
 
-/// True where the type is a shard along just these axes, or whole where the group is one rank.
+/// True where the type is a shard along exactly these axes, or unsharded where the group is one rank.
 bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
   std::optional<ShardedDim> sharded = shardedDimOf(type);
   if (!sharded) {
@@ -114,14 +114,14 @@ LogicalResult WaitOp::verify() {
   // wait_c1
   CollectiveOpInterface start = getStart();
   if (!start || start->getBlock() != (*this)->getBlock())
-    return emitOpError("token, expected one of a start in the same block but got another");
+    return emitOpError("token is not that of a start in the same block");
   // wait_c2
   for (Operation *user : getToken().getUsers())
     if (user != getOperation() && isa<WaitOp>(user)) {
-      // One of the two complains: the later.
+      // Only the later of the two is an error.
       if (user->getBlock() == (*this)->getBlock() && (*this)->isBeforeInBlock(user))
         continue;
-      InFlightDiagnostic error = emitOpError("waits for a token, expected one but got a second");
+      InFlightDiagnostic error = emitOpError("is the second wait for its token");
       error.attachNote(user->getLoc()) << "the first is here";
       return error;
     }
@@ -135,13 +135,13 @@ LogicalResult WaitOp::verify() {
     for (Operation *user : (*this)->getUsers())
       if (!isa<CollectiveOpInterface>(user) && streamOf(user) != StreamKind::gather) {
         InFlightDiagnostic error =
-            emitOpError("values of a chained wait, expected only collectives and copies to read them but got another op");
+            emitOpError("values of a chained wait are read by an op that is not a collective or copy");
         error.attachNote(user->getLoc()) << "the reader is here";
         return error;
       }
   // wait_c5
   if ((*this)->getAttr(whenName) != start->getAttr(whenName)) {
-    InFlightDiagnostic error = emitOpError() << whenName << ", expected that of the start but got another";
+    InFlightDiagnostic error = emitOpError() << "'" << whenName << "' differs from that of the start";
     error.attachNote(start->getLoc()) << "the start is here";
     return error;
   }
@@ -181,13 +181,13 @@ LogicalResult ReleaseOp::verify() {
     auto wait = value.getDefiningOp<WaitOp>();
     CollectiveOpInterface gather = wait ? wait.getStart() : CollectiveOpInterface();
     if (!gather || !gather.isUnshard())
-      return emitOpError("value, expected one that is gathered but got another");
+      return emitOpError("value is not gathered");
     if (unitOf(gather) != getUnit().value_or(""))
       return emitOpError() << "unit, expected that of the gather but got \"" << getUnit().value_or("") << '"';
     // release_c3
     for (Operation *user : value.getUsers())
       if (user != getOperation() && user->getBlock() == (*this)->getBlock() && (*this)->isBeforeInBlock(user)) {
-        InFlightDiagnostic error = emitOpError("value, expected no reader behind its release but got one");
+        InFlightDiagnostic error = emitOpError("value is read after its release");
         error.attachNote(user->getLoc()) << "the reader is here";
         return error;
       }

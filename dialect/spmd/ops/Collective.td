@@ -5,7 +5,7 @@
 include "dialect/spmd/CollectiveOpInterface.td"
 include "dialect/spmd/SpmdDialect.td"
 
-/// A collective over a list of tensors (segments), as one instruction. Its values come out of spmd.wait.
+/// A collective over a list of tensors (segments), as one instruction. Its values are the results of spmd.wait.
 class Spmd_StartOp<string mnemonic, string text> : Spmd_Op<mnemonic, [DeclareOpInterfaceMethods<CollectiveOpInterface>,
                       DeclareOpInterfaceMethods<CostOpInterface>, Rules_AtLeastOneOperand]> {
   let summary = text;
@@ -22,16 +22,16 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
     %w = spmd.wait %t : tensor<6x4xf32>
     ```
 
-    From shards to whole tensors, dense in row-major order of the logical shape. Along dim 0 a gathered tensor lies in chunk x ranks rows,
-    padding at the tail alone, so that kernels read it in place. Along another dim the chunks arrive one behind the other, in memory of
-    their own, and a copy behind the wait puts them together; a reduction copies its operand into chunks before it begins. Such a parameter
-    costs twice its gathered bytes of memory while it is put together, and the reading and writing of it once a gather and once a reduction;
-    uneven extents are padded with zeros that nothing reads. A parameter that is cut by elements is a tensor of one dim here, with a
-    `model.reshape`, which is a view, behind its gather and before its reduction: as cheap as dim 0, with less than one element a rank of padding.
-    The partner of reduce_scatter.
+    From shards to unsharded tensors, dense in row-major order of the logical shape. Along dim 0 a gathered tensor has chunk x ranks rows,
+    with padding only at the tail, so that kernels read it in place. Along another dim the chunks are in a separate buffer, one after the
+    other, and a copy after the wait joins them; a reduction copies its operand into chunks before it starts. Such a parameter needs twice
+    its gathered bytes of memory while it is joined, and one read and one write for each gather and each reduction; uneven extents are
+    padded with zeros that nothing reads. A parameter that is sharded by elements is a tensor of one dim here, with a `model.reshape`,
+    which is a view, after its gather and before its reduction: it costs as little as dim 0, with less than one element of padding for
+    each rank. The dual of reduce_scatter.
 
     **Constraints.** (all_gather_start_c1) at least one operand. (all_gather_start_c2) axes are distinct axes of the mesh. (all_gather_start_c3) each
-    operand is a shard along just these axes; whole where the group is one rank.
+    operand is a shard along exactly these axes; unsharded where the group is one rank.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -49,18 +49,18 @@ class Spmd_ReductionIs<string predicate, string text>
 def Spmd_Reduces : Spmd_ReductionIs<"::sluice::spmd::isReduction", "that is sum, mean, premul_sum or max">;
 def Spmd_Scatters : Spmd_ReductionIs<"::sluice::spmd::isSumOrMean", "that is sum, mean or premul_sum">;
 
-def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts reducing whole tensors into shards"> {
+def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts reducing unsharded tensors into shards"> {
   let description = [{
     ```mlir
     %t = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "h.0" : tensor<6x4xf32> to [tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>]
     %s = spmd.wait %t : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
-    From whole tensors, one of each rank, to shards of their `sum`, `mean`, or sum of `scale` times each (`premul_sum`).
+    From unsharded tensors, one of each rank, to shards of their `sum`, `mean`, or sum of `scale` times each (`premul_sum`).
 
     **Constraints.** (reduce_scatter_start_c1) at least one operand. (reduce_scatter_start_c2) axes are distinct axes of the mesh.
-    (reduce_scatter_start_c3) the reduction is one of the three, and `scale` stands with `premul_sum` alone. (reduce_scatter_start_c4) one shard
-    type for each operand. (reduce_scatter_start_c5) each is the operand's type cut in chunks along just these axes; the operand's type where the group is one
+    (reduce_scatter_start_c3) the reduction is one of the three, and `scale` is given only with `premul_sum`. (reduce_scatter_start_c4) one shard
+    type for each operand. (reduce_scatter_start_c5) each is the operand's type in chunks along exactly these axes; the operand's type where the group is one
     rank.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes,
@@ -89,7 +89,7 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
     The reduction on all ranks of the group, in the operands' memory. Reductions as reduce_scatter, and `max`.
 
     **Constraints.** (all_reduce_start_c1) at least one operand. (all_reduce_start_c2) axes are distinct axes of the mesh. (all_reduce_start_c3) the reduction is
-    known, and `scale` stands with `premul_sum` alone.
+    known, and `scale` is given only with `premul_sum`.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes,
                        ConfinedAttr<Spmd_ReductionKindAttr, [Spmd_Reduces]>:$op,
@@ -109,9 +109,9 @@ def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host an
     %d = spmd.wait %t : tensor<2x4xf32>
     ```
 
-    The operands in the other memory space. Asynchronous, on a stream of its own for each direction.
+    The operands in the other memory space. Asynchronous, on one stream for each direction.
 
-    **Constraints.** (copy_start_c1) at least one operand. (copy_start_c2) `to` is `host` or `device`. (copy_start_c3) each operand lies in the other space.
+    **Constraints.** (copy_start_c1) at least one operand. (copy_start_c2) `to` is `host` or `device`. (copy_start_c3) each operand is in the other space.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, Spmd_MemorySpaceAttr:$to, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `to` $to (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -127,12 +127,12 @@ def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host an
 def Spmd_WaitOp : Spmd_Op<"wait", []> {
   let summary = "the values of a collective, once it is complete";
   let description = [{
-    The values of a collective. Where it stands, compute waits. Over (replicate, shard) a gradient goes through two collectives; the wait between them is
-    marked `chained`: there only the collectives wait for each other. So is the wait for a copy that only a gather wants; a cast between the two has
+    The values of a collective. Compute waits at this op. Over (replicate, shard) a gradient goes through two collectives; the wait between them is
+    marked `chained`: there only the collectives wait for each other. So is the wait for a copy that only a gather reads; a cast between the two has
     `spmd.stream = #spmd.stream<gather>`.
 
     **Constraints.** (wait_c1) the token comes from a start in the same block. (wait_c2) no other op waits for it. (wait_c3) the values have the types of
-    the collective's results. (wait_c4) only collectives, and what runs on their stream, read the values of a chained wait. (wait_c5) it is issued in the repetitions of its start.
+    the collective's results. (wait_c4) only collectives, and ops on their stream, read the values of a chained wait. (wait_c5) it is issued in the repetitions of its start.
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
   let results = (outs Variadic<Spmd_Tensor>:$values);
@@ -153,10 +153,10 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpIn
     %p = spmd.all_slice %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.sharding<[{"shard.1", chunk = 3, total = 6}, {} ]>>
     ```
 
-    The rank's chunk of a gathered tensor along axes: what stays of a unit that is released, where the next gather is over fewer ranks. An
-    axis of the mesh that is gathered over in part stands in it in parts, `shard.0` around `shard.1`.
+    The rank's chunk of a gathered tensor along axes: the shard that a released unit keeps if the next gather is over fewer ranks. The
+    sub-axes of a factored axis are `shard.0` (outer) and `shard.1`.
 
-    **Constraints.** (all_slice_c1) the result is the operand's type cut in chunks along axes of the mesh.
+    **Constraints.** (all_slice_c1) the result is the operand's type in chunks along axes of the mesh.
   }];
   let arguments = (ins Spmd_Tensor:$operand);
   let results = (outs Spmd_Tensor:$result);
@@ -173,9 +173,9 @@ def Spmd_ReleaseOp : Spmd_Op<"release", [Rules_AtLeastOneOperand]> {
     spmd.release %w unit "h.0" : tensor<6x4xf32>
     ```
 
-    No op behind it reads the values, which a wait for a gather of the same unit gave.
+    No later op reads the values, which are results of a wait for a gather of the same unit.
 
-    **Constraints.** (release_c1) at least one value. (release_c2) each comes from a wait for a gather of the same unit. (release_c3) no op behind it reads one.
+    **Constraints.** (release_c1) at least one value. (release_c2) each is a result of a wait for a gather of the same unit. (release_c3) no later op reads one.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$values, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$values (`unit` $unit^)? attr-dict `:` type($values)";

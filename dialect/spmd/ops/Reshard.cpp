@@ -1,4 +1,4 @@
-//===- Reshard.cpp - values from one sharding to another ----------------------------===//
+//===- Reshard.cpp - changes of sharding --------------------------------------------===//
 
 #include "dialect/spmd/Mesh.h"
 

@@ -1,4 +1,4 @@
-//===- Reshard.td - values from one sharding to another -----------------------------===//
+//===- Reshard.td - changes of sharding ---------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_OPS_RESHARD_TD
 #define SLUICE_DIALECT_SPMD_OPS_RESHARD_TD
 

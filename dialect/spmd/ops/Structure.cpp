@@ -58,7 +58,7 @@ LogicalResult MeshOp::verify() {
   std::int64_t ranks = 1;
   for (std::int64_t size : getSizes()) {
     if (__builtin_mul_overflow(ranks, size, &ranks))
-      return emitOpError("number of ranks, expected one that fits 63 bits but got a larger one");
+      return emitOpError("number of ranks exceeds 63 bits");
   }
   // mesh_c3
   llvm::StringSet<> names;
@@ -70,7 +70,7 @@ LogicalResult MeshOp::verify() {
     for (MeshOp other : module.getOps<MeshOp>()) {
       if (other == *this)
         break;
-      return emitOpError("meshes of a module, expected one but got a second");
+      return emitOpError("is the second mesh of the module");
     }
   return success();
 }
@@ -88,7 +88,7 @@ LogicalResult UnitOp::verify() {
   }
   // unit_c2
   if (getPiece() && !getReshardAfterForward())
-    return emitOpError("piece, expected reshard_after_forward beside it but got none");
+    return emitOpError("'piece' requires 'reshard_after_forward'");
   // unit_c3
   if (getSync() && getSyncIn())
     return emitOpError("'sync' cannot be combined with 'sync_in'");
@@ -102,7 +102,7 @@ LogicalResult UnitOp::verify() {
 LogicalResult SectionOp::verify() {
   // section_c4
   if ((*this)->getParentOfType<SectionOp>())
-    return emitOpError("expected no section around it but got one");
+    return emitOpError("is inside another section");
   // section_c2
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
   if (yield.getValues().getTypes() != getResults().getTypes())

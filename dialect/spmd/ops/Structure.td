@@ -31,21 +31,21 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
     }
     ```
 
-    Parameters that are gathered and reduced together. `root` holds what no block holds, and is around all others.
+    Parameters that are gathered and reduced together. `root` has the parameters of no block, and is around all others.
 
-    | attribute | says |
+    | attribute | meaning |
     |---|---|
-    | `reshard_after_forward` | released behind the forward, gathered again for the backward |
-    | `piece` | axes along which a piece is kept then; the next gather is over them |
-    | `reshard_before_backward` | what stayed gathered is released where the backward begins |
+    | `reshard_after_forward` | released after the forward, gathered again for the backward |
+    | `piece` | axes along which a shard is kept then; the next gather is over them |
+    | `reshard_before_backward` | released where the backward begins if it is still gathered |
     | `keep_after_backward` | gathered in the first repetition, released in the last |
     | `skip_backward` | the backward does not read it and gathers nothing |
-    | `blocks` | paths of the blocks whose ops are its own, where that is not the block of its name |
-    | `sync` | gradients are reduced in `every` repetition; with `reduce_scatter_only` over replicas in the last alone; absent: in the last |
+    | `blocks` | paths of the blocks whose ops belong to it, if not the block of its name |
+    | `sync` | gradients are reduced in `every` repetition; with `reduce_scatter_only` over replicas only in the last; absent: in the last |
     | `sync_in` | gradients are reduced in these repetitions, as `#spmd.when<[0, 2]>` |
-    | `divide` | what gradients are divided by; absent: the number of data-parallel ranks |
+    | `divide` | divisor of the gradients; absent: the number of data-parallel ranks |
 
-    **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `piece` stands only with
+    **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `piece` requires
     `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
@@ -75,7 +75,7 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
 
     Straight-line ops with a repeat count. Its results are those of the last repetition. A train entry has the sections `microbatch` and `update`.
 
-    **Constraints.** (section_c1) `repeat` is positive. (section_c2) results have the types of what is yielded. (section_c3) `spmd.when` is not
+    **Constraints.** (section_c1) `repeat` is positive. (section_c2) results have the types of the yielded values. (section_c3) `spmd.when` is not
     `all`. (section_c4) sections do not nest.
   }];
   let arguments = (ins StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$repeat);
@@ -95,11 +95,11 @@ def Spmd_YieldOp : Spmd_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"Se
 def Spmd_AccumulateOp : Spmd_Op<"accumulate", [AllShapesMatch<["operand", "sum"]>, HasParent<"SectionOp">]> {
   let summary = "the sum of the operand over the repetitions so far";
   let description = [{
-    The sum of the operand over the repetitions so far, `((x0 + x1) + x2) + ...`, in the order of repetitions. Its memory lives through the section.
-    It begins anew in the repetitions `starts`, else in the first in which it is issued.
+    The sum of the operand over the repetitions so far, `((x0 + x1) + x2) + ...`, in the order of repetitions. Its buffer is live through the section.
+    The sum starts again in the repetitions `starts`, else in the first in which it is issued.
 
-    **Constraints.** (accumulate_c1) the sum has the operand's element type, or f32. (accumulate_c2) it stands in a section.
-    (accumulate_c3) `starts` is a word or increasing repetitions from 0.
+    **Constraints.** (accumulate_c1) the sum has the operand's element type, or f32. (accumulate_c2) it is in a section.
+    (accumulate_c3) `starts` is a named set or increasing repetitions from 0.
   }];
   let arguments = (ins Spmd_Tensor:$operand, OptionalAttr<Spmd_WhenAttr>:$starts);
   let results = (outs Spmd_Tensor:$sum);

@@ -1,6 +1,6 @@
-//===- Convolutional.cpp - the models that begin with images -------------------------------------===//
+//===- Convolutional.cpp - convolutional models --------------------------------------------------===//
 //
-// Images come as [3, height, width], as the source has them, and are channels-last from there on.
+// Images are inputs of shape [3, height, width], as in the source, and are transposed to channels-last.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- EncoderDecoder.cpp - the encoder and decoder of the accumulation tests -------------------===//
 //
-// torch's Transformer with norms behind the residuals, its output projection tied to the embedding.
+// torch's Transformer with norms after the residuals, its output projection tied to the embedding.
 //
 //===----------------------------------------------------------------------===//
 

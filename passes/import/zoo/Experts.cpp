@@ -1,7 +1,7 @@
 //===- Experts.cpp - models with experts --------------------------------------------------===//
 //
-// Every row goes to every expert, and a gate weighs what they make: dense gating by a softmax, or of its largest weight
-// alone. So experts are one product over a dim of their own, and no shape depends on data.
+// Every expert computes every row, and a gate weights the results: dense gating by a softmax, or only its largest weight.
+// So the experts are a batch dim of one product, and no shape depends on data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ static Value gates(ModuleBuilder &b, const std::string &name, Value x, std::int6
   return model::SelectOp::create(b.builder, b.location, isLargest, weights, b.constant(0, {}));
 }
 
-/// What the experts make of the rows, as the gates weigh it.
+/// The sum of the experts' results for the rows, weighted by the gates.
 static Value expertMlps(ModuleBuilder &b, const std::string &name, Value x, Value weights, std::int64_t hidden) {
   std::int64_t rows = ModuleBuilder::shapeOf(x)[0], width = ModuleBuilder::shapeOf(x)[1];
   std::int64_t experts = ModuleBuilder::shapeOf(weights)[1];

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::zoo;
 
-/// Of the MLPs of the models whose shards are to be uneven.
+/// Multipliers of the MLPs of models with uneven shards.
 static constexpr std::int64_t unevenMultipliers[] = {3, 4, 3};
 
 /// The entry point `train_step` over one input of `width` columns.
@@ -131,8 +131,8 @@ static Status buildTwoLosses(ModuleBuilder &b, const Settings &s) {
   return Status::ok();
 }
 
-/// Products of x, each summed over the ranks by the author's own all-reduce, and behind each an MLP, whose unit is gathered
-/// while that sum is under way.
+/// Products of x, each with an explicit all-reduce of the model, followed by an MLP whose unit is gathered during that
+/// all-reduce.
 static Status buildReduceModel(ModuleBuilder &b, const Settings &s) {
   std::int64_t dim = s.size("dim"), count = s.size("count");
   Value x = begin(b, dim), total;
@@ -169,8 +169,8 @@ std::vector<Model> zoo::linearModels() {
       {"shared-linear", "two Linears that share one weight, ReLU between", {{"dim", "8"}}, buildSharedLinear},
       {"unused-linear", "two blocks, each an unused Linear(1, 1) and a used Linear; a Linear in the root",
        {{"dim", "16"}}, buildUnusedLinear},
-      {"reduce-model", "products summed over the ranks by the author, and MLPs behind them that are gathered meanwhile",
+      {"reduce-model", "products with an explicit all-reduce each, followed by MLPs that are gathered during it",
        {{"dim", "8"}, {"count", "3", Kind::size, 1000}}, buildReduceModel},
-      {"two-losses", "a Linear, two Linears behind it, a loss of each", {{"dim", "8"}}, buildTwoLosses},
+      {"two-losses", "a Linear followed by two Linears, one loss each", {{"dim", "8"}}, buildTwoLosses},
   };
 }

@@ -10,12 +10,12 @@ namespace sluice::zoo {
 struct Model {
   llvm::StringLiteral name;
   llvm::StringLiteral what;
-  /// Its keys beside `batch` and `loss`.
+  /// Its keys in addition to `batch` and `loss`.
   std::vector<Key> keys;
   Status (*build)(ModuleBuilder &builder, const Settings &settings);
   llvm::StringLiteral batch = "2";
   llvm::StringLiteral loss = "sum";
-  /// Losses beside sum, mean and first-row-square.
+  /// Losses in addition to sum, mean and first-row-square.
   std::vector<llvm::StringLiteral> losses = {};
 };
 

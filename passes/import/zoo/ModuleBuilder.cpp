@@ -1,4 +1,4 @@
-//===- ModuleBuilder.cpp - what the models of the zoo are made of ---------------------------===//
+//===- ModuleBuilder.cpp - modules of the zoo -----------------------------------------------===//
 
 #include "passes/import/zoo/ModuleBuilder.h"
 
@@ -89,7 +89,7 @@ void ModuleBuilder::finishLoss(Value loss) { func::ReturnOp::create(builder, loc
 // Structure
 //===----------------------------------------------------------------------===//
 
-/// Builds `body` in the region of an op whose result types are known only then.
+/// Builds `body` in the region of an op whose result types are known afterwards.
 template <typename Op, typename... Arguments>
 static Value buildRegion(OpBuilder &builder, Location location, llvm::function_ref<Value()> body,
                          Arguments... arguments) {

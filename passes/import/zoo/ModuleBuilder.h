@@ -1,6 +1,6 @@
-//===- ModuleBuilder.h - what the models of the zoo are made of -----------------------------===//
+//===- ModuleBuilder.h - modules of the zoo -------------------------------------------------===//
 //
-// Modules as their source names them: a linear layer declares its parameters at its first use and reads them at each, with
+// Modules with the names of their source: a linear layer declares its parameters at its first use and reads them at each, with
 // the initial distributions of the source. Values are [rows, ...].
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@ namespace sluice::zoo {
 
 using Shape = llvm::SmallVector<std::int64_t>;
 
-/// How a parameter begins.
+/// The initial distribution of a parameter.
 struct Initial {
   llvm::StringRef kind = "zeros";
   double a = 0, b = 0;
@@ -38,10 +38,10 @@ public:
   };
   /// Begins an entry point whose result is a loss. Each input gets `batch` rows.
   llvm::SmallVector<mlir::Value> beginTrain(llvm::StringRef entry, llvm::ArrayRef<Input> inputs);
-  /// Ends it with the loss that was asked for over these outputs.
+  /// Ends it with the selected loss of these outputs.
   void finishTrain(llvm::ArrayRef<mlir::Value> outputs);
   void finishLoss(mlir::Value loss);
-  /// Gives the entry point what its dropouts draw by; `rate` is theirs. Nothing is dropped at a rate of 0.
+  /// Adds the inputs of dropout's random numbers to the entry point; no dropout at a rate of 0.
   void beginDropout(double rate);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
 
@@ -62,9 +62,9 @@ public:
   mlir::Value embedding(const llvm::Twine &name, mlir::Value tokens, std::int64_t count, std::int64_t width);
   mlir::Value conv2d(const llvm::Twine &name, mlir::Value x, std::int64_t out, std::int64_t kernel, std::int64_t stride,
                      std::int64_t padding);
-  /// By the micro-batch's own statistics; running ones are kept beside it.
+  /// Normalizes by the statistics of the micro-batch, and updates the running statistics.
   mlir::Value batchNorm(const llvm::Twine &name, mlir::Value x);
-  /// Two linears with a ReLU behind each.
+  /// Two linears, each followed by a ReLU.
   mlir::Value mlp(const llvm::Twine &prefix, mlir::Value x, std::int64_t multiplier);
 
   // Ops.
@@ -78,21 +78,21 @@ public:
   mlir::Value channelsLast(mlir::Value x);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation);
   mlir::Value dropout(mlir::Value x);
-  /// The sum over all data-parallel ranks. The unit of the block `gathered` is gathered while it is under way.
+  /// The sum over all data-parallel ranks. The unit of the block `gathered` is gathered at the same time.
   mlir::Value allReduce(mlir::Value x, llvm::StringRef gathered);
   /// The first `count` rows.
   mlir::Value firstRows(mlir::Value x, std::int64_t count);
   /// Over all dims, or over `dims`.
   mlir::Value sum(mlir::Value x);
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value targets, llvm::StringRef reduction);
-  /// q [B, T, C], k and v [B, S, C], cut in heads. Probabilities are dropped as everything else is.
+  /// q [B, T, C], k and v [B, S, C], split in heads. Dropout applies to the probabilities too.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, std::int64_t heads, bool causal);
 
   static llvm::ArrayRef<std::int64_t> shapeOf(mlir::Value value) {
     return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
   }
   mlir::RankedTensorType tensor(llvm::ArrayRef<std::int64_t> shape);
-  /// Of the module path that is being built.
+  /// The module path that is being built.
   mlir::Location location;
   mlir::OpBuilder builder;
   void at(const llvm::Twine &path);
@@ -105,12 +105,12 @@ private:
   std::string lossName;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
-  /// Where the next parameter goes.
+  /// The insertion point of the next parameter.
   mlir::OpBuilder declarations;
   llvm::StringMap<mlir::RankedTensorType> parameters;
   double dropoutRate = 0;
   mlir::Value seed, step, row;
-  /// Keys of the dropouts, in the order of their making.
+  /// Keys of the dropouts, in the order of their creation.
   std::int64_t nextKey = 0;
 };
 

@@ -15,7 +15,7 @@ std::string zoo::nearestOf(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef>
   return best.str();
 }
 
-/// Empty where the value is good, else what was expected.
+/// The expected values if the value is invalid, else empty.
 static std::string expectation(const Key &key, llvm::StringRef value) {
   switch (key.kind) {
   case Kind::size: {
@@ -60,7 +60,7 @@ Result<Settings> Settings::read(llvm::StringRef model, llvm::ArrayRef<Key> keys,
                                            "', expected a key such as '" + nearestOf(name, names) + "'")
           .withNote("sluice-import zoo --list prints every model's keys and defaults");
     if (!seen.insert({name, true}).second)
-      return Status(StatusCode::usage, "key '" + name.str() + "', expected it once but got it twice");
+      return Status(StatusCode::usage, "key '" + name.str() + "' is given twice");
     std::string expected = expectation(*found, value);
     if (!expected.empty())
       return Status(StatusCode::usage, "key '" + name.str() + "' of zoo model '" + model.str() + "', expected " +

@@ -18,12 +18,12 @@ enum class Kind : std::uint8_t { size, probability, flag, choice };
 
 struct Key {
   llvm::StringLiteral name;
-  /// The default, as it would be typed.
+  /// The default as text.
   llvm::StringLiteral value;
   Kind kind = Kind::size;
-  /// Of a size: the largest. A model of more parts than this is no small model.
+  /// The largest value of a size.
   std::int64_t limit = 1 << 20;
-  /// Of a choice.
+  /// The values of a choice.
   std::vector<llvm::StringLiteral> choices = {};
 };
 

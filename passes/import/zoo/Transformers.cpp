@@ -82,7 +82,7 @@ static Status readSizes(const Settings &settings, Sizes &sizes) {
   return Status::ok();
 }
 
-/// `count` forwards over tokens of their own; the loss is of all their outputs.
+/// `count` forwards over separate tokens; the loss is that of all outputs.
 static Status build(ModuleBuilder &b, const Sizes &sizes, int count) {
   b.declare("tok_embeddings.weight", {sizes.vocabulary, sizes.width}, {"normal", 0, 1},
             sizes.tied ? "output.weight" : "");

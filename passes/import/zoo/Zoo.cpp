@@ -1,4 +1,4 @@
-//===- Zoo.cpp - the table of the zoo, and finding a model in it --------------------------------===//
+//===- Zoo.cpp - the table of the zoo -----------------------------------------------------------===//
 
 #include "passes/import/zoo/Zoo.h"
 

@@ -1,6 +1,6 @@
 //===- Zoo.h - small models of the reference tests, by name -----------------------------===//
 //
-// Each model is one row of a table: its name, its keys with defaults, and what builds it. Parameters are named as in the
+// Each model is one row of a table: its name, its keys with defaults, and the function that builds it. Parameters are named as in the
 // modules of the reference tests.
 //
 //===----------------------------------------------------------------------===//
@@ -17,12 +17,12 @@
 
 namespace sluice {
 
-/// Builds the model `name`; `settings` are `key=value`, the rest is the table's. What is not known is a usage error that
-/// names the nearest known.
+/// Builds the model `name`; `settings` are `key=value`, other keys have their defaults. An unknown name is a usage error
+/// with the nearest known name.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> importZoo(mlir::MLIRContext *context, const std::string &name,
                                                     const std::vector<std::string> &settings);
 
-/// Names, what they are, keys with defaults: a line each.
+/// Names, descriptions, keys with defaults: one line each.
 std::string listZoo();
 
 } // namespace sluice

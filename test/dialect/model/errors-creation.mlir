@@ -12,7 +12,7 @@ func.func @f() {
 
 // random_normal_c1: one index alone
 func.func @f(%s: tensor<i64>) {
-  // expected-error @below {{'model.random_normal' op zeros are no range, expected a first index and one that is no less but got [4]}}
+  // expected-error @below {{'model.random_normal' op zeros are not a range, expected first <= last but got [4]}}
   %0 = model.random_normal %s {key = 0 : i64, mean = 0.0 : f64, stddev = 1.0 : f64, zeros = array<i64: 4>} : (tensor<i64>) -> tensor<2x3xf32>
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%s: tensor<i64>) {
 
 // random_uniform_c1: a range backwards
 func.func @f(%s: tensor<i64>) {
-  // expected-error @below {{'model.random_uniform' op zeros are no range, expected a first index and one that is no less but got [4, 2]}}
+  // expected-error @below {{'model.random_uniform' op zeros are not a range, expected first <= last but got [4, 2]}}
   %0 = model.random_uniform %s {key = 0 : i64, low = 0.0 : f64, high = 1.0 : f64, zeros = array<i64: 4, 2>} : (tensor<i64>) -> tensor<2x3xf32>
   return
 }

@@ -37,7 +37,7 @@ func.func @f(%d: tensor<2x4xf64>, %i: tensor<2xi32>) {
 
 // -----
 
-// embedding_c2: a padding row behind the table
+// embedding_c2: a padding row after the table
 func.func @f(%t: tensor<9x4xf32>, %i: tensor<2xi32>) {
   // expected-error @below {{'model.embedding' op padding is out of range, expected 0 to 8 but got 9}}
   %0 = model.embedding %t, %i {padding = 9 : i64} : (tensor<9x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>

@@ -12,7 +12,7 @@ func.func @f(%x: tensor<2x3x8xf32>) {
 
 // rope_c2: an odd head
 func.func @f(%x: tensor<1x2x3x5xf32>) {
-  // expected-error @below {{'model.rope' op heads have no two halves, expected an even size above 0 but got 5}}
+  // expected-error @below {{'model.rope' op head size, expected an even number above 0 but got 5}}
   %0 = model.rope %x {theta = 1.0e4 : f64} : (tensor<1x2x3x5xf32>) -> tensor<1x2x3x5xf32>
   return
 }

@@ -89,7 +89,7 @@ func.func @f(%x: tensor<2xf32>) {
 // -----
 
 // parameter_c3: numbers that no gradient can change
-// expected-error @below {{'model.parameter' op element type is no float, expected a float, or 'state', but got 'i64'}}
+// expected-error @below {{'model.parameter' op element type, expected a float, or 'state' on the parameter, but got 'i64'}}
 model.parameter @n : tensor<4xi64> zeros
 
 // -----
@@ -111,18 +111,18 @@ func.func @f() {
 // -----
 
 // parameter_c4: a padding row of what is no table
-// expected-error @below {{'model.parameter' op padding of what is no drawn table, expected rank 2 and normal or uniform but got rank 1 and normal}}
+// expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 1 and normal}}
 model.parameter @b : tensor<4xf32> normal(0.0, 1.0) {padding = 0 : i64}
 
 // -----
 
 // parameter_c4: a padding row of what begins as one number
-// expected-error @below {{'model.parameter' op padding of what is no drawn table, expected rank 2 and normal or uniform but got rank 2 and ones}}
+// expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 2 and ones}}
 model.parameter @b : tensor<4x2xf32> ones {padding = 0 : i64}
 
 // -----
 
-// parameter_c4: a row behind the table
+// parameter_c4: a row after the table
 // expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got 4}}
 model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = 4 : i64}
 

@@ -45,7 +45,7 @@ func.func @reads(%x: tensor<2xf32>) {
   return
 }
 
-// What is run again in the backward is not merged with the forward.
+// Recomputed ops are not merged with the forward.
 // CHECK-LABEL: func.func @recompute
 // CHECK: model.tanh
 // CHECK: model.recompute

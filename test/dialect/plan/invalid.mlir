@@ -17,7 +17,7 @@ plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #pla
 
 // -----
 
-// expected-error @+1 {{lifespan, expected begin and end but got one of them}}
+// expected-error @+1 {{lifespan requires both 'begin' and 'end'}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, begin = 1 : i64}
 
 // -----

@@ -214,7 +214,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%x: tensor<6x4xf32>) {
   %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
   spmd.section "s" repeat 1 {
-    // expected-error @below {{'spmd.wait' op token, expected one of a start in the same block but got another}}
+    // expected-error @below {{'spmd.wait' op token is not that of a start in the same block}}
     %0 = spmd.wait %t : tensor<6x4xf32>
   }
   return
@@ -230,7 +230,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
     %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
     // expected-note @below {{the first is here}}
     %0 = spmd.wait %t : tensor<6x4xf32>
-    // expected-error @below {{'spmd.wait' op waits for a token, expected one but got a second}}
+    // expected-error @below {{'spmd.wait' op is the second wait for its token}}
     %1 = spmd.wait %t : tensor<6x4xf32>
   }
   return
@@ -258,7 +258,7 @@ spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     %t = spmd.all_reduce_start %x over ["shard"] <mean> : tensor<6x4xf32>
-    // expected-error @below {{'spmd.wait' op values of a chained wait, expected only collectives and copies to read them but got another op}}
+    // expected-error @below {{'spmd.wait' op values of a chained wait are read by an op that is not a collective or copy}}
     %0 = spmd.wait %t {chained} : tensor<6x4xf32>
     // expected-note @below {{the reader is here}}
     %1 = spmd.accumulate %0 : tensor<6x4xf32> -> tensor<6x4xf32>
@@ -275,7 +275,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-note @below {{the start is here}}
     %t = spmd.all_reduce_start %x over ["shard"] <mean> {spmd.when = #spmd.when<last>} : tensor<6x4xf32>
-    // expected-error @below {{'spmd.wait' op spmd.when, expected that of the start but got another}}
+    // expected-error @below {{'spmd.wait' op 'spmd.when' differs from that of the start}}
     %0 = spmd.wait %t : tensor<6x4xf32>
   }
   return
@@ -307,7 +307,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 
 // -----
 
-// copy_start_c3: to where it lies
+// copy_start_c3: to its own memory space
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.copy_start' op operand is in the memory of the device already}}
@@ -337,7 +337,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.release' op value, expected one that is gathered but got another}}
+    // expected-error @below {{'spmd.release' op value is not gathered}}
     spmd.release %x unit "h.0" : tensor<6x4xf32>
   }
   return
@@ -360,14 +360,14 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// release_c3: a reader behind the release
+// release_c3: a reader after the release
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     %t = spmd.all_gather_start %s over ["shard"] unit "h.0" : !shard
     %0 = spmd.wait %t : tensor<6x4xf32>
-    // expected-error @below {{'spmd.release' op value, expected no reader behind its release but got one}}
+    // expected-error @below {{'spmd.release' op value is read after its release}}
     spmd.release %0 unit "h.0" : tensor<6x4xf32>
     // expected-note @below {{the reader is here}}
     %1 = spmd.accumulate %0 : tensor<6x4xf32> -> tensor<6x4xf32>

@@ -14,7 +14,7 @@ spmd.mesh @mesh <replicate = 1, shard = 0>
 // -----
 
 // mesh_c2: more ranks than can be counted
-// expected-error @below {{'spmd.mesh' op number of ranks, expected one that fits 63 bits but got a larger one}}
+// expected-error @below {{'spmd.mesh' op number of ranks exceeds 63 bits}}
 spmd.mesh @mesh <replicate = 4611686018427387904, shard = 4>
 
 // -----
@@ -27,7 +27,7 @@ spmd.mesh @mesh <shard = 2, shard = 2>
 
 // mesh_c4: a second mesh
 spmd.mesh @mesh <shard = 2>
-// expected-error @below {{'spmd.mesh' op meshes of a module, expected one but got a second}}
+// expected-error @below {{'spmd.mesh' op is the second mesh of the module}}
 spmd.mesh @other <shard = 2>
 
 // -----
@@ -79,7 +79,7 @@ func.func @f(%x: tensor<2xf32>) {
 // section_c4: a section in a section
 func.func @f() {
   spmd.section "s" repeat 1 {
-    // expected-error @below {{'spmd.section' op expected no section around it but got one}}
+    // expected-error @below {{'spmd.section' op is inside another section}}
     spmd.section "t" repeat 1 {
     }
   }
@@ -110,7 +110,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // unit_c2
 module {
-  // expected-error @below {{'spmd.unit' op piece, expected reshard_after_forward beside it but got none}}
+  // expected-error @below {{'spmd.unit' op 'piece' requires 'reshard_after_forward'}}
   spmd.unit @h.0 [@h.0.w] {piece = ["shard.1"]}
 }
 

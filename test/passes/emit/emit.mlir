@@ -15,7 +15,7 @@
 // CHECK: output y %output.y.host:f32[2x4]
 // CHECK: section microbatch repeat 1
 // CHECK-NEXT: 0 compute all forward -: copy %input.x.host[0 + r*56]:f32[2x7] -> %input.x:f32[2x7] loc(emit.mlir:
-// The gather is behind the update of the step before.
+// The gather is after the update of the step before.
 // CHECK-NEXT: 1 gather all forward root: wait 4 carried
 // CHECK-NEXT: 2 gather all forward root: all_gather over shard f32 %w.shard:f32[4x4] -> %w.gathered.0:f32[8x4]
 // CHECK-NEXT: 3 gather all forward root: record 1

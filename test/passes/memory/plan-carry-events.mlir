@@ -7,8 +7,8 @@
 // Without the large buffer of the forward there is room for one more at the updates: the block's gather stays in its step.
 // RUN: sed 's/REPEAT/1/; s/1024/4/; s/4096 : i64/16 : i64/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=FULL
 
-// The root's and the block's gathers wait for a record behind the updates of what they gather, in the run before. The
-// cast of the block's shard goes to the stream of gathers. What is gathered is taken from the record on. The gather behind
+// The root's and the block's gathers wait for a record after the updates of their parameters, in the run before. The
+// cast of the block's shard goes to the stream of gathers. What is gathered is taken from the record on. The gather after
 // the first launch of compute stays.
 // CHECK: plan.buffer @root : {{.*}}{ahead = 16 : i64, begin = 2 : i64
 // CHECK: plan.buffer @cast : {{.*}}{ahead = 18 : i64

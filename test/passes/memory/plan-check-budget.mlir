@@ -35,7 +35,7 @@ module attributes {model.recipe = {memory.budget = 16 : i64}} {
 
 // -----
 
-// expected-error @+1 {{lifespan, expected one before placement but got none}}
+// expected-error @+1 {{has no lifespan before placement}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {

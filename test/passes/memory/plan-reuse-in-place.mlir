@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-reuse-in-place | FileCheck %s
 // RUN: sluice-opt %s -plan-reuse-in-place -plan-reuse-in-place | FileCheck %s
 
-// @b takes @a's memory, and @c with it. @d may not take @c's: it is read behind. @e may not take @w's: it persists. @f may
+// @b takes @a's memory, and @c with it. @d may not take @c's: it is read after. @e may not take @w's: it persists. @f may
 // not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions.
 
 // CHECK: plan.buffer @a

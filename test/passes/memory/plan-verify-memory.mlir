@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s -plan-verify-memory -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{offset, expected one behind the memory phase but got none}}
+// expected-error @+1 {{has no offset after memory planning}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 
 // -----
@@ -17,7 +17,7 @@ plan.entry @f {
 
 // -----
 
-// What persists lives in every entry point, whatever its instants.
+// Persistent buffers are live in every entry point.
 plan.arena <device> {alignment = 256 : i64, bytes = 512 : i64, peak_live = 32 : i64, persistent = 256 : i64, workspace = 0 : i64}
 plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64, offset = 0 : i64}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f", begin = 1 : i64, end = 2 : i64, offset = 0 : i64}

@@ -14,7 +14,7 @@ module attributes {model.recipe = {precision.compute = "bf16"}} {
   // CHECK-NEXT: model.read @g {{.*}}: tensor<4xbf16>
   // CHECK-NEXT: model.read @b {{.*}}: tensor<4xbf16>
   // CHECK-NEXT: %[[Y:.*]], %[[M:.*]], %{{.*}} = model.layer_norm %[[C]]{{.*}} -> (tensor<2x4xbf16>, tensor<2xf32>, tensor<2xf32>)
-  // What an op has in f32 for its own sake stays so, through what follows it.
+  // Operands that an op requires in f32 stay f32, and so do their users.
   // CHECK-NEXT: model.reshape %[[M]] {{.*}}-> tensor<2x1xf32>
   // CHECK-NEXT: %[[L:.*]] = model.matmul %[[Y]], %[[W]] {{.*}}-> tensor<2x8xbf16>
   // CHECK-NEXT: %[[R:.*]] = model.reshape %[[L]] {{.*}}-> tensor<2x8xbf16>

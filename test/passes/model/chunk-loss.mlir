@@ -38,7 +38,7 @@ module {
 
 // -----
 
-// expected-error@+1 {{recipe: 'loss.chunk_rows' = 16, expected the cross entropy of a product that nothing else reads but got none}}
+// expected-error@+1 {{recipe: 'loss.chunk_rows' = 16 requires the cross entropy of a product that nothing else reads}}
 module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
   func.func @step(%x: tensor<3x4xf32>) -> tensor<f32> {
     %loss = model.reduce_sum %x {dims = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-count-loss | FileCheck %s
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-count-loss -model-differentiate -model-apply-optimizer | FileCheck %s --check-prefix=STEP
-// Tests that a loss and what it counts are taken apart, and that the update divides by the count.
+// Tests that a mean loss is split into sum and count, and that the update divides by the count.
 
 module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.0}} {
   model.parameter @w : tensor<2x5xf32> ones

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -model-make-evaluation | FileCheck %s
-// Tests that outside training a norm is by the running statistics, read where it stands, that they and counts are not
+// Tests that outside training a norm is by the running statistics, read at the norm, that they and counts are not
 // written, and that a norm whose statistics nothing follows is by its own rows' as in training.
 
 model.parameter @w : tensor<4xf32> ones

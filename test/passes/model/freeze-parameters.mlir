@@ -12,7 +12,7 @@ module attributes {model.recipe = {parameters.frozen = ["h.*.weight", "lm_head.*
 
 // -----
 
-// expected-error@+1 {{'parameters.frozen', expected globs that match a parameter but got 'x.*', which matches none}}
+// expected-error@+1 {{glob 'x.*' of 'parameters.frozen' matches no parameter}}
 module attributes {model.recipe = {parameters.frozen = ["*", "x.*"]}} {
   model.parameter @h.0.weight : tensor<4xf32> ones
 }

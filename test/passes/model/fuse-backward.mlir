@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -model-fuse-backward | FileCheck %s
 // RUN: sluice-opt %s -model-fuse-backward > %t.once
 // RUN: sluice-opt %t.once -model-fuse-backward | diff %t.once -
-// Tests the fusions of a product with the gelu behind it, forward and backward, and where they must not apply.
+// Tests the fusions of a product with the gelu of its result, forward and backward, and where they must not apply.
 
 // CHECK-LABEL: func.func @both
 // CHECK-SAME: (%[[A:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[V:.*]]: tensor<5x4xf32>, %[[G:.*]]: tensor<2x3x4xf32>)
@@ -20,7 +20,7 @@ func.func @both(%a: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>, %
   return %2, %5, %4 : tensor<2x3x4xf32>, tensor<2x3x5xf32>, tensor<2x5x4xf32>
 }
 
-// What is only run keeps no input of a gelu, so the two stay; a derivative written in it is not ours.
+// A forward function keeps no input of gelu, so it is not fused; nor is a derivative in its source.
 // CHECK-LABEL: func.func @forward
 // CHECK-NOT: matmul_gelu
 // CHECK: return
@@ -43,7 +43,7 @@ func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>,
   return %1, %2 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// Nor is its result, where the weight behind it is frozen; the derivative is one with its product all the same.
+// Nor is its result, where the weight after it is frozen; the derivative is one with its product all the same.
 // CHECK-LABEL: func.func @frozen_behind
 // CHECK: model.matmul %
 // CHECK-NEXT: model.gelu %
@@ -57,7 +57,7 @@ func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x
   return %1, %3 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// The erf form, a residual, another type of the result, a product that is read apart from its gelu.
+// The erf form, a residual, another type of the result, a product with another use than its gelu.
 // CHECK-LABEL: func.func @other_forms
 // CHECK-NOT: matmul_gelu
 // CHECK: return
@@ -97,7 +97,7 @@ func.func @other_cotangents(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor
   return %0, %1, %3, %5, %8 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// Each time that a block runs is a group of its own.
+// Each invocation of a block is a group.
 // CHECK-LABEL: func.func @two_passes
 // CHECK-NOT: matmul_gelu
 // CHECK: return

@@ -12,7 +12,7 @@ module attributes {model.recipe = {recompute.policy = "block"}} {
   // CHECK: %[[B:.*]] = model.tanh %[[A]]
   // CHECK: %[[OUT:.*]] = model.multiply %[[B]], %[[W]] {model.block = "h.0/mlp"
   // CHECK: %[[NEXT:.*]] = model.exp %[[OUT]] {model.block = "h.1"
-  // What another block's backward reads of this block is that block's input: the saved value.
+  // The backward of another block reads its input, the saved value.
   // CHECK: %[[R1:.*]] = model.recompute "h.1" -> tensor<4xf32>
   // CHECK-NEXT: %[[N1:.*]] = model.exp %[[OUT]] {model.block = "h.1", model.phase = #model.phase<backward>}
   // CHECK-NEXT: model.yield %[[N1]]

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-verify-input
 // Tests what is refused before anything is changed; the last module is fit.
 
-// expected-error@+1 {{module without entry point, expected a function with 'model.entry'}}
+// expected-error@+1 {{module has no function with 'model.entry'}}
 module {
 }
 
@@ -32,7 +32,7 @@ module attributes {model.recipe = 1 : i64} {
 // -----
 
 module {
-  // expected-error@+1 {{function '@f' without 'model.entry', expected train, eval or forward}}
+  // expected-error@+1 {{missing 'model.entry' on function '@f': train, eval or forward}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) {
     return %x : tensor<4xf32>
   }
@@ -58,7 +58,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{argument 0 of '@f' without 'model.input', expected its name}}
+  // expected-error@+1 {{missing 'model.input' on argument 0 of '@f'}}
   func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
@@ -67,7 +67,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{result 0 of '@f' without 'model.output', expected its name}}
+  // expected-error@+1 {{missing 'model.output' on result 0 of '@f'}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
   }
@@ -75,7 +75,7 @@ module {
 
 // -----
 
-// What nothing reads is not left out in silence.
+// An unused argument is verified too.
 // expected-error@+1 {{unknown attribute, expected 'model.name', 'model.config', 'model.batch', 'model.sequence', 'model.recipe', 'model.recipe_origins', 'model.compiled_to' or 'model.unsharded' but got 'model.bacth'}}
 module attributes {model.bacth = 4 : i64} {
 }
@@ -118,7 +118,7 @@ module {
 
 // -----
 
-// Else this attention would see what comes behind.
+// Otherwise attention would read later tokens.
 module {
   func.func @f(%x: tensor<1x4x2x8xf32> {model.input = "x"}) -> (tensor<1x4x2x8xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     // expected-error@+1 {{'model.attention' op unknown attribute, expected 'causal', 'scale' or 'window' but got 'casual'}}
@@ -137,7 +137,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{op 'model.block' beside the functions, expected it in one}}
+  // expected-error@+1 {{op 'model.block' is outside a function}}
   model.block "h" {
     model.yield
   }
@@ -155,7 +155,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{argument 1 of '@f', expected a name of its own but got 'x' again}}
+  // expected-error@+1 {{argument 1 of '@f' has the same name as another: 'x'}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}, %y: tensor<4xf32> {model.input = "x"})
       -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xf32>
@@ -185,7 +185,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{argument 0 of '@f', expected another name than 'lr', which the update takes}}
+  // expected-error@+1 {{argument 0 of '@f' has the name 'lr', which is reserved for an input of the update}}
   func.func @f(%x: tensor<f32> {model.input = "lr"}) -> (tensor<f32> {model.output = "loss"})
       attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
@@ -195,7 +195,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{argument 0 of '@f', expected another name than 'loss_scale', which the update takes}}
+  // expected-error@+1 {{argument 0 of '@f' has the name 'loss_scale', which is reserved for an input of the update}}
   func.func @f(%x: tensor<f32> {model.input = "loss_scale"}) -> (tensor<f32> {model.output = "loss"})
       attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
@@ -205,7 +205,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{input 'row' of '@f', expected 'tensor<i64>', a number of the step, but got 'tensor<f32>'}}
+  // expected-error@+1 {{input 'row' of '@f', expected 'tensor<i64>' but got 'tensor<f32>'}}
   func.func @f(%x: tensor<f32> {model.input = "row"}) -> (tensor<f32> {model.output = "loss"})
       attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
@@ -227,7 +227,7 @@ module {
 module {
   model.parameter @w : tensor<4xf32> zeros
   func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-    // expected-error@+1 {{read of the state 'exp_avg', expected none before the update is made}}
+    // expected-error@+1 {{read of the optimizer state 'exp_avg' before the optimizer is applied}}
     %x = model.read @w state "exp_avg" : tensor<4xf32>
     return %x : tensor<4xf32>
   }
@@ -239,7 +239,7 @@ module {
   model.parameter @w : tensor<4xf32> zeros
   func.func @f() -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %x = model.read @w : tensor<4xf32>
-    // expected-error@+1 {{write of '@w', expected a parameter declared as 'state' but got one that the optimizer updates}}
+    // expected-error@+1 {{write of '@w', which is not declared as 'state'}}
     model.write @w, %x : tensor<4xf32>
     return %x : tensor<4xf32>
   }
@@ -261,7 +261,7 @@ module attributes {model.recipe = {mesh.shard = 4 : i64, optimizer.betas = [0.9,
 // -----
 
 module {
-  // expected-error@+1 {{tensor without elements, expected at least one but got 'tensor<0x8xf32>'}}
+  // expected-error@+1 {{tensor has no elements: 'tensor<0x8xf32>'}}
   model.parameter @w : tensor<0x8xf32> zeros
 }
 

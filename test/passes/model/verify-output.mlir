@@ -2,7 +2,7 @@
 // Tests what the model phase promises on exit.
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
-  // expected-error@+1 {{op 'model.block' on exit of the model phase, expected one that answers every rule}}
+  // expected-error@+1 {{op 'model.block' has no sharding rule, cost or kernel}}
   %b = model.block "h.0" -> tensor<4xf32> {
     model.yield %x : tensor<4xf32>
   }
@@ -12,7 +12,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #mode
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
-  // expected-error@+1 {{op 'model.exp' without 'model.block'}}
+  // expected-error@+1 {{missing 'model.block' on op 'model.exp'}}
   %y = model.exp %x {model.phase = #model.phase<forward>, model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #mode
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
-  // expected-error@+1 {{op 'model.exp' without 'model.phase'}}
+  // expected-error@+1 {{missing 'model.phase' on op 'model.exp'}}
   %y = model.exp %x {model.block = "", model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -36,7 +36,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #mode
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
-  // expected-error@+1 {{op 'model.exp' without a number in 'model.ids' for each result}}
+  // expected-error@+1 {{op 'model.exp' requires a number in 'model.ids' for each result}}
   %y = model.exp %x {model.block = "", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -52,7 +52,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #mode
 
 // -----
 
-// expected-error@+1 {{train entry point '@f', expected an update}}
+// expected-error@+1 {{train entry point '@f' has no update}}
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
   %y = model.exp %x {model.block = "", model.phase = #model.phase<forward>, model.ids = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
@@ -64,7 +64,7 @@ module {
   model.parameter @w : tensor<4xf32> ones
   func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
     %y = model.gradient @w, %x {model.block = "", model.phase = #model.phase<backward>, model.ids = array<i64: 1>} : tensor<4xf32>
-    // expected-error@+1 {{gradient of '@w', expected one but got another}}
+    // expected-error@+1 {{second gradient of '@w'}}
     %z = model.gradient @w, %x {model.block = "", model.phase = #model.phase<backward>, model.ids = array<i64: 2>} : tensor<4xf32>
     return %z : tensor<4xf32>
   }
@@ -76,7 +76,7 @@ module {
   model.parameter @w : tensor<4xf32> ones
   func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
     model.write @w, %x {model.block = "", model.phase = #model.phase<update>, model.ids = array<i64>} : tensor<4xf32>
-    // expected-error@+1 {{write of '@w', expected one but got another}}
+    // expected-error@+1 {{second write of '@w'}}
     model.write @w, %x {model.block = "", model.phase = #model.phase<update>, model.ids = array<i64>} : tensor<4xf32>
     return %x : tensor<4xf32>
   }

@@ -9,9 +9,9 @@
 // RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.backward_prefetch=0" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B0
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.strategy=no_shard" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=WHOLE
 // Tests whole orders of issue: gathers, releases and reductions of a train step, and nothing between them.
-// A gradient is reduced behind the release of its unit, so that the gathered memory is free by then.
+// A gradient is reduced after the release of its unit, so that the gathered memory is free by then.
 
-// Default: blocks are released behind the forward, the root is not; one unit ahead both ways.
+// Default: blocks are released after the forward, the root is not; one unit ahead both ways.
 // DEF: {{^}}all_gather_start "root" forward{{$}}
 // DEF-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // DEF-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}
@@ -32,7 +32,7 @@
 // DEF-NEXT: {{^}}reduce_scatter_start "root" backward{{$}}
 // DEF-NOT: unit
 
-// Everything is released behind the forward.
+// Everything is released after the forward.
 // ALL: {{^}}all_gather_start "root" forward{{$}}
 // ALL-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // ALL-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}
@@ -55,7 +55,7 @@
 // ALL-NEXT: {{^}}reduce_scatter_start "root" backward{{$}}
 // ALL-NOT: unit
 
-// Nothing is released behind the forward.
+// Nothing is released after the forward.
 // NONE: {{^}}all_gather_start "root" forward{{$}}
 // NONE-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // NONE-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}

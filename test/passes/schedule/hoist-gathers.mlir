@@ -5,7 +5,7 @@
 // RUN: sluice-opt %t.unmoved -spmd-hoist-gathers="schedule.forward_prefetch=0 schedule.backward_prefetch=none" | diff %t.unmoved -
 // RUN: sluice-opt %s -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
 // RUN: sluice-opt %s -spmd-hoist-gathers | sluice-opt -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
-// Tests that gathers are issued behind the wait of the unit before, and at distance 0 stay at their use. (event-order.mlir
+// Tests that gathers are issued after the wait of the unit before, and at distance 0 stay at their use. (event-order.mlir
 // has the whole orders.)
 
 // CHECK: spmd.section "microbatch"

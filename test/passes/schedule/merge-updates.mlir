@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -spmd-merge-updates -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-merge-updates | diff %t.once -
-// Tests that the updates of a unit's parameters that stand one behind the other become one, with the numbers of all results
+// Tests that consecutive updates of a unit's parameters become one, with the numbers of all results
 // and the unit's name; and that what differs in attributes or shared operands, belongs to another unit, is held by ranks along
 // other axes, reads what another update made, has something else in between, or is no update, is left alone.
 

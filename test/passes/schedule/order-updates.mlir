@@ -1,8 +1,8 @@
 // RUN: sluice-opt %s -spmd-order-updates -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-order-updates | diff %t.once -
-// Tests that parameters of the unit that is gathered first are updated first, each behind what its update reads; that the
-// order within a unit, and what stands before the updates, stay; and that a program without gathers is left alone.
+// Tests that parameters of the unit that is gathered first are updated first, each after the operands of its update; that
+// the order within a unit and the ops before the updates do not change; and that a program without gathers does not change.
 
 spmd.mesh @mesh <shard = 2>
 spmd.unit @root [@r, @s] {}

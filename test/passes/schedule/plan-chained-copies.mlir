@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-insert-events | FileCheck %s
 // RUN: sluice-opt %s -plan-insert-events -plan-elide-events -plan-compute-lifespans | FileCheck %s --check-prefix=LIVES
-// Tests that what is reduced and copied to the host goes there behind its reduction: the copies' stream waits for that,
-// compute for the copy alone. That a gathered parameter's place is free behind its last read, not at its unit's release.
+// Tests that a reduced gradient is copied to the host after its reduction: the copies' stream waits for the reduction,
+// compute only for the copy. Tests that a gathered parameter's memory is free after its last read, before its release.
 
 plan.stream @compute on <device>
 plan.stream @reduce on <device>

@@ -34,13 +34,13 @@
 // EVENTS: plan.copy <@y
 // EVENTS-NEXT: plan.record [[DONE:[0-9]+]] on @offload
 // EVENTS-NEXT: plan.wait [[DONE]] on @compute
-// What the host does starts behind what compute knows; one piece of work waits once.
+// Host work starts after the work of compute so far; consecutive instructions have one wait.
 // EVENTS-NEXT: plan.record [[KNOWN:[0-9]+]] on @compute
 // EVENTS-NEXT: plan.wait [[KNOWN]] on @host
 // EVENTS-NEXT: plan.copy
 // EVENTS-NEXT: plan.launch "add"
 
-// What was fetched is held until compute knows that it was gathered, not to the end; the host's own until it is through.
+// The fetched shard is live until compute waits for its gather, not to the end; buffers of the host until its work is done.
 // LIVES-DAG: plan.buffer @a.device : {{.*}}end = [[GATHERED:[0-9]+]] : i64
 // LIVES-DAG: plan.buffer @b.device : {{.*}}end = [[GATHERED]] : i64
 // LIVES-DAG: plan.buffer @y.host : {{.*}}end = [[LAST:[0-9]+]] : i64

@@ -20,7 +20,7 @@ plan.entry @f {
     plan.fill <@s : 2xf32> with 0.0 on @compute {phase = #plan.phase<forward>}
     // CHECK-NEXT: plan.wait 1 on @compute {phase = #plan.phase<forward>, unit = "root"}
     plan.await 7 {phase = #plan.phase<forward>, unit = "root"}
-    // What only the last repetition does has its events there alone. A chained await needs no event of its own.
+    // Work of the last repetition has its events only there. A chained await needs no event.
     // CHECK-NEXT: plan.record 2 on @compute {phase = #plan.phase<backward>, when = #plan.when<last>}
     // CHECK-NEXT: plan.wait 2 on @reduce {phase = #plan.phase<backward>, when = #plan.when<last>}
     // CHECK-NEXT: plan.collective <reduce_scatter>

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-lower -split-input-file -verify-diagnostics
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
-// expected-error @+1 {{argument 0, expected a parameter, state or input but got neither}}
+// expected-error @+1 {{argument 0 is not a parameter, state or input}}
 func.func @f(%x: tensor<4xf32>) attributes {model.entry = #model.entry<forward>} {
   return
 }

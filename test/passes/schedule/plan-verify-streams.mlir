@@ -7,7 +7,7 @@ plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
     // expected-note @+1 {{the other access is here}}
     plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
-    // expected-error @+1 {{access of 'a' on stream 'reduce', expected it behind one on stream 'compute' but nothing orders them}}
+    // expected-error @+1 {{access of 'a' on stream 'reduce' is not ordered after one on stream 'compute'}}
     plan.collective <all_reduce> <mean> over ["shard"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = #plan.phase<backward>}
   }
 }
@@ -20,7 +20,7 @@ plan.stream @reduce on <device>
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f attributes {events = 1 : i64} {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{access of 'a' on stream 'compute', expected it behind one on stream 'reduce' but nothing orders them}}
+    // expected-error @+1 {{access of 'a' on stream 'compute' is not ordered after one on stream 'reduce'}}
     plan.fill <@a : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
     plan.record 0 on @compute {phase = #plan.phase<backward>}
     plan.wait 0 on @reduce {phase = #plan.phase<backward>}
@@ -44,7 +44,7 @@ plan.entry @f attributes {events = 1 : i64} {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{stream, expected one but got none}}
+    // expected-error @+1 {{has no stream}}
     plan.fill <@a : 4xf32> with 0.0 {phase = #plan.phase<backward>}
   }
 }
@@ -53,7 +53,7 @@ plan.entry @f {
 
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{expected no token behind the streams phase but got one}}
+    // expected-error @+1 {{remains after the streams phase}}
     plan.await 3 {phase = #plan.phase<backward>}
   }
 }

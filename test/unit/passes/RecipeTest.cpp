@@ -28,7 +28,7 @@ std::string settingError(const std::string &setting) {
 
 RecipeValue text(const char *value) { return RecipeValue(std::string(value)); }
 
-TEST(RecipeKeys, DefaultsAreTakenByTheirOwnKeys) {
+TEST(RecipeKeys, KeysAcceptTheirDefaults) {
   for (const RecipeKey &key : recipeKeys()) {
     if (std::holds_alternative<std::monostate>(key.defaultValue))
       continue;
@@ -112,7 +112,7 @@ TEST(Recipe, DefaultsThatDependOnOthers) {
   EXPECT_TRUE(sgd.value("optimizer.weight_decay") == RecipeValue(0.0));
 }
 
-TEST(Recipe, OtherNamesOfOneThing) {
+TEST(Recipe, AliasesAreNormalized) {
   Recipe recipe;
   ASSERT_TRUE(recipe
                   .addText("mesh.replicate = 2\nsharding.strategy = \"hybrid_shard_grad_op\"\n"
@@ -126,7 +126,7 @@ TEST(Recipe, OtherNamesOfOneThing) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(recipe.value("memory.budget")));
 }
 
-TEST(Recipe, OnlyWhatDiffersIsGiven) {
+TEST(Recipe, GivenValuesDifferFromDefaults) {
   Recipe recipe;
   ASSERT_TRUE(recipe.addText("mesh.shard = 1\nmesh.replicate = 2\ntarget.isa = \"avx2\"", "r.toml").isOk());
   ASSERT_TRUE(recipe.resolve().isOk());
@@ -193,7 +193,7 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
   EXPECT_EQ(errorOf("memory.budget = 0").substr(0, 32), "r.toml:1: value of 'memory.budge");
 }
 
-TEST(RecipeErrors, WhatThisVersionDoesNotDo) {
+TEST(RecipeErrors, UnsupportedValues) {
   EXPECT_EQ(errorOf("mesh.context = 2"),
             "r.toml:1: value of 'mesh.context' that this version does not support, expected 1 but got 2");
   for (const char *recipe :
@@ -237,13 +237,13 @@ TEST(RecipeErrors, Tables) {
 
 TEST(RecipeErrors, ImpossibleCombinations) {
   EXPECT_EQ(errorOf("precision.compute = \"f16\""),
-            "r.toml:1: 'precision.compute' = \"f16\", expected a 'precision.loss_scale' but got none");
+            "r.toml:1: 'precision.compute' = \"f16\" requires 'precision.loss_scale'");
   EXPECT_EQ(errorOf("precision.loss_scale = 0"),
             "r.toml:1: value of 'precision.loss_scale', expected \"none\", \"dynamic\" or a number above 0 but got 0");
   EXPECT_EQ(errorOf("sharding.strategy = \"hybrid_shard\""),
             "r.toml:1: 'sharding.strategy' = \"hybrid_shard\", expected 'mesh.replicate' above 1 but got 1");
   EXPECT_EQ(errorOf("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = true"),
-            "r.toml:2: 'sharding.reshard_after_forward' = true, expected a sharding strategy that shards parameters but got "
+            "r.toml:2: 'sharding.reshard_after_forward' = true cannot be combined with "
             "'sharding.strategy' = \"no_shard\"");
   EXPECT_EQ(errorOf("optimizer.momentum = 0.9"),
             "r.toml:1: 'optimizer.momentum' = 0.9, expected the optimizer \"sgd\" but got \"adamw\"");

@@ -46,7 +46,7 @@ PackingProblem stepLike(int layers) {
 using Parameters = std::tuple<PackingOrder, PackingFit, int, std::uint64_t>;
 class EveryGreedy : public testing::TestWithParam<Parameters> {};
 
-TEST_P(EveryGreedy, GivesASolutionThatTheCheckerAccepts) {
+TEST_P(EveryGreedy, SolutionPassesTheChecker) {
   const auto [order, fit, count, alignment] = GetParam();
   for (unsigned seed = 0; seed < 5; ++seed) {
     const PackingProblem problem = randomProblem(seed, count, alignment);
@@ -105,7 +105,7 @@ TEST(Packing, SearchIsNeverWorseThanGreedyAndAlwaysTheSame) {
   }
 }
 
-TEST(Packing, SearchFindsWhatGreedyMisses) {
+TEST(Packing, SearchImprovesGreedy) {
   int better = 0;
   for (unsigned seed = 0; seed < 10; ++seed) {
     const PackingProblem problem = randomProblem(seed, 80, 64);
@@ -130,7 +130,7 @@ TEST(Packing, LargestLiveSumCountsInstantsHalfOpen) {
   EXPECT_EQ(largestLiveSum(problem, 16), 32u + 16u);
 }
 
-TEST(PackingChecker, RefusesWhatIsNoSolution) {
+TEST(PackingChecker, RefusesInvalidSolutions) {
   PackingProblem problem;
   problem.alignment = 16;
   problem.buffers = {{"a", 32, 0, 4}, {"b", 16, 2, 6}, {"c", 16, 4, 8}};
@@ -146,7 +146,7 @@ TEST(PackingChecker, RefusesWhatIsNoSolution) {
             "buffers 'b' and 'c', expected no byte in common at instant 4 but got bytes [32, 48)");
 }
 
-TEST(PackingChecker, SeesTheBufferBelowAndAbove) {
+TEST(PackingChecker, FindsOverlapsBelowAndAbove) {
   PackingProblem problem;
   problem.buffers = {{"low", 100, 0, 10}, {"high", 10, 0, 10}, {"new", 10, 5, 6}};
   EXPECT_FALSE(checkPacking(problem, {{0, 100, 99}, 200}).isOk());
@@ -165,7 +165,7 @@ TEST(PackingText, ReadsWhatItWrites) {
   EXPECT_EQ(packingText(*read), packingText(problem));
 }
 
-TEST(PackingText, SaysWhichLineIsWrong) {
+TEST(PackingText, ErrorsNameTheLine) {
   EXPECT_EQ(parsePacking("alignment 3\n").status().message(),
             "line 1 of a packing, expected 'alignment' and a power of two but got 'alignment 3'");
   EXPECT_EQ(parsePacking("# a comment\n\nbuffer x 10 2\n").status().message(),

@@ -84,7 +84,7 @@ TEST(PrefetchOrder, BackwardDistances) {
             forward + "U(root) U(3) U(2) U(1) U(0) R(3) P(3) R(2) P(2) R(1) P(1) R(0) P(0) R(root) P(root)");
 }
 
-TEST(PrefetchOrder, KeptUnitsAreReleasedBehindTheBackward) {
+TEST(PrefetchOrder, KeptUnitsAreReleasedAfterTheBackward) {
   EXPECT_EQ(Chain(2, Reshard::never).run(1, 1), "U(root) U(0) U(1) | R(1) P(1) R(0) P(0) R(root) P(root)");
 }
 
@@ -99,7 +99,7 @@ TEST(PrefetchOrder, RootWithoutShardsStillPrefetches) {
   EXPECT_TRUE(events[1].kind == UnitEvent::Kind::gather && events[1].unit == 1 && events[1].position == 0);
 }
 
-TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedBehindTheForward) {
+TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedAfterTheForward) {
   std::vector<UnitBehaviour> units = {{true, true, false, false}};
   std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 5}}, units);
   ASSERT_EQ(events.size(), 3u);
@@ -107,7 +107,7 @@ TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedBehindTheForward) {
 }
 
 TEST(PrefetchOrder, UnitOfTheBackwardAloneIsGatheredThere) {
-  // What no forward reads is neither gathered nor kept before the backward, whatever it would do behind a forward.
+  // What no forward reads is neither gathered nor kept before the backward, whatever it would do after a forward.
   for (bool reshards : {true, false}) {
     std::vector<UnitBehaviour> units = {{true, false, false, false}, {false, true, reshards, true}};
     std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 5}, {1, true, 7, 9}}, units);
@@ -163,7 +163,7 @@ TEST(PrefetchOrder, TwoForwardsBeforeOneBackward) {
             "U(0) U(1) U(2) R(2) R(1) U(2) R(2) P(2) U(1) R(1) P(1) R(0) P(0)");
 }
 
-TEST(PrefetchOrder, PieceIsKeptBeforeTheRelease) {
+TEST(PrefetchOrder, ShardIsKeptBeforeTheRelease) {
   UnitBehaviour unit{false, true, true, true};
   unit.keepsPiece = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) K(0) R(0) U(0) R(0) P(0)");

@@ -1,4 +1,4 @@
-//===- UnitPlanTest.cpp - which unit each parameter belongs to --------------------------===//
+//===- UnitPlanTest.cpp - the unit of each parameter ------------------------------------===//
 
 #include "passes/solver/UnitPlan.h"
 
@@ -34,7 +34,7 @@ UnitPlan byTable(std::vector<UnitParameter> parameters, const Names &blocks,
   return planUnits(parameters, blocks, firsts, {Kind::table, 0, std::move(table), matches});
 }
 
-TEST(UnitPlan, ParameterBelongsToTheBlockThatHoldsAllItsUses) {
+TEST(UnitPlan, ParameterBelongsToTheBlockOfAllItsUses) {
   UnitPlan made = plan({{"h.0.w", {"h.0", "h.0/attn"}}, {"h.1.w", {"h.1"}}, {"head", {""}}}, {"h.0", "h.0/attn", "h.1"});
   EXPECT_EQ(made.units, (Names{"root", "h.0", "h.1"}));
   EXPECT_EQ(made.unitOf, (Indices{1, 2, 0}));
@@ -46,13 +46,13 @@ TEST(UnitPlan, ParameterOfTwoBlocksBelongsToRoot) {
   EXPECT_EQ(made.unitOf, (Indices{0, 0}));
 }
 
-TEST(UnitPlan, UnitsStandInTheOrderOfBlocksNotOfParameters) {
+TEST(UnitPlan, UnitsAreInTheOrderOfBlocksNotOfParameters) {
   UnitPlan made = plan({{"b.w", {"b"}}, {"a.w", {"a"}}}, {"a", "empty", "b"});
   EXPECT_EQ(made.units, (Names{"root", "a", "b"}));
   EXPECT_EQ(made.unitOf, (Indices{2, 1}));
 }
 
-TEST(UnitPlan, UnusedParameterGoesByItsName) {
+TEST(UnitPlan, UnusedParameterBelongsToTheBlockOfItsName) {
   UnitPlan made = plan({{"h.1.unused", {}}, {"h.10.w", {"h.10"}}, {"other.w", {}}, {"h.1", {}}}, {"h.1", "h.10"});
   EXPECT_EQ(made.units, (Names{"root", "h.1", "h.10"}));
   EXPECT_EQ(made.unitOf, (Indices{1, 2, 0, 0}));
@@ -85,13 +85,13 @@ TEST(UnitPlan, InnerBlocksAndNamedParametersGoFirst) {
 TEST(UnitPlan, TableErrors) {
   std::vector<UnitParameter> parameters = {{"a.w", {"a"}, {"a.alias"}}, {"b.w", {"b"}}, {"tied", {"a", "b"}}};
   EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"c"}}}).error,
-            "glob of unit 'u', expected one that matches a block or parameter but got 'c'");
+            "glob 'c' of unit 'u' matches no block or parameter");
   EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a*"}}, {"v", {"a*"}}}).error,
-            "unit of block 'a', expected one but got 'u' and 'v'");
+            "block 'a' is in two units, 'u' and 'v'");
   EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a.w"}}, {"v", {"a.alias"}}}).error,
-            "unit of parameter 'a.w', expected one but got 'u' and 'v'");
+            "parameter 'a.w' is in two units, 'u' and 'v'");
   EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a"}}, {"v", {"b"}}}).error,
-            "unit of parameter 'tied', which is used in several units, expected one that names it but got 'u' and 'v'");
+            "parameter 'tied' is used in two units, 'u' and 'v', and named by none");
   EXPECT_EQ(byTable(parameters, {"a", "b"}, {{"u", {"a"}}, {"v", {"b", "tied"}}}).error, "");
 }
 
@@ -103,10 +103,10 @@ TEST(UnitPlan, BytesFillUnitsInOrderOfUse) {
   EXPECT_EQ(made.unitOf, (Indices{2, 1, 1, 0}));
 }
 
-TEST(UnitPlan, SomeAreSetApart) {
+TEST(UnitPlan, SeparateUnits) {
   std::vector<UnitParameter> parameters = {{"a.w", {"a"}}, {"a.e", {"a"}}, {"b.e", {"b"}}, {"c.w", {"c"}}, {"e", {}}};
   UnitPlan made = planUnits(parameters, {"a", "b", "c"}, {1, 2, 3}, {Kind::blocks, 0, {}, matches});
-  setApart(made, {false, true, true, false, true}, ".experts");
+  separateUnits(made, {false, true, true, false, true}, ".experts");
   // A unit of nothing else stays what it is, but for the root.
   EXPECT_EQ(made.units, (Names{"root", "root.experts", "a", "a.experts", "b", "c"}));
   EXPECT_EQ(made.unitOf, (Indices{2, 3, 4, 5, 1}));

@@ -1,6 +1,6 @@
-//===- InferTest.cpp - operands from which no result type follows -------------------------===//
+//===- InferTest.cpp - errors of type inference -------------------------------------------===//
 //
-// Text states its result types, so that the verifiers speak first; who builds ops in C++ hears what inference says.
+// IR text has explicit result types, which the verifier checks first. Ops built in C++ report errors of type inference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@ using namespace mlir;
 namespace sluice::model::test {
 namespace {
 
-/// What the inference of the first model op in `text` says; empty where it finds types.
+/// The error of type inference of the first model op in `text`; empty if it succeeds.
 std::string inferenceOf(const std::string &text) {
   Programs programs;
   ParserConfig config(&programs.context, /*verifyAfterParse=*/false);
@@ -31,7 +31,7 @@ std::string inferenceOf(const std::string &text) {
   return programs.diagnostics;
 }
 
-TEST(ModelInference, SaysWhyNoTypeFollows) {
+TEST(ModelInference, ReportsWhyInferenceFails) {
   const std::pair<const char *, const char *> rows[] = {
       {R"("model.argmax"(%x) {dim = 2 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>)",
        "argmax: dim is out of range, expected less than 2 but got 2\n"},

@@ -1,4 +1,4 @@
-//===- RulesTest.cpp - the answers of every op hold together -------------------------===//
+//===- RulesTest.cpp - consistency of the interfaces of each op ----------------------===//
 //
 // The program under test is test/dialect/model/round-trip.mlir, which has every op of the dialect.
 //
@@ -30,7 +30,7 @@ TEST(ModelRules, EveryOpIsInTheRoundTripTest) {
     EXPECT_TRUE(seen.count(name.getStringRef())) << name.getStringRef().str() << " is missing";
 }
 
-TEST(ModelRules, EveryComputingOpAnswersEveryRule) {
+TEST(ModelRules, EveryComputeOpImplementsEveryInterface) {
   Programs programs;
   auto module = programs.parseAll();
   module->walk([&](Operation *op) {
@@ -68,7 +68,7 @@ TEST(ModelRules, KernelCallsFitTheCatalogue) {
   });
 }
 
-TEST(ModelRules, UpdatesTakeOverTheMemoryOfParameterAndStates) {
+TEST(ModelRules, UpdatesReuseTheMemoryOfParameterAndStates) {
   Programs programs;
   auto module = programs.parseAll();
   auto updated = [](auto op) { return op.getKernelCall().mustAlias(op->getResults()); };
@@ -121,7 +121,7 @@ TEST(ModelRules, ReducedFactorsCombine) {
   });
 }
 
-TEST(ModelRules, ElementwiseRuleRepeatsWhatBroadcasts) {
+TEST(ModelRules, ElementwiseRuleRepeatsBroadcastDims) {
   EXPECT_EQ("([1, j], [i, j], []) -> ([i, j]) {i=3, j=4}",
             elementwiseRule({{1, 4}, {3, 4}, {}}, {{3, 4}}).str());
 }

@@ -1,4 +1,4 @@
-//===- ViewTest.cpp - windows of memory say what their ops mean -----------------------===//
+//===- ViewTest.cpp - views of movement ops -------------------------------------------===//
 
 #include "test/unit/dialect/model/Programs.h"
 
@@ -49,7 +49,7 @@ TEST_F(Views, ReshapeOfDenseMemoryIsDense) {
   EXPECT_EQ((SmallVector<int64_t>{3, 1, 16}), layout->shape);
 }
 
-TEST_F(Views, SplitBeginsWhereThePieceBegins) {
+TEST_F(Views, SplitStartsAtThePart) {
   auto layout = through(
       "%0:3 = model.split %x {dim = 1 : i64} : (tensor<2x6x4xf32>) -> (tensor<2x1x4xf32>, tensor<2x3x4xf32>, tensor<2x2x4xf32>)", 2);
   ASSERT_TRUE(succeeded(layout));
@@ -59,7 +59,7 @@ TEST_F(Views, SplitBeginsWhereThePieceBegins) {
 
 // The heads of a fused product: a reshape of a piece needs no copy where it cuts a dim, and one where it joins dims
 // that do not follow one another.
-TEST_F(Views, ReshapeOfAPieceCutsDims) {
+TEST_F(Views, ReshapeOfAPartSplitsDims) {
   StringRef split = "%0:2 = model.split %x {dim = 2 : i64} : (tensor<2x6x4xf32>) -> (tensor<2x6x2xf32>, tensor<2x6x2xf32>)\n";
   auto cut = through((split + "%1 = model.reshape %0#0 : (tensor<2x6x2xf32>) -> tensor<2x6x2x1xf32>").str());
   ASSERT_TRUE(succeeded(cut));
@@ -96,7 +96,7 @@ TEST_F(Views, BroadcastRepeats) {
   EXPECT_EQ((SmallVector<int64_t>{3, 3, 27, 27, 3, 3, 27, 27}), addresses(*layout));
 }
 
-TEST_F(Views, ConcatOperandsLieSideBySide) {
+TEST_F(Views, ConcatOperandsAreAdjacent) {
   auto module = programs.parse("func.func @f(%x: tensor<2x1xf32>, %y: tensor<2x2xf32>) {\n"
                                "%0 = model.concat %x, %y {dim = 1 : i64} : (tensor<2x1xf32>, tensor<2x2xf32>) -> tensor<2x3xf32>\n"
                                "return }");

@@ -1,4 +1,4 @@
-//===- VjpRuleTest.cpp - what every derivative must hold, and which ones do not exist --------===//
+//===- VjpRuleTest.cpp - types of derivatives, and inactive ops ------------------------------===//
 
 #include "test/unit/dialect/model/Programs.h"
 
@@ -47,7 +47,7 @@ TEST(ModelVjp, GradientsHaveTheTypesOfTheirOperands) {
   EXPECT_TRUE(succeeded(verify(*module))) << programs.diagnostics;
 }
 
-TEST(ModelVjp, AskingAnInactiveOpIsAnErrorThatNamesIt) {
+TEST(ModelVjp, DifferentiatingAnInactiveOpIsAnError) {
   Programs programs;
   auto module = programs.parseAll();
   SmallVector<VjpOpInterface> ops;
@@ -66,7 +66,7 @@ TEST(ModelVjp, AskingAnInactiveOpIsAnErrorThatNamesIt) {
 }
 
 // Statistics are saved for the derivative alone.
-TEST(ModelVjp, StatisticsRefuseACotangent) {
+TEST(ModelVjp, StatisticsHaveNoDerivative) {
   Programs programs;
   auto module = programs.parseAll();
   SmallVector<Value> gradients;
@@ -84,7 +84,7 @@ TEST(ModelVjp, StatisticsRefuseACotangent) {
 }
 
 // The gradient of a weight that the whole batch shares is one product over all rows.
-TEST(ModelVjp, ASharedWeightTakesOneProduct) {
+TEST(ModelVjp, SharedWeightHasOneProduct) {
   Programs programs;
   auto module = programs.parse("func.func @f(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) {\n"
                                "%0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>\n"

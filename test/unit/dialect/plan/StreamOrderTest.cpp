@@ -1,4 +1,4 @@
-//===- StreamOrderTest.cpp - the order that streams and events give -----------------===//
+//===- StreamOrderTest.cpp - the order of streams and events ------------------------===//
 #include "dialect/plan/StreamOrder.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -95,7 +95,7 @@ TEST(StreamOrder, TakesTheLatestRecordOfAnEvent) {
   EXPECT_TRUE(order.isDoneBefore(at[2], "gather"));
 }
 
-TEST(StreamOrder, ImpliesAWaitThatAddsNothing) {
+TEST(StreamOrder, RedundantWaitIsImplied) {
   Program program("work compute; record 0 compute; wait 0 gather; record 1 compute; wait 1 gather; work compute; "
                   "record 2 compute; wait 2 gather; wait 3 gather");
   StreamOrder order;
@@ -153,7 +153,7 @@ TEST(StreamOrder, RefusesARecordOfTheRunBeforeToAnOrdinaryWait) {
   EXPECT_FALSE(order.hasRecord(llvm::cast<WaitOp>(program.ops[1])));
 }
 
-TEST(StreamOrder, ForgetsWhatEventsOrdered) {
+TEST(StreamOrder, ForgetsEvents) {
   Program program("work compute; record 0 compute; wait 0 gather; work gather");
   StreamOrder order;
   const auto at = program.issue(order);

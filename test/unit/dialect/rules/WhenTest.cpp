@@ -1,4 +1,4 @@
-//===- WhenTest.cpp - repetitions of a section as a word or a list --------------------===//
+//===- WhenTest.cpp - repetitions of a section ----------------------------------------===//
 
 #include "dialect/rules/When.h"
 
@@ -18,7 +18,7 @@ std::vector<std::int64_t> repetitionsOf(When when, std::int64_t repeat) {
   return issued;
 }
 
-TEST(When, IncludesTheRepetitionsOfItsWord) {
+TEST(When, IncludesTheRepetitionsOfItsName) {
   using List = std::vector<std::int64_t>;
   EXPECT_EQ((List{0, 1, 2}), repetitionsOf(WhenKind::all, 3));
   EXPECT_EQ((List{0}), repetitionsOf(WhenKind::first, 3));
@@ -29,7 +29,7 @@ TEST(When, IncludesTheRepetitionsOfItsWord) {
   EXPECT_EQ((List{}), repetitionsOf(WhenKind::not_first, 1));
 }
 
-TEST(When, OfASubsetIncludesJustIt) {
+TEST(When, OfASubsetIncludesOnlyIt) {
   const std::int64_t repeat = 5;
   for (unsigned bits = 1; bits < 1u << repeat; ++bits) {
     std::vector<std::int64_t> subset;
@@ -40,7 +40,7 @@ TEST(When, OfASubsetIncludesJustIt) {
   }
 }
 
-TEST(When, PrefersAWordToAList) {
+TEST(When, PrefersANameToAList) {
   EXPECT_EQ(When(), When::of({0, 1, 2}, 3));
   EXPECT_EQ(When(WhenKind::first), When::of({0}, 3));
   EXPECT_EQ(When(WhenKind::last), When::of({2}, 3));

@@ -1,0 +1,160 @@
+//===- TakeAlong.cpp - argmax, take_along, add_along ----------------------------------------===//
+
+#include "dialect/model/ops/Helpers.h"
+
+using namespace mlir;
+
+namespace sluice::model {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArgmaxOp::verify() {
+  // argmax_c1
+  int64_t dim = getDim();
+  if (failed(expectDims(*this, {dim}, typeOf(getOperand()).getRank())))
+    return failure();
+  // argmax_c2
+  if (shapeOf(getOperand())[dim] == 0)
+    return emitOpError("dim has no maximum, expected an extent of at least 1 but got 0");
+  return success();
+}
+
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> shape(shapeOf(adaptor.getOperand()));
+  if (adaptor.getDim() >= shape.size())
+    return emitOptionalError(location, "argmax: dim is out of range, expected less than ", shape.size(), " but got ",
+                             static_cast<int64_t>(adaptor.getDim()));
+  shape.erase(shape.begin() + adaptor.getDim());
+  types.push_back(tensorOf(shape, IntegerType::get(context, 64)));
+  return success();
+}
+
+/// `few` has the extents of `many` in dim `dim` or any, and no more than those in others.
+static LogicalResult expectWithin(Operation *op, ArrayRef<int64_t> few, ArrayRef<int64_t> many, int64_t dim) {
+  // take_along_c1, add_along_c1
+  if (few.size() != many.size())
+    return op->emitOpError() << "indices have the wrong rank, expected " << many.size() << " but got " << few.size();
+  // take_along_c2, add_along_c2
+  if (failed(expectDims(op, {dim}, many.size())))
+    return failure();
+  // take_along_c3, add_along_c3
+  for (auto [d, extents] : llvm::enumerate(llvm::zip(few, many)))
+    if (static_cast<int64_t>(d) != dim && std::get<0>(extents) > std::get<1>(extents))
+      return op->emitOpError() << "indices are too long in dim " << d << ", expected at most " << std::get<1>(extents)
+                               << " but got " << std::get<0>(extents);
+  return success();
+}
+
+LogicalResult TakeAlongOp::verify() {
+  return expectWithin(*this, shapeOf(getIndices()), shapeOf(getOperand()), getDim());
+}
+
+LogicalResult TakeAlongOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  types.push_back(tensorOf(shapeOf(adaptor.getIndices()), elementOf(adaptor.getOperand())));
+  return success();
+}
+
+LogicalResult AddAlongOp::verify() {
+  if (failed(expectWithin(*this, shapeOf(getIndices()), shapeOf(getResult()), getDim())))
+    return failure();
+  // add_along_c4
+  if (failed(expectShape(*this, "updates", getUpdates(), shapeOf(getIndices()))))
+    return failure();
+  return expectElement(*this, "updates", getUpdates(), elementOf(getResult()));
+}
+
+//===----------------------------------------------------------------------===//
+// Derivative
+//===----------------------------------------------------------------------===//
+
+LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                    SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(AddAlongOp::create(builder, getLoc(), tensorOf(shapeOf(getOperand()), elementOf(getOperand())),
+                                         cotangents[0], getIndices(), getDimAttr()));
+  gradients.emplace_back();
+  return success();
+}
+
+LogicalResult AddAlongOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
+                                   SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(TakeAlongOp::create(builder, getLoc(), cotangents[0], getIndices(), getDimAttr()));
+  gradients.emplace_back();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+ShardingRule ArgmaxOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors from, to;
+  for (auto [d, extent] : llvm::enumerate(shapeOf(getOperand()))) {
+    bool isReduced = d == getDim();
+    from.push_back({rule.addFactor(extent, isReduced)});
+    if (!isReduced)
+      to.push_back(from.back());
+  }
+  rule.operands.push_back(from);
+  rule.results.push_back(to);
+  return rule;
+}
+
+/// Dims of equal extents are parallel, except the indexed one; the others are whole. If the indexed dim is split, the kernel
+/// reads the local indices and returns zeros for the others.
+static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices, int64_t dim, bool takes) {
+  ShardingRule rule;
+  TensorFactors whole, part;
+  for (auto [d, extents] : llvm::enumerate(llvm::zip(table, indices))) {
+    auto [many, few] = extents;
+    if (static_cast<int64_t>(d) != dim && many == few) {
+      whole.push_back({rule.addFactor(many)});
+      part.push_back(whole.back());
+    } else {
+      bool isRead = takes && static_cast<int64_t>(d) == dim;
+      whole.push_back({rule.addFactor(many, /*whole=*/!isRead, /*positioned=*/isRead)});
+      part.push_back({rule.addFactor(few, /*whole=*/true)});
+    }
+  }
+  rule.operands.append({takes ? whole : part, part});
+  if (takes)
+    rule.reduction = PartialReduction::sum;
+  rule.results.push_back(takes ? part : whole);
+  return rule;
+}
+
+ShardingRule TakeAlongOp::getShardingRule() {
+  return alongRule(shapeOf(getOperand()), shapeOf(getIndices()), getDim(), true);
+}
+ShardingRule AddAlongOp::getShardingRule() {
+  return alongRule(shapeOf(getResult()), shapeOf(getIndices()), getDim(), false);
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+OpCost ArgmaxOp::getCost() { return streamingCost(*this, elementsOf(getOperand())); }
+// Only the indexed elements are read.
+OpCost TakeAlongOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
+OpCost AddAlongOp::getCost() {
+  return {elementsOf(getUpdates()), bytesOf(getIndices()) + 3 * bytesOf(getUpdates()) + bytesOf(getResult())};
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+KernelCall ArgmaxOp::getKernelCall() { return makeCall(*this, KernelId::argmax, {integerAttribute(*this, "dim", getDim())}); }
+KernelCall TakeAlongOp::getKernelCall() {
+  return makeCall(*this, KernelId::take_along, {integerAttribute(*this, "dim", getDim())});
+}
+KernelCall AddAlongOp::getKernelCall() {
+  return makeCall(*this, KernelId::add_along, {integerAttribute(*this, "dim", getDim())});
+}
+
+} // namespace sluice::model

@@ -1,0 +1,223 @@
+//===- OpCoverageTest.cpp - every op has interfaces, kernels, a spec entry and tests ----------===//
+//
+// The ops are those that the dialect registers. An op without one of these is an error here:
+//   - the rules: derivative, or its absence in the definition; sharding rule; cost; kernel call; precision
+//   - a kernel on each device, or a line in missing-kernels.txt, where a line that is no longer true fails too
+//   - an entry in docs/spec/model.md with an example, and a wrong program for each of its numbered constraints
+//   - its sharding rule, its cost, its derivative and its decomposition as IR, in test/dialect/model
+//   - values against PyTorch's, or its decomposition's, or a kernel test's; and its derivative by finite differences
+// RulesTest and VjpRuleTest check the values that the interface methods return.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/dialect/model/Programs.h"
+
+#include "runtime/kernel/Kernel.h"
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+using namespace mlir;
+
+namespace sluice::model::test {
+namespace {
+
+std::string readText(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.is_open()) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+const std::filesystem::path source = SLUICE_SOURCE_DIR;
+
+/// The texts of test/dialect/model/<prefix>*.mlir, one after another.
+std::string testsNamed(const std::string &prefix) {
+  std::string all;
+  for (const auto &file : std::filesystem::directory_iterator(source / "test/dialect/model"))
+    if (file.path().filename().string().rfind(prefix, 0) == 0)
+      all += readText(file.path());
+  EXPECT_FALSE(all.empty()) << prefix;
+  return all;
+}
+
+bool hasWord(const std::string &text, const std::string &word) {
+  return std::regex_search(text, std::regex("(^|[^a-z0-9_.])" + word + "([^a-z0-9_]|$)"));
+}
+bool hasOp(const std::string &text, const std::string &name) { return hasWord(text, "model\\." + name); }
+
+/// Ops that say where things are and compute nothing; phases take them away before a plan is made.
+const std::set<std::string> structure = {"parameter", "read",  "write",    "block",    "checkpoint",
+                                         "recompute", "yield", "gradient", "step_mean"};
+
+/// Ops whose values are tested beside their kernels alone, and where.
+const std::map<std::string, std::string> testedByKernel = {
+    {"iota", "Scalars.cpp"},       {"random_normal", "Random.cpp"}, {"random_uniform", "Random.cpp"},
+    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"},     {"compare", "Scalars.cpp"},
+    {"matmul_gelu_grad", "AgreementProducts.cpp"}};
+
+/// Ops whose derivative has no finite difference to be held against: rounding is a staircase.
+const std::set<std::string> withoutDifferences = {"cast"};
+
+class OpCoverage : public testing::Test {
+protected:
+  OpCoverage() : module(programs.parseAll()) {
+    for (RegisteredOperationName op : programs.context.getRegisteredOperationsByDialect("model"))
+      ops.push_back(op.getStringRef().split('.').second.str());
+    // The first op of each kind in the round-trip test.
+    module->walk([&](Operation *op) { instances.emplace(op->getName().stripDialect().str(), op); });
+    EXPECT_GT(ops.size(), 90u);
+  }
+
+  /// Runs `check` on every op that computes.
+  template <typename Check> void forComputing(Check check) {
+    for (const std::string &op : ops)
+      if (!structure.count(op)) {
+        ASSERT_TRUE(instances.count(op)) << "model." << op << " is not in round-trip.mlir";
+        check(op, instances.at(op));
+      }
+  }
+
+  static bool isDifferentiable(Operation *op) {
+    auto vjp = dyn_cast<VjpOpInterface>(op);
+    return vjp && vjp.isDifferentiable();
+  }
+
+  Programs programs;
+  OwningOpRef<ModuleOp> module;
+  std::vector<std::string> ops;
+  std::map<std::string, Operation *> instances;
+};
+
+TEST_F(OpCoverage, Rules) {
+  for (const std::string &op : structure)
+    EXPECT_TRUE(std::count(ops.begin(), ops.end(), op)) << op << " is no op";
+  forComputing([](const std::string &name, Operation *op) {
+    EXPECT_TRUE(isa<VjpOpInterface>(op)) << "model." << name << " does not say whether it has a derivative";
+    EXPECT_TRUE(isa<ShardingRuleOpInterface>(op)) << "model." << name << " has no sharding rule";
+    EXPECT_TRUE(isa<CostOpInterface>(op)) << "model." << name << " has no cost";
+    EXPECT_TRUE(isa<KernelOpInterface>(op)) << "model." << name << " has no kernel call";
+    EXPECT_TRUE(isa<PrecisionOpInterface>(op)) << "model." << name << " does not say what precision changes";
+  });
+}
+
+/// A device, and how to ask it for a kernel.
+struct DeviceKernels {
+  std::string name;
+  std::function<bool(const std::string &)> has;
+};
+
+std::vector<DeviceKernels> devices() {
+  // The kernels of GPUs are found in every build; without a toolkit their code is not.
+  return {{"cpu", [](const std::string &kernel) { return findCpuKernel(kernel) != nullptr; }},
+          {"cuda", [](const std::string &kernel) { return findCudaKernel(kernel) != nullptr; }}};
+}
+
+TEST_F(OpCoverage, AKernelOnEachDevice) {
+  std::set<std::pair<std::string, std::string>> missing;
+  std::istringstream lines(readText(source / "test/unit/dialect/model/missing-kernels.txt"));
+  for (std::string line; std::getline(lines, line);)
+    if (std::size_t space = line.find(' '); line[0] != '#' && space != std::string::npos)
+      missing.insert({line.substr(0, space), line.substr(space + 1)});
+  std::set<std::pair<std::string, std::string>> unused = missing;
+  for (const DeviceKernels &device : devices())
+    forComputing([&](const std::string &name, Operation *op) {
+      std::string kernel = cast<KernelOpInterface>(op).getKernelCall().name().str();
+      unused.erase({device.name, kernel});
+      bool isListed = missing.count({device.name, kernel});
+      EXPECT_NE(device.has(kernel), isListed)
+          << "model." << name << ": kernel " << kernel << " on " << device.name
+          << (isListed ? " exists, its line in missing-kernels.txt must go" : " is missing and not listed as missing");
+    });
+  for (const auto &[device, kernel] : unused)
+    ADD_FAILURE() << "missing-kernels.txt: no op on a device '" << device << "' has a kernel '" << kernel << "'";
+}
+
+TEST_F(OpCoverage, ASpecEntryWithAnExample) {
+  std::string spec = readText(source / "docs/spec/model.md"), examples;
+  std::regex fence("```mlir\n([^`]*)```");
+  for (std::sregex_iterator it(spec.begin(), spec.end(), fence), end; it != end; ++it)
+    examples += (*it)[1].str();
+  for (const std::string &op : ops) {
+    EXPECT_NE(spec.find("### `model." + op + "`"), std::string::npos) << "model." << op << " has no entry in docs/spec/model.md";
+    EXPECT_TRUE(hasOp(examples, op)) << "model." << op << " has no example in docs/spec/model.md";
+  }
+}
+
+TEST_F(OpCoverage, AWrongProgramForEachConstraint) {
+  std::string spec = readText(source / "docs/spec/model.md"), wrong = testsNamed("errors-");
+  std::regex label("\\b([a-z][a-z0-9_]*_c[0-9]+)\\b");
+  std::set<std::string> labels, unlisted;
+  for (std::sregex_iterator it(spec.begin(), spec.end(), label), end; it != end; ++it)
+    labels.insert((*it)[1].str());
+  EXPECT_GT(labels.size(), 80u);
+  for (const std::string &name : labels)
+    EXPECT_TRUE(hasWord(wrong, name)) << name << " has no wrong program in test/dialect/model/errors-*.mlir";
+  for (const auto &file : std::filesystem::directory_iterator(source / "dialect/model/ops")) {
+    std::string code = readText(file.path());
+    for (std::sregex_iterator it(code.begin(), code.end(), label), end; it != end; ++it)
+      EXPECT_TRUE(labels.count((*it)[1].str())) << (*it)[1].str() << " is not in docs/spec/model.md";
+  }
+}
+
+TEST_F(OpCoverage, RulesAsIR) {
+  std::string rules = testsNamed("sharding-rules"), costs = testsNamed("cost"), derivatives = testsNamed("derivative"),
+              decompositions = testsNamed("decompose");
+  forComputing([&](const std::string &name, Operation *op) {
+    EXPECT_TRUE(hasOp(rules, name)) << "model." << name << " is not in test/dialect/model/sharding-rules*.mlir";
+    EXPECT_TRUE(hasOp(costs, name)) << "model." << name << " is not in test/dialect/model/cost*.mlir";
+    if (isDifferentiable(op)) {
+      EXPECT_TRUE(hasOp(derivatives, name)) << "model." << name << " is not in test/dialect/model/derivative*.mlir";
+    }
+    if (isa<DecomposeOpInterface>(op)) {
+      EXPECT_TRUE(hasOp(decompositions, name)) << "model." << name << " is not in test/dialect/model/decompose*.mlir";
+    }
+  });
+}
+
+// Programs of the numeric tests name their ops in quotes.
+TEST_F(OpCoverage, NumbersAndDerivatives) {
+  auto numeric = [](const char *file) { return readText(source / "test/numeric" / file); };
+  auto isNamed = [](const std::string &text, const std::string &op) {
+    return std::regex_search(text, std::regex("\"" + op + "[\" ]"));
+  };
+  std::string reference = numeric("OpPrograms.cpp") + numeric("ImagePrograms.cpp"), vjps = numeric("VjpCases.cpp");
+  // What the derivatives of tested ops are made of is tested with them.
+  std::set<std::string> made;
+  SmallVector<std::pair<std::string, Operation *>> differentiable;
+  forComputing([&](const std::string &name, Operation *op) {
+    if (isDifferentiable(op) && isNamed(vjps, name))
+      differentiable.push_back({name, op});
+  });
+  for (auto [name, op] : differentiable) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    SmallVector<Value> cotangents(op->getNumResults()), gradients;
+    cotangents[0] = ConstantOp::create(builder, op->getLoc(), op->getResult(0).getType(), builder.getF64FloatAttr(1));
+    ASSERT_TRUE(succeeded(cast<VjpOpInterface>(op).buildVjp(
+        builder, cotangents, SmallVector<bool>(op->getNumOperands(), true), gradients)));
+    for (Value gradient : gradients)
+      if (gradient)
+        made.insert(gradient.getDefiningOp()->getName().stripDialect().str());
+  }
+  forComputing([&](const std::string &name, Operation *op) {
+    auto elsewhere = testedByKernel.find(name);
+    bool byKernel = elsewhere != testedByKernel.end() &&
+                    isNamed(readText(source / "test/unit/kernel" / elsewhere->second), name);
+    EXPECT_TRUE(isNamed(reference, name) || made.count(name) || byKernel ||
+                (isNamed(vjps, name) && (isa<DecomposeOpInterface>(op) || isDifferentiable(op))))
+        << "model." << name << " has no test of its values";
+    if (isDifferentiable(op) && !withoutDifferences.count(name)) {
+      EXPECT_TRUE(isNamed(vjps, name)) << "model." << name << " has no case in test/numeric/VjpCases.cpp";
+    }
+  });
+}
+
+} // namespace
+} // namespace sluice::model::test
