@@ -10,6 +10,15 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
+#include "dialect/rules/RuleAttrs.h.inc"
 #include "dialect/rules/Rules.h.inc"
+
+namespace sluice {
+
+/// True where a discardable attribute states a sharding under which a rank holds a part of one of the op's tensors: extents
+/// may then be those of a part.
+bool hasShardedTensor(mlir::Operation *op);
+
+} // namespace sluice
 
 #endif // SLUICE_DIALECT_RULES_RULES_H

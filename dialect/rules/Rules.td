@@ -38,11 +38,17 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     InterfaceMethod<[{
       Builds, before the op, an equivalent form with fewer whole factors, and returns one value per result; failure if
       the op has no such form.
-    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildSplitForm",
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildShardableForm",
       (ins "::mlir::OpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,
     InterfaceMethod<"Updates attributes that repeat extents after the types have become local.", "void",
       "adjustToTypes", (ins), "", "return;">,
   ];
+}
+
+def ShardingAttrInterface : AttrInterface<"ShardingAttrInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{How a tensor is divided among ranks.}];
+  let methods = [InterfaceMethod<"True where a rank holds a part of the tensor.", "bool", "isSharded">];
 }
 
 def CostOpInterface : OpInterface<"CostOpInterface"> {

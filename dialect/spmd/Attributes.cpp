@@ -3,15 +3,23 @@
 #include "dialect/rules/DiscardableAttributes.h"
 #include "dialect/spmd/Names.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 
 namespace sluice::spmd {
 namespace {
 
-const DiscardableAttribute ofFunction[] = {
-    {rowsName, "a string", isOfClass<StringAttr>},
+bool areShardings(Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return list && llvm::all_of(list, llvm::IsaPred<ShardingAttr>);
+}
+
+const DiscardableAttribute ofModule[] = {
+    {localAxesName, "a list of strings", [](Attribute value) {
+       auto list = dyn_cast<ArrayAttr>(value);
+       return list && llvm::all_of(list, llvm::IsaPred<StringAttr>);
+     }},
 };
 
 const DiscardableAttribute ofArgument[] = {
@@ -39,21 +47,28 @@ const DiscardableAttribute ofOp[] = {
        return stream && (stream.getValue() == StreamKind::host || stream.getValue() == StreamKind::gather);
      }},
     {parameterName, "a symbol", isOfClass<FlatSymbolRefAttr>},
-    {placesName, "a list", isOfClass<ArrayAttr>},
     {unshardName, "a list", isOfClass<ArrayAttr>},
     {shardingName, "a sharding", isOfClass<ShardingAttr>},
-    {shardingsName, "a list", isOfClass<ArrayAttr>},
-    {operandShardingsName, "a list", isOfClass<ArrayAttr>},
-    {tensorName, "a dictionary", isOfClass<DictionaryAttr>},
-    {termName, "a list", isOfClass<ArrayAttr>},
+    {shardingsName, "a list of shardings", areShardings},
+    {operandShardingsName, "a list of shardings", areShardings},
+    {localShardingsName, "a list of shardings", areShardings},
 };
 
 } // namespace
 
 LogicalResult SpmdDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (isa<FunctionOpInterface>(op))
-    return verifyDiscardable(op, "", attribute, ofFunction);
-  return verifyDiscardable(op, "", attribute, ofOp);
+  if (isa<ModuleOp>(op))
+    return verifyDiscardable(op, "", attribute, ofModule);
+  if (failed(verifyDiscardable(op, "", attribute, ofOp)))
+    return failure();
+  const StringRef name = attribute.getName().strref();
+  const std::size_t count = (name == shardingsName ? 0 : op->getNumOperands()) +
+                            (name == operandShardingsName ? 0 : op->getNumResults());
+  auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
+  if ((name == shardingsName || name == operandShardingsName || name == localShardingsName) && shardings.size() != count)
+    return op->emitOpError() << "'" << name << "' requires a sharding for each of " << count << " values, but got "
+                             << shardings.size();
+  return success();
 }
 
 LogicalResult SpmdDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,

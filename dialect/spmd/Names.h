@@ -19,14 +19,12 @@ inline constexpr llvm::StringLiteral donatesName = SpmdDialect::DonatesAttrHelpe
 inline constexpr llvm::StringLiteral outputName = SpmdDialect::OutputAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral whenName = SpmdDialect::WhenAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral streamName = SpmdDialect::StreamAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral placesName = SpmdDialect::PlacesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral unshardName = SpmdDialect::UnshardAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral shardingName = SpmdDialect::ShardingAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral shardingsName = SpmdDialect::ShardingsAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral operandShardingsName = SpmdDialect::OperandShardingsAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral tensorName = SpmdDialect::TensorAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral termName = SpmdDialect::TermAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral rowsName = SpmdDialect::RowsAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral localShardingsName = SpmdDialect::LocalShardingsAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral localAxesName = SpmdDialect::LocalAxesAttrHelper::getNameStr();
 
 /// The unit of the parameters that no block has.
 inline constexpr llvm::StringLiteral rootUnit = "root";

@@ -52,6 +52,26 @@ FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
                                      ArrayRef<StringAttr>(axes), segments, chunk, total, priority);
 }
 
+/// `sum over ["axis", ...]`.
+ParseResult parsePartial(AsmParser &parser, SmallVectorImpl<PartialAxis> &partialAxes) {
+  StringRef word;
+  SMLoc location = parser.getCurrentLocation();
+  if (failed(parser.parseKeyword(&word)))
+    return failure();
+  const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.first == word; });
+  if (found == std::end(reductions))
+    return parser.emitError(location, "expected a reduction: sum, max, logsumexp or mean");
+  SmallVector<StringAttr> axes;
+  if (failed(parser.parseKeyword("over")) ||
+      failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parseAxis(parser, axes); })))
+    return failure();
+  if (axes.empty())
+    return parser.emitError(location, "a partial result requires axes");
+  for (StringAttr axis : axes)
+    partialAxes.push_back({axis, found->second});
+  return success();
+}
+
 void printDim(AsmPrinter &printer, DimShardingAttr dim) {
   printer << '{';
   if (!dim.isReplicated()) {
@@ -85,8 +105,7 @@ void DimShardingAttr::print(AsmPrinter &printer) const {
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   SmallVector<DimShardingAttr> dims;
-  SmallVector<StringAttr> partialAxes;
-  PartialReduction reduction = PartialReduction::none;
+  SmallVector<PartialAxis> partialAxes;
   if (failed(parser.parseLess()) ||
       failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
         FailureOr<DimShardingAttr> dim = parseDim(parser);
@@ -96,38 +115,28 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
         return success();
       })))
     return {};
-  if (succeeded(parser.parseOptionalKeyword("partial"))) {
-    StringRef word;
-    SMLoc at = parser.getCurrentLocation();
-    if (failed(parser.parseKeyword(&word)))
-      return {};
-    const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.first == word; });
-    if (found == std::end(reductions)) {
-      parser.emitError(at, "expected a reduction: sum, max, logsumexp or mean");
-      return {};
-    }
-    reduction = found->second;
-    if (failed(parser.parseKeyword("over")) ||
-        failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                              [&] { return parseAxis(parser, partialAxes); })))
-      return {};
-  }
+  if (succeeded(parser.parseOptionalKeyword("partial")) &&
+      failed(parser.parseCommaSeparatedList([&] { return parsePartial(parser, partialAxes); })))
+    return {};
   if (failed(parser.parseGreater()))
     return {};
   auto emitError = [&] { return parser.emitError(location); };
   return getChecked(llvm::function_ref<InFlightDiagnostic()>(emitError), parser.getContext(),
-                    ArrayRef<DimShardingAttr>(dims), ArrayRef<StringAttr>(partialAxes), reduction);
+                    ArrayRef<DimShardingAttr>(dims), ArrayRef<PartialAxis>(partialAxes));
 }
 
 void ShardingAttr::print(AsmPrinter &printer) const {
   printer << "<[";
   llvm::interleaveComma(getDims(), printer, [&](DimShardingAttr dim) { printDim(printer, dim); });
   printer << ']';
-  if (isPartial()) {
-    const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.second == getReduction(); });
-    printer << " partial " << found->first << " over [";
-    llvm::interleaveComma(getPartialAxes(), printer);
+  for (ArrayRef<PartialAxis> left = getPartialAxes(); !left.empty();) {
+    PartialReduction reduction = left.front().reduction;
+    ArrayRef<PartialAxis> equal = left.take_while([&](const PartialAxis &each) { return each.reduction == reduction; });
+    const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.second == reduction; });
+    printer << (left.size() == getPartialAxes().size() ? " partial " : ", ") << found->first << " over [";
+    llvm::interleaveComma(equal, printer, [&](const PartialAxis &each) { printer << each.axis; });
     printer << ']';
+    left = left.drop_front(equal.size());
   }
   printer << '>';
 }
@@ -158,7 +167,7 @@ LogicalResult DimShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> e
 }
 
 LogicalResult ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ArrayRef<DimShardingAttr> dims,
-                                   ArrayRef<StringAttr> partialAxes, PartialReduction reduction) {
+                                   ArrayRef<PartialAxis> partialAxes) {
   // sharding_c1
   llvm::StringSet<> names;
   auto insert = [&](StringAttr axis) { return names.insert(axis.getValue()).second; };
@@ -166,12 +175,13 @@ LogicalResult ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
     for (StringAttr axis : dim.getAxes())
       if (!insert(axis))
         return emitError() << "axis " << axis << " occurs twice in a sharding";
-  for (StringAttr axis : partialAxes)
-    if (!insert(axis))
-      return emitError() << "axis " << axis << " occurs twice in a sharding";
-  // sharding_c2
-  if (partialAxes.empty() != (reduction == PartialReduction::none))
-    return emitError() << "a partial result requires axes and a reduction";
+  for (const PartialAxis &partial : partialAxes) {
+    if (!insert(partial.axis))
+      return emitError() << "axis " << partial.axis << " occurs twice in a sharding";
+    // sharding_c2
+    if (partial.reduction == PartialReduction::none)
+      return emitError() << "partial axis " << partial.axis << " has no reduction";
+  }
   return success();
 }
 
@@ -197,8 +207,7 @@ bool DimShardingAttr::isSamePlacement(DimShardingAttr other) const {
 }
 
 ShardingAttr ShardingAttr::replicated(MLIRContext *context, int64_t rank) {
-  return get(context, SmallVector<DimShardingAttr>(rank, DimShardingAttr::replicated(context)), {},
-             PartialReduction::none);
+  return get(context, SmallVector<DimShardingAttr>(rank, DimShardingAttr::replicated(context)), {});
 }
 
 std::optional<int64_t> ShardingAttr::dimAlong(StringRef axis) const {
@@ -208,15 +217,18 @@ std::optional<int64_t> ShardingAttr::dimAlong(StringRef axis) const {
   return std::nullopt;
 }
 
-bool ShardingAttr::isPartialOver(StringRef axis) const {
-  return llvm::any_of(getPartialAxes(), [&](StringAttr each) { return each.getValue() == axis; });
+sluice::PartialReduction ShardingAttr::reductionOver(StringRef axis) const {
+  for (const PartialAxis &partial : getPartialAxes())
+    if (partial.axis.getValue() == axis)
+      return partial.reduction;
+  return PartialReduction::none;
 }
 
 bool ShardingAttr::isSamePlacement(ShardingAttr other) const {
   return getDims().size() == other.getDims().size() &&
          llvm::all_of(llvm::zip(getDims(), other.getDims()),
                       [](auto pair) { return std::get<0>(pair).isSamePlacement(std::get<1>(pair)); }) &&
-         getPartialAxes() == other.getPartialAxes() && getReduction() == other.getReduction();
+         getPartialAxes() == other.getPartialAxes();
 }
 
 namespace sluice::spmd {
@@ -247,7 +259,7 @@ ShardingAttr shardingAlong(std::int64_t rank, const ShardedDim &sharded) {
   SmallVector<DimShardingAttr> dims(rank, DimShardingAttr::replicated(context));
   dims[sharded.dim] = DimShardingAttr::get(context, sharded.axes, /*segments=*/std::int64_t(1), sharded.chunk, sharded.total,
                                            /*priority=*/std::int64_t(0));
-  return ShardingAttr::get(context, dims, {}, PartialReduction::none);
+  return ShardingAttr::get(context, dims, {});
 }
 
 RankedTensorType localType(RankedTensorType global, ShardingAttr sharding) {
@@ -270,8 +282,9 @@ RankedTensorType shardType(RankedTensorType global, std::int64_t dim, ArrayAttr 
   return localType(global, shardingAlong(global.getRank(), {dim, chunkOf(total, ranks), total, names}));
 }
 
-RankedTensorType globalType(RankedTensorType local) {
-  ShardingAttr sharding = shardingOf(local);
+RankedTensorType globalType(RankedTensorType local) { return globalType(local, shardingOf(local)); }
+
+RankedTensorType globalType(RankedTensorType local, ShardingAttr sharding) {
   if (!sharding)
     return local;
   SmallVector<std::int64_t> shape(local.getShape());

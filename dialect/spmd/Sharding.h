@@ -43,6 +43,8 @@ mlir::RankedTensorType shardType(mlir::RankedTensorType global, std::int64_t dim
 mlir::RankedTensorType globalType(mlir::RankedTensorType local);
 /// All elements in one dim.
 mlir::RankedTensorType flattened(mlir::RankedTensorType type);
+/// The global type of a local one without encoding; the type itself for null.
+mlir::RankedTensorType globalType(mlir::RankedTensorType local, ShardingAttr sharding);
 /// Another element type, with the same shape and encoding.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type element);
 

@@ -37,11 +37,11 @@ def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim_sharding"> {
 }
 
 def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
-                                  [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+                                  [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>, ShardingAttrInterface]> {
   let summary = "how a tensor is divided among the ranks of the mesh";
   let description = [{
     One `#spmd.dim_sharding` for each dim, after Shardy's sharding attribute. Along `partial` axes each rank holds a partial
-    result, and `reduction` (`sum`, `max`, `logsumexp` or `mean`) of them is the value; along axes that are not named, all
+    result, and the axis's reduction (`sum`, `max`, `logsumexp` or `mean`) combines them; along axes that are not named, all
     ranks hold equal parts. A sharding of one dim for a tensor of more divides the flattened tensor: a shard by elements,
     whose local type has one dim.
     ```
@@ -49,18 +49,18 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>
     #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}p1]>
     #spmd.sharding<[{}, {} ] partial sum over ["expert"]>
+    #spmd.sharding<[{} ] partial mean over ["replicate", "shard"], sum over ["tensor"]>
     ```
     Before localization it annotates values of global types: `spmd.sharding` on arguments and parameters, `spmd.shardings`
     on ops, with one element for each result, and `spmd.operand_shardings` where an op takes an operand in another sharding
     than that of its value. After localization it is the encoding of the type of one rank's shard, whose dims have the
     extent `segments * chunk`.
 
-    **Constraints:** (C1) an axis occurs once; (C2) `partial` has axes and a reduction, or neither; (C3) the encoding of a
+    **Constraints:** (C1) an axis occurs once; (C2) a partial axis has a reduction; (C3) the encoding of a
     type has one element for each dim, and the extent of a sharded dim is `segments * chunk`.
   }];
   let parameters = (ins ArrayRefParameter<"::sluice::spmd::DimShardingAttr">:$dims,
-                        OptionalArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
-                        DefaultValuedParameter<"::sluice::PartialReduction", "::sluice::PartialReduction::none">:$reduction);
+                        OptionalArrayRefParameter<"::sluice::spmd::PartialAxis">:$partialAxes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -73,7 +73,13 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     bool isPartial() const { return !getPartialAxes().empty(); }
     /// The dim that is sharded along the axis; nothing if none is.
     std::optional<int64_t> dimAlong(::llvm::StringRef axis) const;
-    bool isPartialOver(::llvm::StringRef axis) const;
+    /// How the partial results along the axis are combined; `none` where the value is not partial along it.
+    ::sluice::PartialReduction reductionOver(::llvm::StringRef axis) const;
+    bool isPartialOver(::llvm::StringRef axis) const {
+      return reductionOver(axis) != ::sluice::PartialReduction::none;
+    }
+    /// The sharding with the dims of this one and no partial axis, as a type's encoding has it.
+    ShardingAttr withoutPartial() const { return get(getContext(), getDims(), {}); }
     /// Equal to another one but for priorities.
     bool isSamePlacement(ShardingAttr other) const;
   }];

@@ -22,6 +22,16 @@ namespace sluice::spmd {
 inline bool isReduction(ReductionKind kind) { return kind != ReductionKind::none; }
 inline bool isSumOrMean(ReductionKind kind) { return isReduction(kind) && kind != ReductionKind::max; }
 
+/// An axis along which each rank holds a partial result, and how these are combined.
+struct PartialAxis {
+  mlir::StringAttr axis;
+  PartialReduction reduction = PartialReduction::none;
+  bool operator==(const PartialAxis &) const = default;
+};
+inline llvm::hash_code hash_value(const PartialAxis &partial) {
+  return llvm::hash_combine(partial.axis, partial.reduction);
+}
+
 } // namespace sluice::spmd
 
 #define GET_ATTRDEF_CLASSES

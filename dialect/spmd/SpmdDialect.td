@@ -36,10 +36,8 @@ def Spmd_Dialect : Dialect {
     | `spmd.output` | result | a host output |
     | `spmd.when` | op of a section | the repetitions in which it is issued: `#spmd.when<first>`, `not_first`, `last`, `not_last`, or a list as `#spmd.when<[0, 2]>`; absent: all |
     | `model.phase`, `model.block`, `model.ids`, `model.recompute` | op | as the model stage left them; an inlined recompute region carries `model.recompute` |
-    | `spmd.places` | op of a section | where its parts of a split dim lie, and how much of each is there: `#spmd.sharding` for each operand and result that has one, else `unit` |
-    | `spmd.tensor` | `model.parameter` | it is one rank's part of a parameter of that `shape`: of `dim`, cut in `segments` that are split over the axis `tensor`, or over `axis` if that is given; of one segment that the ranks do not divide, a chunk as of a shard |
-    | `spmd.rows` | function | each rank along that axis has its part of the rows of every input |
-    | `spmd.term` | `model.gradient` | it is one rank's term of a sum over these axes, which the unit's reduction completes |
+    | `spmd.local_shardings` | op of local types | the sharding of each operand and then of each result, for a kernel that reads its position or leaves padding out |
+    | `spmd.local_axes` | module | the axes along which types are local already |
     | `spmd.unshard` | `all_reduce_start` | the model's author wrote it: blocks whose units are gathered while it is under way |
 
     Persistent arguments stand first: parameters in the order of the module, each followed by its states in order of name; then inputs. What is written is a
@@ -64,8 +62,8 @@ def Spmd_Dialect : Dialect {
     coordinate c holds the rows from `c * chunk` of each segment. `total` is the unpadded extent of the dim: on a rank,
     `clamp(total / segments - c * chunk, 0, chunk)` rows of a segment are data, which may be 0, and rows after them are padding and never
     data. A sub-axis (a factor of an axis) is an axis of the mesh with the name `axis.N`. `p1` after an element is the priority for
-    propagation, where a smaller number is kept. Along the axes of `partial`, each rank holds a partial result; `sum`, `max` or `logsumexp`
-    combines them. Ranks along an axis that is not named hold equal data.
+    propagation, where a smaller number is kept. Along the axes of `partial`, each rank holds a partial result; `sum`, `max`, `logsumexp` or
+    `mean` combines them, and axes may differ in it. Ranks along an axis that is not named hold equal data.
 
     As a discardable attribute it annotates a value of a global type:
 
@@ -74,6 +72,8 @@ def Spmd_Dialect : Dialect {
     | `spmd.sharding` | argument, `model.parameter` | its sharding |
     | `spmd.shardings` | op | the sharding of each result |
     | `spmd.operand_shardings` | op | the sharding in which it takes each operand, where one differs from that of the value |
+
+    `spmd-localize` makes the types local along an axis; a parameter of a local type keeps its `spmd.sharding` along that axis.
 
     As the encoding of a type it makes the type local, that of one rank's shard:
 
@@ -85,8 +85,8 @@ def Spmd_Dialect : Dialect {
     tensor is global and its type has no encoding.
 
     **Constraints.** (dim_sharding_c1) axes are distinct. (dim_sharding_c2) with axes, segments, chunk and total are positive, and segments
-    divide the total. (dim_sharding_c3) without axes, none of them is given. (sharding_c1) an axis occurs once. (sharding_c2) partial results
-    have axes and a reduction. (sharding_c3) an encoding has one element for each dim, and a sharded dim the extent `segments * chunk`.
+    divide the total. (dim_sharding_c3) without axes, none of them is given. (sharding_c1) an axis occurs once. (sharding_c2) a partial
+    axis has a reduction. (sharding_c3) an encoding has one element for each dim, and a sharded dim the extent `segments * chunk`.
 
     ## Collectives
 
@@ -106,17 +106,14 @@ def Spmd_Dialect : Dialect {
     // On ops of sections.
     "::sluice::spmd::WhenAttr":$when,
     "::sluice::spmd::StreamKindAttr":$stream,
-    "::mlir::ArrayAttr":$places,
     "::mlir::ArrayAttr":$unshard,
-    // Shardings of values, parameters, gradients and functions.
+    // Shardings of values and parameters.
     "::sluice::spmd::ShardingAttr":$sharding,
     "::mlir::ArrayAttr":$shardings,
     "::mlir::ArrayAttr":$operand_shardings,
-    // A parameter of which each rank holds a part; a gradient that is one rank's term of a sum over these axes; a function
-    // whose inputs are cut by rows.
-    "::mlir::DictionaryAttr":$tensor,
-    "::mlir::ArrayAttr":$term,
-    "::mlir::StringAttr":$rows
+    "::mlir::ArrayAttr":$local_shardings,
+    // On modules.
+    "::mlir::ArrayAttr":$local_axes
   );
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

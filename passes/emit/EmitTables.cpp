@@ -128,15 +128,16 @@ void emitParameters(EmitContext &context) {
         parameter->aliases.push_back(alias.str());
     parameter->dtype = dtypeOf(type.getElementType());
     parameter->shape.assign(type.getShape().begin(), type.getShape().end());
-    if (auto split = op->getAttrOfType<DictionaryAttr>(spmd::tensorName)) {
-      const auto whole = cast<DenseI64ArrayAttr>(split.get("shape")).asArrayRef();
+    if (auto sharding = op->getAttrOfType<spmd::ShardingAttr>(spmd::shardingName)) {
+      const auto dim = spmd::shardedDim(sharding)->dim;
+      const spmd::DimShardingAttr split = sharding.getDims()[dim];
+      const auto global = spmd::globalType(type, sharding).getShape();
       parameter->split = std::make_unique<plan::TensorSplitT>();
-      parameter->split->dim = cast<IntegerAttr>(split.get("dim")).getInt();
-      const auto axis = split.getAs<StringAttr>("axis");
-      parameter->split->axes = {context.axes.lookup(axis ? axis.getValue() : "tensor")};
-      parameter->split->segments = cast<IntegerAttr>(split.get("segments")).getInt();
-      parameter->split->extent = parameter->shape[parameter->split->dim];
-      parameter->shape.assign(whole.begin(), whole.end());
+      parameter->split->dim = dim;
+      parameter->split->axes = {context.axes.lookup(split.getAxes().front().getValue())};
+      parameter->split->segments = split.getSegments();
+      parameter->split->extent = split.localExtent();
+      parameter->shape.assign(global.begin(), global.end());
     }
     parameter->frozen = op.getFrozen();
     parameter->key = ownKey;

@@ -44,8 +44,8 @@ private:
   }
   /// The view, with the offset of its part if the sharding rule requires it: `index` counts operands, then results.
   static plan_ir::ViewAttr placed(plan_ir::ViewAttr view, mlir::Operation *op, std::size_t index) {
-    auto places = op->getAttrOfType<mlir::ArrayAttr>(spmd::placesName);
-    auto place = spmd::shardedDim(places ? llvm::dyn_cast<spmd::ShardingAttr>(places[index]) : spmd::ShardingAttr());
+    auto shardings = op->getAttrOfType<mlir::ArrayAttr>(spmd::localShardingsName);
+    auto place = spmd::shardedDim(shardings ? llvm::cast<spmd::ShardingAttr>(shardings[index]) : spmd::ShardingAttr());
     return place ? withValid(view, plan_ir::ValidAttr::get(view.getContext(), place->dim, view.getShape()[place->dim],
                                                            place->total, place->axes))
                  : view;

@@ -28,8 +28,9 @@ inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
   llvm::SmallVector<mlir::Attribute> axes;
   if (auto sharded = spmd::shardedDimOf(part))
     axes.append(sharded->axes.begin(), sharded->axes.end());
-  if (auto split = parameter ? parameter->getAttrOfType<mlir::DictionaryAttr>(spmd::tensorName) : mlir::DictionaryAttr())
-    axes.push_back(split.get("axis") ? split.get("axis") : mlir::StringAttr::get(part.getContext(), "tensor"));
+  if (auto sharded = spmd::shardedDim(parameter ? parameter->getAttrOfType<spmd::ShardingAttr>(spmd::shardingName)
+                                                : spmd::ShardingAttr()))
+    axes.append(sharded->axes.begin(), sharded->axes.end());
   return mlir::ArrayAttr::get(part.getContext(), axes);
 }
 

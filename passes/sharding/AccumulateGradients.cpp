@@ -91,12 +91,11 @@ void accumulateResults(spmd::ReshardOp reshard, When when) {
 
 /// The sharding after the reduction over shards: still partial over replicas.
 spmd::ShardingAttr afterScatter(spmd::ShardingAttr source, spmd::ShardingAttr destination) {
-  SmallVector<StringAttr> left;
-  for (StringAttr axis : source.getPartialAxes())
-    if (!destination.dimAlong(axis.getValue()))
-      left.push_back(axis);
-  return spmd::ShardingAttr::get(source.getContext(), destination.getDims(), left,
-                                 left.empty() ? PartialReduction::none : source.getReduction());
+  SmallVector<spmd::PartialAxis> left;
+  for (const spmd::PartialAxis &partial : source.getPartialAxes())
+    if (!destination.dimAlong(partial.axis.getValue()))
+      left.push_back(partial);
+  return spmd::ShardingAttr::get(source.getContext(), destination.getDims(), left);
 }
 
 /// Reduces over shards first, accumulates the shards, then reduces over replicas.

@@ -12,7 +12,7 @@
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/UnitKnobs.h"
-#include "passes/sharding/tensor/Layout.h"
+#include "passes/sharding/tensor/AxisOptions.h"
 #include "passes/solver/UnitPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -151,11 +151,12 @@ public:
   }
 
   LogicalResult run() {
-    return failure(failed(makePlan()) || failed(checkNames()) || failed(makeMesh()) || failed(makeUnits()) ||
-                   failed(placeParameters()));
+    return failure(failed(checkTypesAreLocal()) || failed(makePlan()) || failed(checkNames()) || failed(makeMesh()) ||
+                   failed(makeUnits()) || failed(placeParameters()));
   }
 
 private:
+  LogicalResult checkTypesAreLocal();
   LogicalResult makePlan();
   LogicalResult checkNames();
   LogicalResult makeMesh();
@@ -199,6 +200,18 @@ UnitParameter UnitAssignment::describe(model::ParameterOp parameter) const {
   return made;
 }
 
+/// Parameters that are sharded along an axis of parts have the types of these parts.
+LogicalResult UnitAssignment::checkTypesAreLocal() {
+  for (model::ParameterOp parameter : parameters)
+    for (StringRef axis : {StringRef(tensor::expertAxis), StringRef(tensor::tensorAxis)})
+      if (tensor::isSharded(parameter, axis) && !tensor::isLocal(module, axis)) {
+        InFlightDiagnostic error = parameter.emitOpError() << "is sharded along '" << axis << "' but has a global type";
+        error.attachNote(parameter.getLoc()) << "spmd-localize makes types along an axis local";
+        return error;
+      }
+  return success();
+}
+
 /// Which parameters make a unit.
 LogicalResult UnitAssignment::makePlan() {
   std::vector<UnitParameter> list;
@@ -206,8 +219,7 @@ LogicalResult UnitAssignment::makePlan() {
   std::vector<bool> isExpert;
   for (model::ParameterOp parameter : parameters) {
     list.push_back(describe(parameter));
-    auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
-    isExpert.push_back(split && tensor::axisOf(split) == tensor::expertAxis);
+    isExpert.push_back(tensor::isSharded(parameter, tensor::expertAxis));
   }
   plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe.sharding));
   if (!plan.error.empty())
@@ -219,9 +231,9 @@ LogicalResult UnitAssignment::makePlan() {
 
 /// Tables of the recipe name units and parameters that are there.
 LogicalResult UnitAssignment::checkNames() {
-  for (StringRef key : {"sharding.reshard_after_forward", "sharding.reshard_after_backward",
-                        "sharding.unshard_in_backward", "gradient.sync", "gradient.divide", "schedule.forward_prefetch",
-                        "schedule.backward_prefetch"})
+  for (StringRef key :
+       {"sharding.reshard_after_forward", "sharding.reshard_after_backward", "sharding.unshard_in_backward",
+        "gradient.sync", "gradient.divide", "schedule.forward_prefetch", "schedule.backward_prefetch"})
     if (failed(take(recipe.checkNames(key, "unit", plan.units))))
       return failure();
   if (failed(take(recipe.checkNames("sharding.dim", "parameter", names))))
@@ -301,10 +313,9 @@ void AssignUnits::runOnOperation() {
   // Assigned before.
   if (spmd::meshOf(module))
     return;
-  FailureOr<Recipe> recipe =
-      recipeFor(module, meshShard, meshReplicate, meshTensor, meshExpert, strategy, units, replicated, dim,
-                reshardAfterForward, reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches,
-                gradientSync, gradientDivide);
+  FailureOr<Recipe> recipe = recipeFor(
+      module, meshShard, meshReplicate, meshTensor, meshExpert, strategy, units, replicated, dim, reshardAfterForward,
+      reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches, gradientSync, gradientDivide);
   if (failed(recipe))
     return signalPassFailure();
   for (const std::string &remark : ineffectiveSettings(*recipe))

@@ -32,8 +32,8 @@ void sluice::lowerAllReduces(Block &block, const Placement &placement) {
     tensor::copyTags(op, wait);
     if (Attribute ids = op->getAttr(model::idsName))
       wait->setAttr(model::idsName, ids);
-    if (Attribute places = op->getAttr(spmd::placesName))
-      start->setAttr(spmd::placesName, places);
+    if (Attribute positions = op->getAttr(spmd::localShardingsName))
+      start->setAttr(spmd::localShardingsName, positions);
     if (op.getUnshard())
       start->setAttr(spmd::unshardName, *op.getUnshard());
     op.replaceAllUsesWith(wait.getValues()[0]);

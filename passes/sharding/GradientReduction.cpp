@@ -1,4 +1,4 @@
-//===- GradientReduction.cpp - reductions of partial results over the data axes -----------===//
+//===- GradientReduction.cpp - reductions of gradients over the data axes -----------===//
 
 #include "passes/sharding/GradientReduction.h"
 
@@ -7,7 +7,6 @@
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Scopes.h"
-#include "passes/sharding/tensor/Layout.h"
 
 #include <cmath>
 
@@ -23,9 +22,9 @@ struct Arithmetic {
   double scatterScale = 1, allScale = 1;
 };
 
-/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce after it. `divide`: the divisor that is
-/// not the number of ranks. Sums in an element type of small range are scaled in two halves, so that they neither overflow
-/// nor vanish.
+/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce after it. `divide`: the divisor
+/// that is not the number of ranks. Sums in an element type of small range are scaled in two halves, so that they
+/// neither overflow nor vanish.
 Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type element, std::int64_t scatters,
                         std::int64_t reduces) {
   Arithmetic made;
@@ -70,10 +69,8 @@ public:
       : reshard(reshard), placement(placement), builder(reshard), source(sourceOf(reshard)),
         destination(destinationOf(reshard)), locations(locationsOfValues(reshard, reshard->getNumResults())),
         ids(reshard->getAttrOfType<DenseI64ArrayAttr>(model::idsName)), values(reshard.getOperands()) {
-    if (source.getReduction() != PartialReduction::mean)
-      arithmetic.all = source.getReduction() == PartialReduction::max ? ReductionKind::max : ReductionKind::sum;
     for (spmd::UnitOp unit : placement.units())
-      if (unit.getSymName() == reshard.getUnit().value_or(""))
+      if (unit.getSymName() == *reshard.getUnit())
         arithmetic = arithmeticFor(unit, forceSum);
   }
 
@@ -85,7 +82,9 @@ private:
     auto sharded = spmd::shardedDim(destination);
     return sharded ? sharded->axesAttr() : ArrayAttr::get(reshard.getContext(), {});
   }
-  /// Axes that the source is partial over and the destination neither sharded nor partial.
+  /// True for an axis of parts along which a gradient is a term of a sum: addTerms() completes it.
+  static bool isTerm(const spmd::PartialAxis &partial) { return partial.reduction == PartialReduction::sum; }
+  /// Other axes that the source is partial over and the destination neither sharded nor partial.
   ArrayAttr reducedAxes(bool untilComplete);
   std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
 
@@ -107,7 +106,7 @@ private:
   spmd::ReshardOp reshard;
   const Placement &placement;
   OpBuilder builder;
-  /// Shardings of all values are alike but for dims.
+  /// Shardings of all values are alike but for dims and axes of terms.
   spmd::ShardingAttr source, destination;
   SmallVector<Location> locations;
   DenseI64ArrayAttr ids;
@@ -116,6 +115,14 @@ private:
 };
 
 } // namespace
+
+/// The reduction over shards that a reduction over replicas completes, with an accumulation between the two; else the
+/// reshard itself.
+static spmd::ReshardOp reductionOverShards(spmd::ReshardOp reshard) {
+  auto sum = reshard.getOperands()[0].getDefiningOp<spmd::AccumulateOp>();
+  auto scatter = sum ? sum.getOperand().getDefiningOp<spmd::ReshardOp>() : spmd::ReshardOp();
+  return scatter ? scatter : reshard;
+}
 
 Arithmetic Reducer::arithmeticFor(spmd::UnitOp unit, bool forceSum) {
   std::int64_t scatters = ranksOf(shardAxes()), reduces = ranksOf(reducedAxes(/*untilComplete=*/true));
@@ -126,11 +133,7 @@ Arithmetic Reducer::arithmeticFor(spmd::UnitOp unit, bool forceSum) {
     divide = number.getValueAsDouble();
   else if (alike > 1)
     divide = static_cast<double>(scatters * reduces / alike);
-  auto terms = reshard->getAttrOfType<ArrayAttr>(spmd::termName);
-  bool areTerms = terms && llvm::any_of(cast<ArrayAttr>(terms[0]).getAsValueRange<StringAttr>(), [&](StringRef axis) {
-                    return destination.dimAlong(axis).has_value();
-                  });
-  if (alike == 1 || areTerms)
+  if (alike == 1 || sumsAlongShards(reductionOverShards(reshard)))
     return arithmeticOf(divide, forceSum, getElementTypeOrSelf(reshard->getResultTypes().front()), scatters, reduces);
   // Equal gradients count once: a mean over all ranks is the mean over those that differ.
   Arithmetic mean;
@@ -141,9 +144,10 @@ Arithmetic Reducer::arithmeticFor(spmd::UnitOp unit, bool forceSum) {
 
 ArrayAttr Reducer::reducedAxes(bool untilComplete) {
   SmallVector<Attribute> axes;
-  for (StringAttr axis : source.getPartialAxes())
-    if (!destination.dimAlong(axis.getValue()) && (untilComplete || !destination.isPartialOver(axis.getValue())))
-      axes.push_back(axis);
+  for (const spmd::PartialAxis &partial : source.getPartialAxes())
+    if (StringRef axis = partial.axis.getValue();
+        !isTerm(partial) && !destination.dimAlong(axis) && (untilComplete || !destination.isPartialOver(axis)))
+      axes.push_back(partial.axis);
   return builder.getArrayAttr(axes);
 }
 
@@ -153,7 +157,7 @@ ValueRange Reducer::await(Operation *start, ArrayRef<unsigned> indices, TypeRang
   tag(wait);
   if (ids && !chained)
     wait->setAttr(model::idsName, builder.getDenseI64ArrayAttr(
-                                     llvm::map_to_vector(indices, [&](unsigned index) { return ids[index]; })));
+                                      llvm::map_to_vector(indices, [&](unsigned index) { return ids[index]; })));
   return wait.getValues();
 }
 
@@ -177,9 +181,9 @@ void Reducer::scatter(bool isCompleted) {
   for (Type type : reshard->getResultTypes())
     shards.push_back(TypeAttr::get(type));
   auto all = llvm::to_vector(llvm::seq<unsigned>(0, values.size()));
-  auto start = spmd::ReduceScatterStartOp::create(builder, fuse(all), spmd::TokenType::get(builder.getContext()), values,
-                                                  shardAxes(), arithmetic.scatter, APFloat(arithmetic.scatterScale),
-                                                  builder.getArrayAttr(shards), reshard.getUnitAttr());
+  auto start = spmd::ReduceScatterStartOp::create(
+      builder, fuse(all), spmd::TokenType::get(builder.getContext()), values, shardAxes(), arithmetic.scatter,
+      APFloat(arithmetic.scatterScale), builder.getArrayAttr(shards), reshard.getUnitAttr());
   values = SmallVector<Value>(await(start, all, reshard->getResultTypes(), /*chained=*/isCompleted));
 }
 
@@ -191,16 +195,15 @@ void Reducer::reduce(ArrayAttr axes, ArrayRef<unsigned> indices, ReductionKind o
     values[index] = value;
 }
 
-/// Completes gradients that are partial over axes of parts too: after the reduction, where they are smallest, all that are
-/// partial over the same axes together.
+/// Completes gradients that are partial over axes of parts too: after the reduction, where they are smallest, all that
+/// are partial over the same axes together.
 void Reducer::addTerms() {
-  auto terms = reshard->getAttrOfType<ArrayAttr>(spmd::termName);
   llvm::MapVector<Attribute, SmallVector<unsigned>> ofAxes;
-  for (unsigned index = 0; terms && index < values.size(); ++index) {
+  for (unsigned index = 0; index < values.size(); ++index) {
     SmallVector<Attribute> left;
-    for (Attribute axis : cast<ArrayAttr>(terms[index]))
-      if (!destination.dimAlong(cast<StringAttr>(axis).getValue()))
-        left.push_back(axis);
+    for (const spmd::PartialAxis &partial : sourceOf(reshard, index).getPartialAxes())
+      if (isTerm(partial) && !destination.dimAlong(partial.axis.getValue()))
+        left.push_back(partial.axis);
     if (!left.empty())
       ofAxes[builder.getArrayAttr(left)].push_back(index);
   }

@@ -14,7 +14,6 @@
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Scopes.h"
-#include "passes/sharding/tensor/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -76,14 +75,6 @@ private:
 /// True for reads of one parameter in one element type.
 bool isSameRead(spmd::ReshardOp a, spmd::ReshardOp b) {
   return parameterOf(a) == parameterOf(b) && a->getResultTypes() == b->getResultTypes();
-}
-
-/// True for a gradient that is partial along an axis of its destination too.
-bool isTermAlongShards(spmd::ReshardOp gradient) {
-  auto terms = gradient->getAttrOfType<ArrayAttr>(spmd::termName);
-  spmd::ShardingAttr destination = destinationOf(gradient);
-  return terms && llvm::any_of(terms.getAsValueRange<StringAttr>(),
-                               [&](StringRef axis) { return destination.dimAlong(axis).has_value(); });
 }
 
 } // namespace
@@ -193,7 +184,7 @@ void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
 void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) {
   Reshards terms, sharded, replicated;
   for (spmd::ReshardOp gradient : gradients[event.unit])
-    (!destinationOf(gradient).isSharded() ? replicated : isTermAlongShards(gradient) ? terms : sharded)
+    (!destinationOf(gradient).isSharded() ? replicated : sumsAlongShards(gradient) ? terms : sharded)
         .push_back(gradient);
   for (const Reshards &group : {terms, sharded, replicated})
     if (!group.empty())
@@ -202,16 +193,10 @@ void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) 
 
 void SectionGrouper::mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &builder) {
   SmallVector<Value> operands;
-  SmallVector<Attribute> terms;
-  for (spmd::ReshardOp gradient : group) {
+  for (spmd::ReshardOp gradient : group)
     operands.push_back(gradient.getOperands()[0]);
-    Attribute axes = gradient->getAttr(spmd::termName);
-    terms.push_back(axes ? axes : builder.getArrayAttr({}));
-  }
   spmd::ReshardOp merged = merge(group, operands, builder);
   model::setPhase(merged, Phase::backward);
-  if (llvm::any_of(terms, [](Attribute axes) { return !cast<ArrayAttr>(axes).empty(); }))
-    merged->setAttr(spmd::termName, builder.getArrayAttr(terms));
   for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
     spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
 }

@@ -4,7 +4,7 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
-#include "passes/sharding/tensor/Layout.h"
+#include "passes/sharding/tensor/AxisOptions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,9 +20,8 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
   // The padding row, by global elements.
   DenseI64ArrayAttr zeros;
   if (std::optional<std::int64_t> row = parameter.getPadding()) {
-    auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
-    std::int64_t columns = split ? cast<DenseI64ArrayAttr>(split.get("shape"))[1]
-                                 : cast<RankedTensorType>(parameter.getType()).getDimSize(1);
+    auto local = cast<RankedTensorType>(parameter.getType());
+    std::int64_t columns = spmd::globalType(local, tensor::parameterSharding(parameter)).getDimSize(1);
     zeros = builder.getDenseI64ArrayAttr({*row * columns, (*row + 1) * columns});
   }
   auto constant = [&](const APFloat &value) -> Value { return model::ConstantOp::create(builder, loc, type, value); };
@@ -40,11 +39,11 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
 /// A rank's part of a parameter that is split over an axis of parts, by the elements' places in all of it.
 Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
                   std::int64_t key) {
-  auto split = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName);
-  auto number = [&](StringRef name) { return cast<IntegerAttr>(split.get(name)).getInt(); };
+  spmd::ShardingAttr sharding = tensor::parameterSharding(parameter);
+  std::int64_t dim = spmd::shardedDim(sharding)->dim;
+  spmd::DimShardingAttr split = sharding.getDims()[dim];
   auto local = cast<RankedTensorType>(parameter.getType());
-  std::int64_t dim = number("dim"), segments = number("segments");
-  std::int64_t total = cast<DenseI64ArrayAttr>(split.get("shape"))[dim] / segments;
+  std::int64_t segments = split.getSegments(), total = split.segmentExtent();
   // Segments in a dim of their own: then each rank has a part of one dim.
   SmallVector<std::int64_t> shape(local.getShape());
   if (segments > 1) {
@@ -55,17 +54,19 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
   auto apart = RankedTensorType::get(shape, local.getElementType());
   Value value = initialValue(builder, parameter, apart, seed, key);
   Operation *maker = value.getDefiningOp();
-  SmallVector<Attribute> places(maker->getNumOperands(), builder.getUnitAttr());
-  StringAttr axis = builder.getStringAttr(tensor::axisOf(split));
-  places.push_back(spmd::shardingAlong(apart.getRank(), {dim, shape[dim], total, axis}));
+  StringAttr axis = split.getAxes().front();
+  spmd::ShardingAttr position = spmd::shardingAlong(apart.getRank(), {dim, shape[dim], total, axis});
+  // Random numbers have one operand, the seed.
   if (maker->getNumOperands() > 0)
-    maker->setAttr(spmd::placesName, builder.getArrayAttr(places));
+    maker->setAttr(spmd::localShardingsName,
+                   builder.getArrayAttr({spmd::ShardingAttr::replicated(builder.getContext(), 0), position}));
   SmallVector<Operation *> made = {maker};
-  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), tensor::axisOf(split)); shape[dim] * ranks != total) {
+  if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), axis.getValue()); shape[dim] * ranks != total) {
     // Zeros where a rank's part is smaller than others'.
     SmallVector<std::int64_t> none(shape.size(), 0), dense(shape.size(), 1);
     auto pad = model::PadOp::create(builder, parameter.getLoc(), apart, value, none, none, dense, APFloat(0.0));
-    pad->setAttr(spmd::placesName, builder.getArrayAttr({places.back(), builder.getUnitAttr()}));
+    pad->setAttr(spmd::localShardingsName,
+                 builder.getArrayAttr({position, spmd::ShardingAttr::replicated(builder.getContext(), apart.getRank())}));
     value = pad.getResult();
     made.push_back(pad);
   }
@@ -141,7 +142,7 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     model::ParameterOp parameter = piece.parameter;
     if (bool isDrawn = parameter.getInit() == InitializerKind::normal ||
                        parameter.getInit() == InitializerKind::uniform;
-        isDrawn && piece.state.empty() && parameter->hasAttr(spmd::tensorName)) {
+        isDrawn && piece.state.empty() && tensor::parameterSharding(parameter)) {
       values.push_back(initialPart(builder, parameter, placement, seed, keys[parameter.getSymName()]));
       continue;
     }

@@ -162,10 +162,11 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
     whole->setOperands(wholeValues);
     op->setOperands(shardValues);
   }
-  auto names = llvm::to_vector(axes.getAsRange<StringAttr>());
+  auto partialAxes = llvm::map_to_vector(axes.getAsRange<StringAttr>(),
+                                         [&](StringAttr axis) { return spmd::PartialAxis{axis, reduction}; });
   auto replicated = spmd::ShardingAttr::replicated(op->getContext(), cast<RankedTensorType>(partial.getType()).getRank());
   auto reshard = spmd::ReshardOp::create(
-      builder, op->getLoc(), partial, spmd::ShardingAttr::get(op->getContext(), replicated.getDims(), names, reduction),
+      builder, op->getLoc(), partial, spmd::ShardingAttr::get(op->getContext(), replicated.getDims(), partialAxes),
       replicated);
   tagged(reshard);
   Value value = reshard.getResults()[0];

@@ -77,8 +77,7 @@ private:
     auto sharded = spmd::shardedDim(sharding);
     if (!sharded || spmd::groupSize(mesh, sharded->axesAttr()) == 1)
       return;
-    auto inType = spmd::ShardingAttr::get(value.getContext(), sharding.getDims(), {}, PartialReduction::none);
-    setType(value, spmd::localType(cast<RankedTensorType>(value.getType()), inType));
+    setType(value, spmd::localType(cast<RankedTensorType>(value.getType()), sharding.withoutPartial()));
   }
 
   LogicalResult localizeOp(Operation *op) {

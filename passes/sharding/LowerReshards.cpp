@@ -1,8 +1,8 @@
 //===- LowerReshards.cpp - reshards become collectives ---------------------------------------===//
 //
-// A reshard of sharded values to replicated ones is an all_gather, one of replicated to sharded a slice on each rank. One
-// of partial results is a reduction (GradientReduction.h). One that changes no sharding is a copy between memories where
-// the values are in host memory, and otherwise nothing.
+// A reshard of sharded values to replicated ones is an all_gather, one of replicated to sharded a slice on each rank.
+// One of partial results is a reduction (GradientReduction.h). One that changes no sharding is a copy between memories
+// where the values are in host memory, and otherwise nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,11 @@
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/GradientReduction.h"
 #include "passes/sharding/Reshards.h"
+#include "passes/sharding/tensor/Collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <algorithm>
 
 namespace sluice {
 #define GEN_PASS_DEF_LOWERRESHARDS
@@ -77,12 +80,11 @@ void lowerToGather(spmd::ReshardOp reshard) {
   copyToDevice(reshard);
   OpBuilder builder(reshard);
   Location loc = builder.getFusedLoc(locationsOfValues(reshard, reshard->getNumResults()));
-  auto start = spmd::AllGatherStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()),
-                                              reshard.getOperands(), spmd::shardedDim(sourceOf(reshard))->axesAttr(),
-                                              reshard.getUnitAttr());
-  auto types = llvm::map_to_vector(reshard.getOperands().getTypes(), [](Type type) -> Type {
-    return spmd::globalType(cast<RankedTensorType>(type));
-  });
+  auto start =
+      spmd::AllGatherStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), reshard.getOperands(),
+                                     spmd::shardedDim(sourceOf(reshard))->axesAttr(), reshard.getUnitAttr());
+  auto types = llvm::map_to_vector(reshard.getOperands().getTypes(),
+                                   [](Type type) -> Type { return spmd::globalType(cast<RankedTensorType>(type)); });
   auto wait = spmd::WaitOp::create(builder, loc, types, start.getToken());
   copyTags(reshard, start);
   copyTags(reshard, wait);
@@ -100,7 +102,8 @@ void lowerToGather(spmd::ReshardOp reshard) {
         reshape->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids[index]));
       read = reshape.getResult();
     }
-    result.replaceUsesWithIf(value, [](OpOperand &use) { return isa<spmd::ReleaseOp, spmd::ReshardOp>(use.getOwner()); });
+    result.replaceUsesWithIf(value,
+                             [](OpOperand &use) { return isa<spmd::ReleaseOp, spmd::ReshardOp>(use.getOwner()); });
     result.replaceAllUsesWith(read);
   }
 }
@@ -133,35 +136,71 @@ void dropFromReleases(Value value) {
     }
 }
 
+/// Lowers a reshard of a unit's parameters or gradients, and then it has no use.
+void lowerOfUnit(spmd::ReshardOp reshard, const Placement &placement, bool forceSum) {
+  if (isReduction(reshard))
+    return lowerReduction(reshard, placement, forceSum);
+  if (!changesSharding(reshard)) {
+    copyToDevice(reshard);
+    for (Value value : reshard.getResults())
+      dropFromReleases(value);
+    reshard.replaceAllUsesWith(reshard.getOperands());
+  } else if (destinationOf(reshard).isSharded()) {
+    lowerToSlice(reshard);
+  } else {
+    lowerToGather(reshard);
+  }
+}
+
 struct LowerReshards : sluice::impl::LowerReshardsBase<LowerReshards> {
   using LowerReshardsBase::LowerReshardsBase;
-  void runOnOperation() override {
-    Placement placement(getOperation());
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), forceSum);
-    if (failed(recipe))
-      return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto section : function.getOps<spmd::SectionOp>())
-        for (auto reshard : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::ReshardOp>())) {
-          if (!isGrouped(reshard)) {
-            reshard.emitOpError("is of one parameter, but spmd-lower-reshards takes those of spmd-group-reshards");
-            return signalPassFailure();
-          }
-          if (isReduction(reshard)) {
-            lowerReduction(reshard, placement, recipe->gradient.forceSum);
-          } else if (!changesSharding(reshard)) {
-            copyToDevice(reshard);
-            for (Value value : reshard.getResults())
-              dropFromReleases(value);
-            reshard.replaceAllUsesWith(reshard.getOperands());
-          } else if (destinationOf(reshard).isSharded()) {
-            lowerToSlice(reshard);
-          } else {
-            lowerToGather(reshard);
-          }
-          reshard.erase();
-        }
-  }
+  void runOnOperation() override;
+
+private:
+  LogicalResult run(Block &block, const Recipe &recipe, const Placement &placement);
 };
 
+/// The reshards of a block. A reduction over replicas is lowered before the one over shards that it completes, whose
+/// source states what is summed.
+SmallVector<spmd::ReshardOp> reshardsOf(Block &block) {
+  SmallVector<spmd::ReshardOp> reshards(block.getOps<spmd::ReshardOp>());
+  std::stable_partition(reshards.begin(), reshards.end(),
+                        [](spmd::ReshardOp reshard) { return isReduction(reshard) && sourceOf(reshard).isSharded(); });
+  return reshards;
+}
+
 } // namespace
+
+LogicalResult LowerReshards::run(Block &block, const Recipe &recipe, const Placement &placement) {
+  auto ranksOf = [&](StringRef axis) {
+    if (placement.mesh())
+      return *spmd::axisSize(placement.mesh(), axis);
+    return axis == tensor::expertAxis ? recipe.mesh.expert : recipe.mesh.tensor;
+  };
+  for (spmd::ReshardOp reshard : reshardsOf(block)) {
+    if (!isGrouped(reshard))
+      return reshard.emitOpError("is of one parameter, but spmd-lower-reshards takes those of spmd-group-reshards");
+    if (reshard.getUnit())
+      lowerOfUnit(reshard, placement, recipe.gradient.forceSum);
+    else
+      tensor::lowerReshard(reshard, ranksOf);
+    reshard.erase();
+  }
+  return success();
+}
+
+void LowerReshards::runOnOperation() {
+  Placement placement(getOperation());
+  FailureOr<Recipe> recipe = recipeFor(getOperation(), meshTensor, meshExpert, forceSum);
+  if (failed(recipe))
+    return signalPassFailure();
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (failed(run(function.front(), *recipe, placement)))
+      return signalPassFailure();
+    for (auto section : function.getOps<spmd::SectionOp>())
+      if (failed(run(section.getBody().front(), *recipe, placement)))
+        return signalPassFailure();
+  }
+}

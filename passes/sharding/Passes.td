@@ -4,41 +4,98 @@
 
 include "passes/recipe/RecipeOptions.td"
 
-def PartitionExpert : Pass<"spmd-partition-expert", "::mlir::ModuleOp"> {
-  let summary = "the model as one rank of the axis expert computes it";
+def ShardParameters : Pass<"spmd-shard-parameters", "::mlir::ModuleOp"> {
+  let summary = "attaches the recipe's shardings to parameters and inputs";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
-    Parameters that `sharding.expert` names are split on dim 0, inputs by rows, and both flow through each entry by the ops'
-    sharding rules, as splits over `tensor` do. Rows give way: they are gathered where an op has experts in parts, and sums
-    over experts are reduced to parts of the rows. Gradients of all other parameters are terms of a sum over `expert`, which
-    their unit's reduction completes. An entry whose rows the ranks do not divide computes them all on each rank. Does
-    nothing where `mesh.expert` is 1.
-    ```mlir
-    model.parameter @w : tensor<4x8x8xf32> zeros
-    ==>
-    model.parameter @w : tensor<2x8x8xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64, segments = 1 : i64, shape = array<i64: 4, 8, 8>}}
-    ```
-  }];
-  let options = [RecipeOption<"meshExpert", "mesh.expert">,
-                 RecipeOption<"experts", "sharding.expert">];
-}
-
-def PartitionTensor : Pass<"spmd-partition-tensor", "::mlir::ModuleOp"> {
-  let summary = "the model as one rank of the axis tensor computes it";
-  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
-  let description = [{
-    Parameters are split as `sharding.tensor` says; `spmd.tensor` on one tells what it is a part of. Splits flow through
-    each entry by the ops' sharding rules: types become those of one rank's part, and collectives over `tensor` stand where
-    a rule asks for them and nowhere else; a remark says which. Does nothing where `mesh.tensor` is 1.
+    Along the axis `tensor`, `sharding.tensor` shards parameters on the dim of input or output features, which the ops that
+    read the parameter tell. Along `expert`, `sharding.expert` shards parameters on dim 0, and inputs are sharded by rows
+    where the ranks divide them. Types stay global. Does nothing where the axis has one rank.
     ```mlir
     model.parameter @w : tensor<8x4xf32> zeros
     ==>
-    model.parameter @w : tensor<4x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8, 4>}}
+    model.parameter @w : tensor<8x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {} ]>}
     ```
   }];
-  let options = [RecipeOption<"meshTensor", "mesh.tensor">,
-                 RecipeOption<"splits", "sharding.tensor">,
-                 RecipeOption<"sequence", "sharding.sequence">];
+  let options = [Option<"axis", "axis", "std::string", "", "the axis of the mesh: tensor or expert">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">,
+                 RecipeOption<"tensorPlan", "sharding.tensor">,
+                 RecipeOption<"sequence", "sharding.sequence">,
+                 RecipeOption<"experts", "sharding.expert">];
+}
+
+def PropagateShardings : Pass<"spmd-propagate-shardings", "::mlir::ModuleOp"> {
+  let summary = "attaches shardings to values by the sharding rules of ops";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    In program order, each op is split on one factor of its rule: that of its first operand with a parameter's sharding
+    (priority 0), else that of its first operand sharded by rows or the sequence (priority 1). Its results are sharded by the
+    rule, or partial where the factor is reduced. An op that cannot be split on a factor of its operands is replaced by its
+    shardable form first. Partial results are completed directly after their op by a reshard, except for an op that is linear
+    in them and a gradient, which its unit's reduction completes. `spmd.operand_shardings` states where an op takes an
+    operand in another sharding. Remarks name the reductions. Types stay global; recompute regions are inlined.
+    ```mlir
+    %0 = model.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    ==>
+    %0 = model.matmul %x, %w {spmd.operand_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8} ]>, #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {} ]>],
+                              spmd.shardings = [#spmd.sharding<[{}, {} ] partial sum over ["tensor"]>]} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %1 = spmd.reshard %0 from [#spmd.sharding<[{}, {} ] partial sum over ["tensor"]>] to [#spmd.sharding<[{}, {} ]>] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let options = [Option<"axis", "axis", "std::string", "", "the axis of the mesh: tensor or expert">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">,
+                 RecipeOption<"sequence", "sharding.sequence">,
+                 RecipeOption<"experts", "sharding.expert">];
+}
+
+def InsertReshards : Pass<"spmd-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "inserts a reshard where an op takes an operand in another sharding";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    One reshard for all readers that take the same; rows and parts of the sequence are gathered again for the backward, so as
+    not to be kept. Where the inputs of an elementwise op have fewer elements than its result, these are gathered. A part of
+    a replicated value is computed by a copy of its op where any part can be computed by itself, as of a constant.
+    Remarks name the gathers.
+    ```mlir
+    %0 = model.relu %x {spmd.operand_shardings = [#spmd.sharding<[{"tensor", chunk = 2, total = 4} ]>]} : (tensor<4xf32>) -> tensor<4xf32>
+    ==>
+    %p = spmd.reshard %x from [#spmd.sharding<[{} ]>] to [#spmd.sharding<[{"tensor", chunk = 2, total = 4} ]>] : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = model.relu %p : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let options = [Option<"axis", "axis", "std::string", "", "the axis of the mesh: tensor or expert">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">];
+}
+
+def Localize : Pass<"spmd-localize", "::mlir::ModuleOp"> {
+  let summary = "makes types local along an axis";
+  let dependentDialects = ["::sluice::spmd::SpmdDialect"];
+  let description = [{
+    Values that `spmd.shardings` or a reshard shards, parameters and attributes with shapes become those of one rank. Ops whose kernels
+    read their position, or leave padding out, get `spmd.local_shardings`: the sharding of each operand and result. Padding
+    is cleared in gradients, and in operands that are read dense. The module lists the axis in `spmd.local_axes`; parameters
+    keep `spmd.sharding`, inputs are replicated arguments that a reshard slices.
+    ```mlir
+    model.parameter @w : tensor<8x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {} ]>}
+    ==>
+    model.parameter @w : tensor<4x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {} ]>}
+    ```
+  }];
+  let options = [Option<"axis", "axis", "std::string", "", "the axis of the mesh: tensor or expert">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">,
+                 RecipeOption<"experts", "sharding.expert">];
+}
+
+def PrintShardings : Pass<"spmd-print-shardings", "::mlir::ModuleOp"> {
+  let summary = "prints the shardings that the IR states";
+  let description = [{
+    To standard output: a line for each parameter and argument with a sharding, and one for each operand and result of an op
+    with shardings. In no pipeline.
+  }];
 }
 
 def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
@@ -81,7 +138,7 @@ def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
     sharding of an argument is `spmd.sharding`. The body of a train entry is cut in the sections `microbatch` (repeated
     `gradient.microbatches` times) and `update`, whose reads become the arguments. `model.recompute` regions are inlined. The
     forward and backward still have `model.read` and `model.gradient`, and `model.step_mean` is in the update:
-    spmd-insert-reshards replaces them. Adds the entry point `init`.
+    spmd-insert-data-reshards replaces them. Adds the entry point `init`.
     ```mlir
     func.func @f() attributes {model.entry = "forward"} {
       %0 = model.read @w : tensor<6x4xf32>
@@ -95,13 +152,14 @@ def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
                  RecipeOption<"offload", "memory.offload">];
 }
 
-def InsertReshards : Pass<"spmd-insert-reshards", "::mlir::ModuleOp"> {
+def InsertDataReshards : Pass<"spmd-insert-data-reshards", "::mlir::ModuleOp"> {
   let summary = "inserts a reshard for each read of a parameter, each gradient and each mean over ranks";
   let description = [{
     Before: sections read parameters by `model.read` and name gradients by `model.gradient`. After: ops of the forward and
     backward take parameters replicated, so a read is a reshard of the parameter's argument, after a cast to the element
-    type of the readers. A gradient is partial over the data axes and becomes a reshard to its parameter's sharding;
-    `model.step_mean` becomes a reshard to replicated. Each read and gradient names its parameter and unit.
+    type of the readers. A gradient is partial over the data axes, and over those that `spmd.operand_shardings` names, and
+    becomes a reshard to its parameter's sharding; `model.step_mean` becomes a reshard to replicated. Each read and gradient
+    names its parameter and unit.
     ```mlir
     %0 = model.read @w : tensor<6x4xf32>
     ==>
@@ -188,10 +246,11 @@ def LocalizeUpdate : Pass<"spmd-localize-update", "::mlir::ModuleOp"> {
 def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
   let summary = "lowers reshards to collectives, slices and copies";
   let description = [{
-    Before: placement changes by `spmd.reshard`. After: by `all_gather` where values become replicated, `all_slice` where they
-    become sharded, `reduce_scatter` and then `all_reduce` over replicas where partial results do, `all_reduce` where those
-    become replicated; each start is directly before its wait. Gradients are scaled as the unit's `divide` and their element
-    type require. Parameters in host memory are copied first.
+    Before: placement changes by `spmd.reshard`, whose types are local. After: by `all_gather` where values become replicated,
+    `all_slice` where they become sharded, `reduce_scatter` and then `all_reduce` over replicas where partial results do,
+    `all_reduce` where those become replicated; each start is directly before its wait. Reshapes and a transpose bring the
+    ranks' chunks of a dim into place. Gradients are scaled as the unit's `divide` and their element type require. Parameters
+    in host memory are copied first.
     ```mlir
     %0 = spmd.reshard %a from [#spmd.sharding<[{"shard", chunk = 2, total = 6} ]>] to [#spmd.sharding<[{} ]>] unit "h.0"
     ==>
@@ -199,7 +258,9 @@ def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
     %0 = spmd.wait %t
     ```
   }];
-  let options = [RecipeOption<"forceSum", "gradient.force_sum">];
+  let options = [RecipeOption<"forceSum", "gradient.force_sum">,
+                 RecipeOption<"meshTensor", "mesh.tensor">,
+                 RecipeOption<"meshExpert", "mesh.expert">];
 }
 
 def JoinReductions : Pass<"spmd-join-reductions", "::mlir::ModuleOp"> {

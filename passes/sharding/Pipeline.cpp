@@ -2,16 +2,31 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "passes/sharding/tensor/AxisSharding.h"
+
+/// The options of a pass along one axis.
+template <typename Options>
+static Options along(llvm::StringRef axis) {
+  Options options;
+  options.axis = axis.str();
+  return options;
+}
+
 void sluice::buildPartition(mlir::OpPassManager &manager) {
-  // One rank's part of each op first: all that follows sees a smaller model. Rows and experts, then what is within one.
-  manager.addPass(createPartitionExpert());
-  manager.addPass(createPartitionTensor());
+  // The axes within a model first: all other passes see the model of one rank. Rows and experts, then parts of an op.
+  for (llvm::StringRef axis : {llvm::StringRef(tensor::expertAxis), llvm::StringRef(tensor::tensorAxis)}) {
+    manager.addPass(createShardParameters(along<sluice::ShardParametersOptions>(axis)));
+    manager.addPass(createPropagateShardings(along<sluice::PropagateShardingsOptions>(axis)));
+    manager.addPass(createInsertReshards(along<sluice::InsertReshardsOptions>(axis)));
+    manager.addPass(createLocalize(along<sluice::LocalizeOptions>(axis)));
+    manager.addPass(createLowerReshards());
+  }
   // Placement next: all that follows reads units and dims off the IR.
   manager.addPass(createAssignUnits());
   // Arguments and sections, of global types. Parameters are still read and gradients still named.
   manager.addPass(createPartition());
   // Reshards of the data axes: one for each read and gradient, then one for each unit and scope.
-  manager.addPass(createInsertReshards());
+  manager.addPass(createInsertDataReshards());
   manager.addPass(createGroupReshards());
   // Required work is done; the policies of the units follow.
   manager.addPass(createElideReshards());

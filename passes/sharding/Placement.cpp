@@ -2,7 +2,7 @@
 
 #include "passes/sharding/Placement.h"
 
-#include "passes/sharding/tensor/Layout.h"
+#include "passes/sharding/tensor/AxisOptions.h"
 #include "runtime/base/ShardMath.h"
 
 #include "mlir/IR/Builders.h"
@@ -72,8 +72,7 @@ spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes)
 }
 
 ArrayAttr Placement::shardAxes(StringRef parameter) const {
-  auto split = find(parameter)->getAttrOfType<DictionaryAttr>(spmd::tensorName);
-  return axes(false, true, !split || tensor::axisOf(split) != tensor::expertAxis);
+  return axes(false, true, !tensor::isSharded(find(parameter), tensor::expertAxis));
 }
 
 ArrayAttr Placement::shardAxes(spmd::UnitOp unit) const {

@@ -19,6 +19,12 @@ spmd::ShardingAttr sluice::destinationOf(spmd::ReshardOp reshard, std::size_t in
 
 bool sluice::isReduction(spmd::ReshardOp reshard) { return sourceOf(reshard).isPartial(); }
 
+bool sluice::sumsAlongShards(spmd::ReshardOp reshard) {
+  return llvm::any_of(sourceOf(reshard).getPartialAxes(), [&](const spmd::PartialAxis &partial) {
+    return partial.reduction == PartialReduction::sum && destinationOf(reshard).dimAlong(partial.axis.getValue());
+  });
+}
+
 bool sluice::isParameterRead(spmd::ReshardOp reshard) {
   return reshard.getUnit() && !isReduction(reshard) && !destinationOf(reshard).isSharded();
 }

@@ -46,6 +46,7 @@ private:
   void verify(func::FuncOp function);
   void verifyArguments(func::FuncOp function);
   void verifySection(spmd::SectionOp section);
+  void verifyAccumulation(spmd::SectionOp section);
   void verifyReleases(spmd::SectionOp section);
   void verifySpaces(spmd::SectionOp section);
 
@@ -115,8 +116,44 @@ void Verifier::verifySection(spmd::SectionOp section) {
       if (spmd::axisSize(placement.mesh(), cast<StringAttr>(axis).getValue()) == 1)
         error(&op) << "axis of a collective, expected one of several ranks but got " << axis << " of one rank";
   }
+  verifyAccumulation(section);
   verifyReleases(section);
   verifySpaces(section);
+}
+
+/// True for a sum over the repetitions of its section, or a value that collectives, copies and ops of one operand
+/// compute from one.
+static bool isAccumulated(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<spmd::AccumulateOp>(op))
+      return true;
+    if (auto wait = dyn_cast<spmd::WaitOp>(op))
+      value = wait.getStart()->getOperand(cast<OpResult>(value).getResultNumber());
+    else if (op->getNumOperands() == 1)
+      value = op->getOperand(0);
+    else
+      return false;
+  }
+  return false;
+}
+
+/// What the update reads of a repeated section is of all repetitions.
+void Verifier::verifyAccumulation(spmd::SectionOp section) {
+  if (section.getRepeat() == 1)
+    return;
+  auto yield = cast<spmd::YieldOp>(section.getBody().front().getTerminator());
+  for (auto [result, yielded] : llvm::zip(section.getResults(), yield.getOperands())) {
+    bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) {
+      auto reader = user->getParentOfType<spmd::SectionOp>();
+      return reader && reader != section;
+    });
+    if (!isRead || isAccumulated(yielded))
+      continue;
+    InFlightDiagnostic diagnostic = error(section);
+    diagnostic << "result " << result.getResultNumber() << " of repeated section '" << section.getName()
+               << "' is read by another section but not accumulated over the repetitions";
+    diagnostic.attachNote(yielded.getLoc()) << "computed here; spmd-accumulate-gradients accumulates it";
+  }
 }
 
 /// What runs on the host reads host memory, all else the device's; copies alone cross.

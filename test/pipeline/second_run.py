@@ -13,7 +13,7 @@ from plans import import_model, run
 
 RECIPES = (
     ("mesh.shard=3", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0"),
-    ("mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "precision.compute=bf16", "loss.mean=tokens",
+    ("mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "sharding.sequence=true", "precision.compute=bf16", "loss.mean=tokens",
      'parameters.frozen=["wpe.weight"]'),
     ("mesh.replicate=2", "mesh.shard=2", "mesh.expert=2", 'memory.offload=["parameters", "optimizer"]'),
 )
@@ -26,8 +26,10 @@ def passes(folder):
     phases = re.findall(r"^  (\w+): ", listing[listing.index("Phases:"):], re.M)
     for phase in phases[:-1]:
         text = run("sluice-opt", empty, f"-sluice-{phase}", "--dump-pass-pipeline", "--verify-each=0").stderr
-        for name in re.findall(r"^ +([a-z-]+)", text, re.M):
-            yield phase, name
+        for name, options in re.findall(r"^ +([a-z-]+)(?:\{([^}]*)\})?", text, re.M):
+            # As -NAME=OPTIONS, without those that have no value.
+            given = " ".join(option for option in options.split() if not option.endswith("="))
+            yield phase, f"{name}={given}" if given else name
 
 
 def main():

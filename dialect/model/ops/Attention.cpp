@@ -196,7 +196,7 @@ static Value repeatHeads(OpBuilder &builder, Location location, Value value, con
 }
 
 // If there are more parts than heads of k and v, only the heads of q are split.
-FailureOr<SmallVector<Value>> AttentionOp::buildSplitForm(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> AttentionOp::buildShardableForm(OpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
@@ -207,7 +207,7 @@ FailureOr<SmallVector<Value>> AttentionOp::buildSplitForm(OpBuilder &builder) {
 }
 
 // The gradient of a shared head is the sum over the heads of q that share it.
-FailureOr<SmallVector<Value>> AttentionGradOp::buildSplitForm(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> AttentionGradOp::buildShardableForm(OpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
     return failure();

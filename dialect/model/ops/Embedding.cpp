@@ -12,7 +12,7 @@ namespace sluice::model {
 
 /// The padding row is a row of the unsharded table; on a shard only its lower bound can be verified.
 static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding, Value table) {
-  if (!padding || (*padding >= 0 && (*padding < shapeOf(table).front() || op->hasAttr("spmd.places"))))
+  if (!padding || (*padding >= 0 && (*padding < shapeOf(table).front() || hasShardedTensor(op))))
     return success();
   return op->emitOpError() << "padding is out of range, expected 0 to " << shapeOf(table).front() - 1 << " but got "
                            << *padding;

@@ -142,9 +142,9 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
 }
 
 // Rows are whole where the classes are split: a rank then has few logits.
-FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
+FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
 
-FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildSplitForm(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildShardableForm(OpBuilder &builder) {
   Location location = getLoc();
   Value logits = MatmulOp::create(builder, location, getX(), getWeight(), /*transpose_lhs=*/false,
                                   /*transpose_rhs=*/true);

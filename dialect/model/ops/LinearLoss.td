@@ -41,7 +41,7 @@ def Model_LinearCrossEntropyOp
                        OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_Scalar:$loss, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
   }];
   let hasVerifier = 1;
 }
@@ -52,7 +52,7 @@ def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
   }];
   let hasVerifier = 1;
 }

@@ -178,7 +178,7 @@ ShardingRule CrossEntropyOp::getShardingRule() {
 }
 
 // logsumexp, and each row's logit at its target: both can be computed on parts of the columns.
-FailureOr<SmallVector<Value>> CrossEntropyOp::buildSplitForm(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> CrossEntropyOp::buildShardableForm(OpBuilder &builder) {
   Location location = getLoc();
   ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
   auto last = static_cast<int64_t>(rows.size());

@@ -37,7 +37,7 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$loss, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildSplitForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
   }];
   let hasVerifier = 1;
 }

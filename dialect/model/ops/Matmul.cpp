@@ -205,7 +205,7 @@ ShardingRule MatmulOp::getShardingRule() {
 }
 
 // The product alone; bias and residual are added to it.
-FailureOr<SmallVector<Value>> MatmulOp::buildSplitForm(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> MatmulOp::buildShardableForm(OpBuilder &builder) {
   if (!getBias() && !getResidual())
     return failure();
   Value value = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), Value(), Value(), getTransposeLhs(),

@@ -106,8 +106,8 @@ ShardingRule MatmulGeluGradOp::getShardingRule() {
   return rule;
 }
 
-FailureOr<SmallVector<Value>> MatmulGeluOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
-FailureOr<SmallVector<Value>> MatmulGeluGradOp::buildSplitForm(OpBuilder &builder) { return decompose(builder); }
+FailureOr<SmallVector<Value>> MatmulGeluOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
+FailureOr<SmallVector<Value>> MatmulGeluGradOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
 
 //===----------------------------------------------------------------------===//
 // Cost

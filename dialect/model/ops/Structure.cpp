@@ -120,7 +120,7 @@ LogicalResult ParameterOp::verify() {
                          << table.getRank() << " and " << stringifyInitializerKind(getInit());
   // On a shard of the table only the shard's rows are known.
   const std::int64_t padding = getPaddingAttr().getInt();
-  if (padding < 0 || (padding >= table.getDimSize(0) && !(*this)->hasAttr("spmd.tensor")))
+  if (padding < 0 || (padding >= table.getDimSize(0) && !hasShardedTensor(*this)))
     return emitOpError() << "padding is out of range, expected 0 to " << table.getDimSize(0) - 1 << " but got "
                          << padding;
   return success();

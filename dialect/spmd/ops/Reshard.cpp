@@ -11,19 +11,34 @@ void ReshardOp::build(OpBuilder &builder, OperationState &state, Value operand, 
         StringAttr());
 }
 
+/// True where the type has the extents of a sharding: all of each dim, or those that one rank holds.
+static bool hasExtents(RankedTensorType type, ShardingAttr sharding, bool isLocal) {
+  if (sharding.getDims().size() == 1)
+    type = flattened(type);
+  if (static_cast<int64_t>(sharding.getDims().size()) != type.getRank())
+    return false;
+  return llvm::all_of(llvm::zip(sharding.getDims(), type.getShape()), [&](auto pair) {
+    auto [dim, extent] = pair;
+    return dim.isReplicated() || extent == (isLocal ? dim.localExtent() : dim.getTotal());
+  });
+}
+
+/// The global type of a value: of a local one by its encoding, or by its sharding where the type of a part has no encoding.
+static RankedTensorType globalTypeOf(Type type, ShardingAttr sharding) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (shardingOf(tensor))
+    return globalType(tensor);
+  return !hasExtents(tensor, sharding, /*isLocal=*/false) && hasExtents(tensor, sharding, /*isLocal=*/true)
+             ? globalType(tensor, sharding)
+             : tensor;
+}
+
 /// C3 and C4, of one operand or result.
 static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr sharding) {
   // reshard_c3
-  RankedTensorType global = globalType(cast<RankedTensorType>(type));
-  if (sharding.getDims().size() == 1)
-    global = flattened(global);
-  bool fits = static_cast<int64_t>(sharding.getDims().size()) == global.getRank();
-  for (int64_t dim = 0; fits && dim < global.getRank(); ++dim)
-    fits = sharding.getDims()[dim].isReplicated() || sharding.getDims()[dim].getTotal() == global.getDimSize(dim);
   ShardingAttr encoding = shardingOf(type);
-  // A local type has no partial axes.
-  auto inTypes = ShardingAttr::get(op.getContext(), sharding.getDims(), {}, sluice::PartialReduction::none);
-  if (!fits || (encoding && !encoding.isSamePlacement(inTypes)))
+  if (!hasExtents(globalTypeOf(type, sharding), sharding, /*isLocal=*/false) ||
+      (encoding && !encoding.isSamePlacement(sharding.withoutPartial())))
     return op.emitOpError() << "sharding " << sharding << " does not fit type " << type;
   // reshard_c4
   MeshOp mesh = meshOf(op);
@@ -39,7 +54,7 @@ static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr shardi
   for (DimShardingAttr dim : sharding.getDims())
     if (failed(verifyAxes(dim.getAxes())))
       return failure();
-  return verifyAxes(sharding.getPartialAxes());
+  return verifyAxes(llvm::map_to_vector(sharding.getPartialAxes(), [](const PartialAxis &each) { return each.axis; }));
 }
 
 LogicalResult ReshardOp::verify() {
@@ -53,9 +68,9 @@ LogicalResult ReshardOp::verify() {
        llvm::zip(getOperands(), getResults(), getSources().getAsRange<ShardingAttr>(),
                  getDestinations().getAsRange<ShardingAttr>())) {
     // reshard_c2
-    auto global = globalType(cast<RankedTensorType>(operand.getType()));
+    RankedTensorType global = globalTypeOf(operand.getType(), source);
     bool isFlat = source.getDims().size() == 1 || destination.getDims().size() == 1;
-    if (auto other = globalType(cast<RankedTensorType>(result.getType()));
+    if (RankedTensorType other = globalTypeOf(result.getType(), destination);
         other != global && !(isFlat && flattened(other) == flattened(global)))
       return emitOpError() << "global type of a result, expected " << global << " but got " << other;
     if (failed(verifySharding(*this, operand.getType(), source)) ||

@@ -16,8 +16,8 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure]> {
 
     **Constraints:** (C1) at least one operand, and a result, a source and a destination for each; (C2) the global type of a
     result is the operand's, or that of the flattened operand where one of the shardings divides the flattened tensor; (C3) a
-    sharding has one element for each dim, or one for the flattened tensor, equal totals as the type's extents, and is that
-    of the type, but for partial axes, where the type is local; (C4) axes are axes of the mesh.
+    sharding has one element for each dim, or one for the flattened tensor; its totals are the extents of a global type, its
+    chunks those of the local type of a part, and it is the encoding of a type that has one, but for partial axes; (C4) axes are axes of the mesh.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$sources,
                        TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$destinations, OptionalAttr<StrAttr>:$unit);

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - what crosses the ranks of an axis --------------------------------===//
+//===- Collectives.cpp - reshards as collectives ------------------------------------------===//
 
 #include "passes/sharding/tensor/Collectives.h"
 
@@ -23,8 +23,6 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-ArrayAttr axes(OpBuilder &builder, const Axis &axis) { return builder.getStrArrayAttr({axis.name}); }
-
 /// Notes what it makes.
 template <typename Op, typename... Args>
 Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Args &&...args) {
@@ -33,195 +31,191 @@ Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Ar
   return op;
 }
 
-Value allReduced(OpBuilder &builder, Value value, ReductionKind op, const Axis &axis, SmallVectorImpl<Operation *> &made) {
-  Location loc = value.getLoc();
-  auto start = make<spmd::AllReduceStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), value,
-                                            axes(builder, axis), op, APFloat(1.0), StringAttr());
-  return make<spmd::WaitOp>(builder, loc, made, value.getType(), start.getToken()).getValues()[0];
-}
-
-/// Dims with the split one as segments, ranks and what is left of it: [outer, segments, ranks, chunk, inner]. `extent` is
-/// that of a segment.
-struct Apart {
-  std::int64_t outer = 1, segments, ranks, extent, chunk, inner = 1;
-  Apart(ArrayRef<std::int64_t> shape, const Layout &layout, std::int64_t ranks)
-      : segments(layout.segments), ranks(ranks), extent(shape[layout.dim] / layout.segments), chunk(layout.chunk) {
-    for (auto [dim, extent] : llvm::enumerate(shape))
-      if (static_cast<std::int64_t>(dim) != layout.dim)
-        (static_cast<std::int64_t>(dim) < layout.dim ? outer : inner) *= extent;
+/// A shape with its sharded dim as segments, ranks and rows: [outer, segments, ranks, chunk, inner]. `extent` is that
+/// of a segment.
+struct SplitShape {
+  std::int64_t outer = 1, segments, extent, chunk, inner = 1;
+  SplitShape(ArrayRef<std::int64_t> shape, const AxisSharding &sharding)
+      : segments(sharding.segments), extent(shape[sharding.dim] / sharding.segments), chunk(sharding.chunk) {
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (static_cast<std::int64_t>(dim) != sharding.dim)
+        (static_cast<std::int64_t>(dim) < sharding.dim ? outer : inner) *= size;
   }
 };
 
 } // namespace
 
-Value completed(OpBuilder &builder, Value partial, PartialReduction reduction, const Axis &axis,
-                SmallVectorImpl<Operation *> &made) {
-  if (reduction != PartialReduction::logsumexp)
-    return allReduced(builder, partial, reduction == PartialReduction::max ? ReductionKind::max : ReductionKind::sum, axis, made);
-  // log(sum(exp(p))) over ranks, from the largest: nothing overflows.
-  Location loc = partial.getLoc();
-  Type type = partial.getType();
-  // The maximum is taken in place of a copy: the partial values are read again.
-  Value largest = allReduced(builder, partial, ReductionKind::max, axis, made);
-  Value shifted = make<model::SubtractOp>(builder, loc, made, type, partial, largest).getResult();
-  Value terms = make<model::ExpOp>(builder, loc, made, type, shifted).getResult();
-  Value sum = allReduced(builder, terms, ReductionKind::sum, axis, made);
-  Value log = make<model::LogOp>(builder, loc, made, type, sum).getResult();
-  return make<model::AddOp>(builder, loc, made, type, log, largest).getResult();
-}
-
-Value scattered(OpBuilder &builder, Value partial, const Layout &layout, const Axis &axis,
-                SmallVectorImpl<Operation *> &made) {
-  Location loc = partial.getLoc();
-  RankedTensorType shard = spmd::shardType(typeOf(partial), layout.dim, axes(builder, axis), axis.ranks);
-  auto start = make<spmd::ReduceScatterStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()),
-                                                ValueRange(partial), axes(builder, axis), ReductionKind::sum, APFloat(1.0),
-                                                builder.getTypeArrayAttr({shard}), StringAttr());
-  return make<spmd::WaitOp>(builder, loc, made, shard, start.getToken()).getValues()[0];
-}
-
-spmd::ShardingAttr placeOf(MLIRContext *context, const Layout &layout, std::int64_t rank, std::int64_t total,
-                           const Axis &axis) {
-  StringAttr name = StringAttr::get(context, axis.name);
-  return spmd::shardingAlong(rank, {layout.dim, layout.chunk, total, name});
-}
-
-Value padded(OpBuilder &builder, Value value, RankedTensorType whole, const Layout &layout, const Axis &axis,
+Value padded(OpBuilder &builder, Value value, RankedTensorType global, const AxisSharding &sharding, const Axis &axis,
              SmallVectorImpl<Operation *> &made) {
   Location loc = value.getLoc();
-  RankedTensorType part = localType(whole, layout);
-  Apart apart(whole.getShape(), layout, axis.ranks);
-  std::int64_t dim = layout.dim;
-  // Segments in a dim of their own: then the padding is behind one dim.
-  RankedTensorType type = part;
-  if (layout.segments > 1) {
-    dim = 2;
-    type = RankedTensorType::get({apart.outer, apart.segments, apart.chunk, apart.inner}, whole.getElementType());
+  RankedTensorType local = localType(global, sharding);
+  SplitShape split(global.getShape(), sharding);
+  AxisSharding rows = sharding;
+  // With segments in a separate dim, all padding is at the end of one dim.
+  RankedTensorType type = local;
+  if (sharding.segments > 1) {
+    rows.dim = 2;
+    rows.segments = 1;
+    type = RankedTensorType::get({split.outer, split.segments, split.chunk, split.inner}, global.getElementType());
     value = make<model::ReshapeOp>(builder, loc, made, type, value).getResult();
   }
-  SmallVector<std::int64_t> none(type.getRank(), 0), dense(type.getRank(), 1);
+  SmallVector<std::int64_t> none(type.getRank(), 0), dense(type.getRank(), 1), shape(type.getShape());
   auto pad = make<model::PadOp>(builder, loc, made, type, value, none, none, dense, APFloat(0.0));
-  // What is read ends where the rank's part does, what is written does not.
-  Layout placed = layout;
-  placed.dim = dim;
-  pad->setAttr(spmd::placesName,
-               builder.getArrayAttr({placeOf(builder.getContext(), placed, type.getRank(), apart.extent, axis), builder.getUnitAttr()}));
-  if (layout.segments > 1)
-    return make<model::ReshapeOp>(builder, loc, made, part, pad.getResult()).getResult();
+  // The rows that are read end where the rank's part does; all rows are written.
+  shape[rows.dim] = split.extent;
+  auto source = withAxis(nullptr, rows, axis.name, RankedTensorType::get(shape, global.getElementType()));
+  pad->setAttr(spmd::localShardingsName,
+               builder.getArrayAttr({source, spmd::ShardingAttr::replicated(builder.getContext(), type.getRank())}));
+  if (sharding.segments > 1)
+    return make<model::ReshapeOp>(builder, loc, made, local, pad.getResult()).getResult();
   return pad.getResult();
 }
 
-Value gatheredWhole(OpBuilder &builder, Value value, const Layout &layout, const Axis &axis,
-                    SmallVectorImpl<Operation *> &made) {
-  Location loc = value.getLoc();
-  RankedTensorType whole = typeOf(value);
-  Type element = whole.getElementType();
-  Apart apart(whole.getShape(), layout, axis.ranks);
-  auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, element); };
+namespace {
+
+/// Lowers one reshard; collects the ops that it creates.
+class ReshardLowering {
+public:
+  ReshardLowering(spmd::ReshardOp reshard, Axis alongAxis)
+      : builder(reshard), loc(reshard.getLoc()), axis(std::move(alongAxis)),
+        sourceSharding(cast<spmd::ShardingAttr>(reshard.getSources()[0])),
+        source(tensor::alongAxis(sourceSharding, axis.name)),
+        destination(tensor::alongAxis(cast<spmd::ShardingAttr>(reshard.getDestinations()[0]), axis.name)),
+        global(typeOf(reshard.getOperands()[0])) {
+    if (source.isSharded())
+      global = spmd::globalType(global, sourceSharding);
+  }
+
+  Value run(Value value) {
+    if (source.isPartial())
+      return destination.isSharded() ? scattered(value) : reduced(value);
+    return destination.isSharded() ? sliced(value) : gathered(value);
+  }
+
+  SmallVector<Operation *> made;
+
+private:
+  template <typename Op, typename... Args> Op create(Args &&...args) {
+    return make<Op>(builder, loc, made, std::forward<Args>(args)...);
+  }
+  RankedTensorType tensor(ArrayRef<std::int64_t> shape) const {
+    return RankedTensorType::get(shape, global.getElementType());
+  }
+  Type token() { return spmd::TokenType::get(builder.getContext()); }
+  ArrayAttr axes() { return builder.getStrArrayAttr({axis.name}); }
+  Value reshaped(RankedTensorType type, Value value) { return create<model::ReshapeOp>(type, value).getResult(); }
+
+  Value allReduced(Value value, ReductionKind op);
+  Value reduced(Value partial);
+  Value scattered(Value partial);
+  Value gathered(Value part);
+  Value sliced(Value value);
+
+  OpBuilder builder;
+  Location loc;
+  Axis axis;
+  spmd::ShardingAttr sourceSharding;
+  AxisSharding source, destination;
+  RankedTensorType global;
+};
+
+/// Over all axes along which the source is partial.
+Value ReshardLowering::allReduced(Value value, ReductionKind op) {
+  SmallVector<Attribute> over;
+  for (const spmd::PartialAxis &partial : sourceSharding.getPartialAxes())
+    over.push_back(partial.axis);
+  auto start =
+      create<spmd::AllReduceStartOp>(token(), value, builder.getArrayAttr(over), op, APFloat(1.0), StringAttr());
+  return create<spmd::WaitOp>(value.getType(), start.getToken()).getValues()[0];
+}
+
+Value ReshardLowering::reduced(Value partial) {
+  if (source.reduction != PartialReduction::logsumexp)
+    return allReduced(partial, source.reduction == PartialReduction::max    ? ReductionKind::max
+                               : source.reduction == PartialReduction::mean ? ReductionKind::mean
+                                                                            : ReductionKind::sum);
+  // log(sum(exp(p))) over ranks, relative to the largest, so nothing overflows.
+  Value largest = allReduced(partial, ReductionKind::max);
+  Value shifted = create<model::SubtractOp>(global, partial, largest).getResult();
+  Value terms = create<model::ExpOp>(global, shifted).getResult();
+  Value sum = allReduced(terms, ReductionKind::sum);
+  Value log = create<model::LogOp>(global, sum).getResult();
+  return create<model::AddOp>(global, log, largest).getResult();
+}
+
+Value ReshardLowering::scattered(Value partial) {
+  RankedTensorType shard = spmd::shardType(global, destination.dim, axes(), axis.ranks);
+  auto start = create<spmd::ReduceScatterStartOp>(token(), ValueRange(partial), axes(), ReductionKind::sum,
+                                                  APFloat(1.0), builder.getTypeArrayAttr({shard}), StringAttr());
+  Value part = create<spmd::WaitOp>(shard, start.getToken()).getValues()[0];
+  return reshaped(localType(global, destination), part);
+}
+
+Value ReshardLowering::gathered(Value part) {
+  SplitShape split(global.getShape(), source);
   const std::int64_t ranks = axis.ranks;
-  if (isPadded(whole, layout, ranks))
-    value = padded(builder, value, whole, layout, axis, made);
-  // Ranks one after another in a dim of their own, which then goes to its place.
-  RankedTensorType all = tensor({ranks, apart.outer, apart.segments, apart.chunk, apart.inner});
-  RankedTensorType one = spmd::shardType(all, 0, axes(builder, axis), ranks);
-  Value mine = make<model::ReshapeOp>(builder, loc, made, one, value).getResult();
-  auto start = make<spmd::AllGatherStartOp>(builder, loc, made, spmd::TokenType::get(builder.getContext()), mine,
-                                            axes(builder, axis), StringAttr());
-  Value everyones = make<spmd::WaitOp>(builder, loc, made, all, start.getToken()).getValues()[0];
-  Value placed = make<model::TransposeOp>(builder, loc, made,
-                                          tensor({apart.outer, apart.segments, ranks, apart.chunk, apart.inner}),
-                                          everyones, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
+  if (isPadded(global, source, ranks))
+    part = padded(builder, part, global, source, axis, made);
+  // Gathered with the ranks as the first dim, which is then transposed into place.
+  RankedTensorType all = tensor({ranks, split.outer, split.segments, split.chunk, split.inner});
+  Value mine = reshaped(spmd::shardType(all, 0, axes(), ranks), part);
+  auto start = create<spmd::AllGatherStartOp>(token(), mine, axes(), StringAttr());
+  Value gathered = create<spmd::WaitOp>(all, start.getToken()).getValues()[0];
+  Value placed = create<model::TransposeOp>(tensor({split.outer, split.segments, ranks, split.chunk, split.inner}),
+                                            gathered, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
                      .getResult();
-  if (ranks * apart.chunk != apart.extent) {
-    // Padding is behind the last row of each segment.
-    std::int64_t outer = apart.outer * apart.segments;
-    Value rows =
-        make<model::ReshapeOp>(builder, loc, made, tensor({outer, ranks * apart.chunk, apart.inner}), placed).getResult();
-    placed = make<model::SliceOp>(builder, loc, made, tensor({outer, apart.extent, apart.inner}), rows,
-                                  ArrayRef<std::int64_t>{0, 0, 0},
-                                  ArrayRef<std::int64_t>{outer, apart.extent, apart.inner}, ArrayRef<std::int64_t>{1, 1, 1})
+  if (ranks * split.chunk != split.extent) {
+    // The padding is after the last row of each segment.
+    std::int64_t outer = split.outer * split.segments;
+    Value rows = reshaped(tensor({outer, ranks * split.chunk, split.inner}), placed);
+    placed = create<model::SliceOp>(tensor({outer, split.extent, split.inner}), rows, ArrayRef<std::int64_t>{0, 0, 0},
+                                    ArrayRef<std::int64_t>{outer, split.extent, split.inner},
+                                    ArrayRef<std::int64_t>{1, 1, 1})
                  .getResult();
   }
-  return make<model::ReshapeOp>(builder, loc, made, tensor(whole.getShape()), placed).getResult();
+  return reshaped(tensor(global.getShape()), placed);
 }
 
-Value cutOut(OpBuilder &builder, Value value, const Layout &layout, const Axis &axis,
-             SmallVectorImpl<Operation *> &made) {
-  Location loc = value.getLoc();
-  RankedTensorType whole = typeOf(value);
-  Apart apart(whole.getShape(), layout, axis.ranks);
-  auto tensor = [&](ArrayRef<std::int64_t> shape) { return RankedTensorType::get(shape, whole.getElementType()); };
-  // In pieces of which every chunk is so many, where chunks are not those of rows.
-  std::int64_t piece = apart.chunk == chunkOf(apart.extent, axis.ranks) ? 1 : std::gcd(apart.extent, apart.chunk);
-  RankedTensorType segmented = tensor({apart.outer, apart.segments, apart.extent / piece, piece * apart.inner});
-  Value dims = make<model::ReshapeOp>(builder, loc, made, segmented, value).getResult();
-  RankedTensorType part = spmd::shardType(segmented, 2, axes(builder, axis), axis.ranks);
-  Value mine = make<spmd::AllSliceOp>(builder, loc, made, part, dims).getResult();
-  return make<model::ReshapeOp>(builder, loc, made, localType(tensor(whole.getShape()), layout), mine).getResult();
+Value ReshardLowering::sliced(Value value) {
+  SplitShape split(global.getShape(), destination);
+  // In groups of rows of which every chunk has a number, where chunks are not those of rows.
+  std::int64_t group = split.chunk == chunkOf(split.extent, axis.ranks) ? 1 : std::gcd(split.extent, split.chunk);
+  RankedTensorType segmented = tensor({split.outer, split.segments, split.extent / group, group * split.inner});
+  Value dims = reshaped(segmented, value);
+  Value mine = create<spmd::AllSliceOp>(spmd::shardType(segmented, 2, axes(), axis.ranks), dims).getResult();
+  Value part = reshaped(localType(global, destination), mine);
+  // A slice leaves padding unwritten; segments are read dense.
+  if (destination.segments != 1 && isPadded(global, destination, axis.ranks))
+    part = padded(builder, part, global, destination, axis, made);
+  return part;
 }
 
-/// The reduction in place that a value comes from, if nothing else reads either.
-static spmd::CollectiveOpInterface soleReduction(Value value) {
-  auto wait = value.getDefiningOp<spmd::WaitOp>();
-  spmd::CollectiveOpInterface start = wait && value.hasOneUse() ? wait.getStart() : spmd::CollectiveOpInterface();
-  const bool isSole = start && start.isReduction() && start.isInPlace() && start->getNumOperands() == 1;
-  return isSole ? start : spmd::CollectiveOpInterface();
-}
+} // namespace
 
-/// `op` over values that ranks have reduced before becomes a reduction of `op` over what those were of.
-static void reduceBehind(Operation &op, spmd::CollectiveOpInterface like, ArrayRef<Operation *> gone) {
-  OpBuilder builder(op.getContext());
-  builder.setInsertionPointAfter(&op);
-  Value terms = op.getResult(0);
-  auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
-                                              like.getAxes(), like.getReduction(), APFloat(1.0), StringAttr());
-  auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
-  copyTags(&op, start);
-  copyTags(&op, wait);
-  if (Attribute ids = op.removeAttr(model::idsName))
-    wait->setAttr(model::idsName, ids);
-  terms.replaceAllUsesExcept(wait.getValues()[0], start);
-  for (Operation *old : gone)
-    old->erase();
-}
-
-void joinReductions(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!isa<model::AddOp, model::MaximumOp>(op))
-      continue;
-    spmd::CollectiveOpInterface over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
-    if (!over || !other || over.getReduction() != other.getReduction() ||
-        !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isOfParts))
-      continue;
-    Operation *overWait = op.getOperand(0).getDefiningOp(), *otherWait = op.getOperand(1).getDefiningOp();
-    Value terms = over->getOperand(0), others = other->getOperand(0);
-    spmd::CollectiveOpInterface first = soleReduction(terms);
-    if (first && first.getReduction() != over.getReduction())
-      first = nullptr;
-    SmallVector<Operation *> gone = {otherWait, other};
-    if (first && first.getAxes() == other.getAxes()) {
-      // Behind the axis of parts, over what both are reduced over.
-      gone.append({terms.getDefiningOp(), first});
-      over->setOperand(0, first->getOperand(0));
-      op.setOperand(1, others);
-      reduceBehind(op, first, gone);
-      continue;
-    }
-    // Both over the same ranks: at once, or over one axis after another.
-    SmallVector<Attribute> axes;
-    if (first)
-      axes.append(first.getAxes().begin(), first.getAxes().end());
-    axes.append(over.getAxes().begin(), over.getAxes().end());
-    if (ArrayRef<Attribute>(axes) != other.getAxes().getValue())
-      continue;
-    op.setOperand(0, first ? first->getOperand(0) : terms);
-    op.setOperand(1, others);
-    gone = {overWait, over};
-    if (first)
-      gone.append({terms.getDefiningOp(), first});
-    gone.append({otherWait, other});
-    reduceBehind(op, other, gone);
+/// The first axis that a reshard of one value names; it names others as well where it reduces over them together.
+static StringAttr axisOf(spmd::ReshardOp reshard) {
+  for (ArrayAttr list : {reshard.getSources(), reshard.getDestinations()}) {
+    auto sharding = cast<spmd::ShardingAttr>(list[0]);
+    if (sharding.isPartial())
+      return sharding.getPartialAxes().front().axis;
+    if (std::optional<spmd::ShardedDim> sharded = spmd::shardedDim(sharding))
+      return sharded->axes.front();
   }
+  llvm_unreachable("a reshard that changes nothing");
+}
+
+void lowerReshard(spmd::ReshardOp reshard, llvm::function_ref<std::int64_t(StringRef)> ranksOf) {
+  std::string axis = axisOf(reshard).str();
+  ReshardLowering lowering(reshard, {axis, ranksOf(axis)});
+  Value value = lowering.run(reshard.getOperands()[0]);
+  for (Operation *op : lowering.made) {
+    copyTags(reshard, op);
+    if (Attribute when = reshard->getAttr(spmd::whenName))
+      op->setAttr(spmd::whenName, when);
+  }
+  if (Attribute ids = reshard->getAttr(model::idsName))
+    value.getDefiningOp()->setAttr(model::idsName, ids);
+  reshard.getResults()[0].replaceAllUsesWith(value);
 }
 
 } // namespace sluice::tensor

@@ -35,7 +35,7 @@ bool isSharedFrom(Value value, std::int64_t dim, std::int64_t ranks, unsigned op
       if (index != use.getOperandNumber() && factors.size() == 1 && isDivided(*rule, operand, factor, ranks))
         return true;
     for (auto [index, result] : llvm::enumerate(rule->results))
-      if (auto further = layoutOf(*rule, result, {factor, 1}); further && ops > 0)
+      if (auto further = shardingOf(*rule, result, {factor, 1}); further && ops > 0)
         if (isSharedFrom(use.getOwner()->getResult(index), further->dim, ranks, ops - 1))
           return true;
   }
@@ -49,21 +49,21 @@ bool isShared(Value value, std::int64_t dim, std::int64_t ranks) { return isShar
 namespace {
 
 /// Of the ops that read the value.
-std::int64_t grainBehind(Value value, const Layout &layout, std::int64_t ranks, unsigned ops) {
+std::int64_t grainBehind(Value value, const AxisSharding &sharding, std::int64_t ranks, unsigned ops) {
   for (OpOperand &use : value.getUses()) {
     std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
     if (!rule)
       continue;
     const TensorFactors &operand = rule->operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(*rule, operand, layout);
+    std::optional<FactorSplit> split = factorOf(*rule, operand, sharding);
     if (!split || rule->factors[split->factor].whole)
       continue;
-    std::int64_t inner = inside(*rule, operand[layout.dim], split->factor);
+    std::int64_t inner = inside(*rule, operand[sharding.dim], split->factor);
     std::int64_t pieces = rule->factors[split->factor].size / split->segments;
     if (inner != 1 && pieces % ranks == 0)
       return inner;
     for (auto [index, result] : llvm::enumerate(rule->results)) {
-      std::optional<Layout> further = layoutOf(*rule, result, *split);
+      std::optional<AxisSharding> further = shardingOf(*rule, result, *split);
       if (!further)
         continue;
       Value next = use.getOwner()->getResult(index);
@@ -100,21 +100,22 @@ std::int64_t grainAhead(Value value, std::int64_t dim, std::int64_t ranks, unsig
 
 } // namespace
 
-std::int64_t grainOf(Value parameter, const Layout &layout, std::int64_t ranks) {
-  if (std::int64_t grain = grainBehind(parameter, layout, ranks, mostOps); grain != 1)
+std::int64_t grainOf(Value parameter, const AxisSharding &sharding, std::int64_t ranks) {
+  if (std::int64_t grain = grainBehind(parameter, sharding, ranks, mostOps); grain != 1)
     return grain;
-  // What is summed over is taken apart by what makes the other operand.
+  // A dim that is summed over is split by the op that computes the other operand.
   for (OpOperand &use : parameter.getUses()) {
     std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
     if (!rule)
       continue;
-    std::optional<FactorSplit> split = factorOf(*rule, rule->operands[use.getOperandNumber()], layout);
+    std::optional<FactorSplit> split = factorOf(*rule, rule->operands[use.getOperandNumber()], sharding);
     if (!split)
       continue;
     if (llvm::any_of(rule->results, [&](const TensorFactors &result) { return hasFactor(result, split->factor); })) {
       // A cast, a transpose: as its result's.
       for (auto [index, result] : llvm::enumerate(rule->results))
-        if (std::optional<Layout> further = layoutOf(*rule, result, *split); further && use.getOwner()->getNumOperands() == 1)
+        if (std::optional<AxisSharding> further = shardingOf(*rule, result, *split);
+            further && use.getOwner()->getNumOperands() == 1)
           if (std::int64_t grain = grainOf(use.getOwner()->getResult(index), *further, ranks); grain != 1)
             return grain;
       continue;
@@ -122,7 +123,8 @@ std::int64_t grainOf(Value parameter, const Layout &layout, std::int64_t ranks) 
     for (auto [index, operand] : llvm::enumerate(rule->operands))
       for (auto [dim, factors] : llvm::enumerate(operand))
         if (index != use.getOperandNumber() && llvm::is_contained(factors, split->factor))
-          if (std::int64_t grain = grainAhead(use.getOwner()->getOperand(index), static_cast<std::int64_t>(dim), ranks, mostOps);
+          if (std::int64_t grain =
+                  grainAhead(use.getOwner()->getOperand(index), static_cast<std::int64_t>(dim), ranks, mostOps);
               grain != 1)
             return grain;
   }

@@ -12,9 +12,10 @@ namespace sluice::tensor {
 namespace {
 
 constexpr std::pair<const char *, const char *> plan[] = {
-    {"*.attn.c_attn.*", "column"}, {"*.attn.c_proj.*", "row"},  {"*.mlp.c_fc.*", "column"}, {"*.mlp.c_proj.*", "row"},
-    {"*.q_proj.*", "column"},      {"*.k_proj.*", "column"},    {"*.v_proj.*", "column"},   {"*.o_proj.*", "row"},
-    {"*.gate_proj.*", "column"},   {"*.up_proj.*", "column"},   {"*.down_proj.*", "row"},   {"wte.weight", "row"},
+    {"*.attn.c_attn.*", "column"},   {"*.attn.c_proj.*", "row"},   {"*.mlp.c_fc.*", "column"},
+    {"*.mlp.c_proj.*", "row"},       {"*.q_proj.*", "column"},     {"*.k_proj.*", "column"},
+    {"*.v_proj.*", "column"},        {"*.o_proj.*", "row"},        {"*.gate_proj.*", "column"},
+    {"*.up_proj.*", "column"},       {"*.down_proj.*", "row"},     {"wte.weight", "row"},
     {"*embed_tokens.weight", "row"}, {"lm_head.weight", "column"},
 };
 

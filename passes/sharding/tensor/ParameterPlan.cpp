@@ -48,7 +48,7 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
       if (operand[at].size() != 1)
         continue;
       FactorSplit split{operand[at].front(), 1};
-      std::optional<Layout> inResult = layoutOf(*rule, rule->results[0], split);
+      std::optional<AxisSharding> inResult = shardingOf(*rule, rule->results[0], split);
       // A dim that is cut, and not summed over, has no result either.
       isPlain &= inResult || rule->reduction != PartialReduction::none;
       (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
@@ -66,19 +66,19 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
   return std::nullopt;
 }
 
-/// How many more segments a split needs for the first op that takes the dim apart: the product of what it has whole
-/// outside of a factor that can be split; 1 where there is none.
-std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0) {
+/// How many more segments a sharding needs for the first op that splits the dim: the product of its unshardable factors
+/// outside of a shardable one; 1 where there is none.
+std::int64_t moreSegments(Value value, const AxisSharding &sharding, unsigned depth = 0) {
   for (OpOperand &use : value.getUses()) {
     std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
     if (!rule)
       continue;
     const TensorFactors &operand = rule->operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(*rule, operand, layout);
+    std::optional<FactorSplit> split = factorOf(*rule, operand, sharding);
     if (!split)
       continue;
     if (rule->factors[split->factor].whole) {
-      const auto &dim = operand[layout.dim];
+      const auto &dim = operand[sharding.dim];
       bool isOutside = false, hasInside = false;
       for (unsigned factor : dim) {
         hasInside |= isOutside && !rule->factors[factor].whole;
@@ -89,16 +89,16 @@ std::int64_t moreSegments(Value value, const Layout &layout, unsigned depth = 0)
       continue;
     }
     for (auto [index, result] : llvm::enumerate(use.getOwner()->getResults()))
-      if (auto further = layoutOf(*rule, rule->results[index], *split); further && depth < 16)
+      if (auto further = shardingOf(*rule, rule->results[index], *split); further && depth < 16)
         if (std::int64_t more = moreSegments(result, *further, depth + 1); more != 1)
           return more;
   }
   return 1;
 }
 
-/// One parameter's split, where it is split at all.
-Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, StringRef word,
-                                            const Recipe &recipe, std::int64_t ranks) {
+/// The sharding of one parameter; nothing for a replicated one.
+Result<std::optional<AxisSharding>> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, StringRef word,
+                                                  const Recipe &recipe, std::int64_t ranks) {
   auto wrong = [&](const std::string &rest) {
     return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
                       parameter.getSymName().str() + "', " + rest);
@@ -106,13 +106,12 @@ Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayR
   ArrayRef<std::int64_t> shape = parameter.getType().getShape();
   if (shape.empty())
     return wrong("expected a parameter with dims but got a scalar");
-  Layout layout;
-  layout.kind = Layout::Kind::split;
-  layout.parameter = parameter.getSymName();
+  AxisSharding sharding;
+  sharding.kind = AxisSharding::Kind::sharded;
   if (shape.size() == 1) {
-    // What is added to an output: in parts where that is made in parts.
+    // A bias is added to an output, and sharded where the output is.
     if (word == "row")
-      return std::optional<Layout>();
+      return std::optional<AxisSharding>();
   } else {
     std::optional<Dims> dims;
     for (Value read : reads)
@@ -124,28 +123,28 @@ Result<std::optional<Layout>> planParameter(model::ParameterOp parameter, ArrayR
     if (candidates.size() != 1)
       return wrong("expected one dim of " + std::string(word == "row" ? "input" : "output") + " features but got " +
                    std::to_string(candidates.size()));
-    layout.dim = candidates.front();
+    sharding.dim = candidates.front();
   }
   for (bool grows = true; grows;) {
     std::int64_t more = 1;
     for (Value read : reads)
-      more = std::max(more, moreSegments(read, layout));
-    layout.segments *= more;
+      more = std::max(more, moreSegments(read, sharding));
+    sharding.segments *= more;
     grows = more != 1;
   }
-  std::int64_t extent = shape[layout.dim] / layout.segments, grain = 1;
+  std::int64_t extent = shape[sharding.dim] / sharding.segments, grain = 1;
   for (Value read : reads)
     if (grain == 1)
-      grain = grainOf(read, layout, ranks);
+      grain = grainOf(read, sharding, ranks);
   if (extent % grain != 0)
     grain = 1;
-  layout.chunk = chunkOf(extent / grain, ranks) * grain;
-  return std::optional<Layout>(layout);
+  sharding.chunk = chunkOf(extent / grain, ranks) * grain;
+  return std::optional<AxisSharding>(sharding);
 }
 
 SmallVector<model::ParameterOp> parametersOf(ModuleOp module) {
-  return llvm::to_vector(llvm::make_filter_range(
-      module.getOps<model::ParameterOp>(), [](model::ParameterOp parameter) { return !parameter.isState(); }));
+  return llvm::to_vector(llvm::make_filter_range(module.getOps<model::ParameterOp>(),
+                                                 [](model::ParameterOp parameter) { return !parameter.isState(); }));
 }
 
 std::vector<std::string> namesOf(ArrayRef<model::ParameterOp> parameters) {
@@ -157,14 +156,14 @@ std::vector<std::string> namesOf(ArrayRef<model::ParameterOp> parameters) {
 
 } // namespace
 
-bool asksForSplits(const Recipe &recipe) {
+bool shardsParameters(const Recipe &recipe) {
   auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor);
   return plan ? *plan != TensorSplit::replicated : !std::holds_alternative<Strings>(recipe.sharding.tensor);
 }
 
-Result<ParameterSplits> planParameters(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
-  ParameterSplits splits;
-  if (!asksForSplits(recipe))
+Result<ParameterShardings> planParameters(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
+  ParameterShardings splits;
+  if (!shardsParameters(recipe))
     return splits;
   auto *table = std::get_if<NamedValues<TensorSplit>>(&recipe.sharding.tensor);
   if (auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor); plan && *plan != TensorSplit::megatron)
@@ -187,26 +186,29 @@ Result<ParameterSplits> planParameters(ModuleOp module, const Recipe &recipe, st
     }
     if (split.empty() || split == "replicated")
       continue;
-    if (auto before = parameter->getAttrOfType<DictionaryAttr>(spmd::tensorName); before && axisOf(before) != tensorAxis) {
+    if (isSharded(parameter, expertAxis)) {
       if (!table)
         continue;
       return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
-                        parameter.getSymName().str() + "', expected replicated for one that 'sharding.expert' splits but "
-                        "got " + split);
+                        parameter.getSymName().str() +
+                        "', expected replicated for one that 'sharding.expert' splits but "
+                        "got " +
+                        split);
     }
-    SLUICE_ASSIGN_OR_RETURN(std::optional<Layout> layout,
+    SLUICE_ASSIGN_OR_RETURN(std::optional<AxisSharding> sharding,
                             planParameter(parameter, reads[parameter.getSymName()], split, recipe, ranks));
-    if (layout)
-      splits[parameter.getSymName()] = *layout;
+    if (sharding)
+      splits[parameter.getSymName()] = *sharding;
   }
   if (splits.empty())
-    return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor', expected a plan that splits a "
+    return inputError(recipe.origin("sharding.tensor") +
+                      ": value of 'sharding.tensor', expected a plan that splits a "
                       "parameter of the model but got one that splits none; a table by parameter glob fits any model");
   return splits;
 }
 
-Result<ParameterSplits> planExperts(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
-  ParameterSplits splits;
+Result<ParameterShardings> planExperts(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
+  ParameterShardings splits;
   auto parameters = parametersOf(module);
   if (Status status = recipe.checkNames("sharding.expert", "parameter", namesOf(parameters)); !status.isOk())
     return status;
@@ -226,11 +228,10 @@ Result<ParameterSplits> planExperts(ModuleOp module, const Recipe &recipe, std::
     if (shape[0] % ranks != 0)
       return wrong("expected a number of experts that 'mesh.expert' (" + std::to_string(ranks) + ") divides but got " +
                    std::to_string(shape[0]));
-    Layout layout;
-    layout.kind = Layout::Kind::split;
-    layout.chunk = shape[0] / ranks;
-    layout.parameter = parameter.getSymName();
-    splits[parameter.getSymName()] = layout;
+    AxisSharding sharding;
+    sharding.kind = AxisSharding::Kind::sharded;
+    sharding.chunk = shape[0] / ranks;
+    splits[parameter.getSymName()] = sharding;
   }
   return splits;
 }

@@ -130,4 +130,4 @@ model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = 4 : i64}
 
 // parameter_c4: a row before it, of a part of the table too
 // expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got -1}}
-model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = -1 : i64, spmd.tensor = {dim = 0 : i64}}
+model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = -1 : i64, spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>}

@@ -48,11 +48,11 @@ func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
 
 // CHECK-LABEL: func.func @reshards
 func.func @reshards(%a: !shard, %x: tensor<6x4xf32>) {
-  // CHECK: spmd.reshard %{{.*}}, %{{.*}} from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial sum over ["replicate", "odd name"]>]
+  // CHECK: spmd.reshard %{{.*}}, %{{.*}} from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial mean over ["replicate", "shard"], sum over ["odd name"]>]
   // CHECK-SAME: to [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{"shard", segments = 2, chunk = 1, total = 6}, {"replicate", chunk = 2, total = 4}p1]>] unit "h.0" {model.phase = #model.phase<forward>}
   // CHECK-SAME: : (tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
   %0:2 = spmd.reshard %a, %x
-    from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial sum over ["replicate", "odd name"]>]
+    from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>, #spmd.sharding<[{}, {}] partial mean over ["replicate", "shard"], sum over ["odd name"]>]
     to [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{"shard", segments = 2, chunk = 1, total = 6}, {"replicate", chunk = 2, total = 4}p1]>]
     unit "h.0" {model.phase = #model.phase<forward>} : (!shard, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
   return

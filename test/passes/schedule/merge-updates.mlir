@@ -15,9 +15,9 @@ model.parameter @a : tensor<4xf32> zeros
 model.parameter @b : tensor<4xf32> zeros
 model.parameter @c : tensor<4xf32> zeros
 model.parameter @d : tensor<4xf32> zeros
-model.parameter @e : tensor<2xf32> zeros {spmd.tensor = {axis = "tensor", dim = 0 : i64}}
-model.parameter @f : tensor<2xf32> zeros {spmd.tensor = {dim = 0 : i64}}
-model.parameter @i : tensor<2xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64}}
+model.parameter @e : tensor<2xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 2, total = 4}]>}
+model.parameter @f : tensor<2xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 2, total = 4}]>}
+model.parameter @i : tensor<2xf32> zeros {spmd.sharding = #spmd.sharding<[{"expert", chunk = 2, total = 4}]>}
 model.parameter @j : tensor<2xf32> zeros
 
 // CHECK-LABEL: func.func @lists

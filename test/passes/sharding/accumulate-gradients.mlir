@@ -1,13 +1,13 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients --verify-roundtrip -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients --verify-roundtrip -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-accumulate-gradients | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4 gradient.sync=every" -spmd-partition="gradient.microbatches=4" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -o %t.every
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4 gradient.sync=every" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -o %t.every
 // RUN: FileCheck %s --check-prefix=EVERY < %t.every
 // RUN: sluice-opt %t.every -spmd-accumulate-gradients | diff %t.every -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=2 mesh.replicate=2 gradient.microbatches=4 gradient.sync=reduce_scatter_only" -spmd-partition="gradient.microbatches=4" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -o %t.split
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=2 mesh.replicate=2 gradient.microbatches=4 gradient.sync=reduce_scatter_only" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -o %t.split
 // RUN: FileCheck %s --check-prefix=SPLIT < %t.split
 // RUN: sluice-opt %t.split -spmd-accumulate-gradients | diff %t.split -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4 gradient.sync=[false,true,false,true]" -spmd-partition="gradient.microbatches=4" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients | FileCheck %s --check-prefix=LIST
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4 gradient.sync=[false,true,false,true]" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients | FileCheck %s --check-prefix=LIST
 // Tests what is accumulated over micro-batches, and in which of them gradients are reduced.
 
 // By default gradients and the loss are accumulated, and gradients reduced in the last micro-batch.

@@ -151,3 +151,12 @@ module {
     return
   }
 }
+
+// -----
+
+// A parameter that has not become that of one rank.
+module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
+  // expected-error @below {{'model.parameter' op is sharded along 'tensor' but has a global type}}
+  // expected-note @below {{spmd-localize makes types along an axis local}}
+  model.parameter @w : tensor<4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 2, total = 4}]>}
+}

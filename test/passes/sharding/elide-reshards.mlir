@@ -1,13 +1,13 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards --verify-roundtrip -o %t.default
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards --verify-roundtrip -o %t.default
 // RUN: FileCheck %s < %t.default
 // RUN: sluice-opt %t.default -spmd-elide-reshards | diff %t.default -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=ALL
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=KEEP
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false sharding.reshard_before_backward=true" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=BEFORE
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=2" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -o %t.part
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=ALL
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=KEEP
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false sharding.reshard_before_backward=true" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards | FileCheck %s --check-prefix=BEFORE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=2" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -o %t.part
 // RUN: FileCheck %s --check-prefix=PART < %t.part
 // RUN: sluice-opt %t.part -spmd-elide-reshards | diff %t.part -
-// RUN: not sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.unshard_in_backward={layer.1=false}" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards 2>&1 | FileCheck %s --check-prefix=SKIP
+// RUN: not sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.unshard_in_backward={layer.1=false}" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards 2>&1 | FileCheck %s --check-prefix=SKIP
 // Tests which gathers and releases the policies of units leave.
 
 // By default blocks are gathered for the forward and again for the backward; the root stays gathered.

@@ -1,8 +1,8 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-reshards -spmd-group-reshards --verify-roundtrip -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards --verify-roundtrip -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-group-reshards | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.units=root sharding.replicated=['layer.0.w']" -spmd-partition -spmd-insert-reshards -spmd-group-reshards | FileCheck %s --check-prefix=ROOT
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-reshards -spmd-localize-update | not sluice-opt -spmd-lower-reshards 2>&1 | FileCheck %s --check-prefix=EACH
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.units=root sharding.replicated=['layer.0.w']" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards | FileCheck %s --check-prefix=ROOT
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-data-reshards -spmd-localize-update | not sluice-opt -spmd-lower-reshards 2>&1 | FileCheck %s --check-prefix=EACH
 // Tests that a unit's reshards are one in each of its scopes, and that each scope ends with a release.
 
 // CHECK: %[[E:.*]] = spmd.reshard %arg0 {{.*}} unit "root" {model.phase = #model.phase<forward>}

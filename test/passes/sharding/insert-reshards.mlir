@@ -1,22 +1,74 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-reshards --verify-roundtrip -o %t.once
+// RUN: sluice-opt %s -spmd-insert-reshards=axis=tensor -split-input-file -verify-diagnostics -o %t.once
 // RUN: FileCheck %s < %t.once
-// RUN: sluice-opt %t.once -spmd-insert-reshards | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.dim=flat" -spmd-partition -spmd-insert-reshards | FileCheck %s --check-prefix=FLAT
-// Tests the reshards of reads, gradients and means.
+// RUN: sluice-opt %t.once -spmd-insert-reshards=axis=tensor -split-input-file -verify-roundtrip | diff %t.once -
 
-// A read is a reshard of the argument to replicated; the readers take its value in the forward and the backward.
-// CHECK: spmd.section "microbatch"
-// CHECK: %[[W:.*]] = spmd.reshard %arg2 from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>] to [#spmd.sharding<[{}, {}]>] unit "layer.0" {{.*}}spmd.parameter = @layer.0.w} : (tensor<6x6xf32>) -> tensor<6x6xf32>
-// CHECK-NEXT: model.matmul %{{.*}}, %[[W]]
-// CHECK: model.matmul %{{.*}}, %[[W]] {{.*}}transpose_rhs
-// A gradient is partial over the ranks of data, and its mean sharded as the parameter.
-// CHECK: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
-// CHECK-NEXT: spmd.reshard %[[D]] from [#spmd.sharding<[{}, {}] partial mean over ["replicate", "shard"]>] to [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>] unit "layer.0"
-// CHECK: spmd.section "update"
-// CHECK-NEXT: spmd.reshard %{{.*}}#0 from [#spmd.sharding<[] partial mean over ["replicate", "shard"]>] to [#spmd.sharding<[]>] {{.*}} : (tensor<f32>) -> tensor<f32>
-// CHECK-NOT: model.read
-// CHECK-NOT: model.gradient
-// CHECK-NOT: model.step_mean
+// Tests that an op that takes an operand in another sharding reads a reshard of it: one for all readers that take the same,
+// another for the backward where the sequence is sharded; that a part of a constant is computed and not sliced; that inputs
+// are gathered where they have fewer elements; that a partial sum that a gradient takes stays stated.
 
-// A shard by elements is one of the flattened tensor.
-// FLAT: spmd.reshard %arg2 from [#spmd.sharding<[{"shard", chunk = 9, total = 36}]>] to [#spmd.sharding<[{}]>] unit "layer.0" {{.*}} : (tensor<6x6xf32>) -> tensor<6x6xf32>
+#column = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>
+#replicated = #spmd.sharding<[{}, {}]>
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x8xf32> zeros {spmd.sharding = #column}
+  // CHECK-LABEL: func.func @readers
+  func.func @readers(%x: tensor<2x4xf32>, %y: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {model.entry = #model.entry<forward>} {
+    %w = model.read @w {spmd.shardings = [#column]} : tensor<4x8xf32>
+    // CHECK: %[[H:.*]] = model.matmul
+    // CHECK-NEXT: %[[ALL:.*]] = spmd.reshard %[[H]] from [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>] to [#spmd.sharding<[{}, {}]>]
+    %0 = model.matmul %x, %w {spmd.shardings = [#column]} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+    // CHECK-NEXT: %[[S:.*]] = model.softmax %[[ALL]] : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    // expected-remark @below {{all_gather over 'tensor': a split dim must be whole for model.softmax ([i, j]) -> ([i, j]) {i=2, j=8 whole} (1 time)}}
+    %1 = model.softmax %0 {spmd.operand_shardings = [#replicated]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    // CHECK: model.constant {{.*}} {spmd.shardings = [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>]}
+    %two = model.constant 2.0 : tensor<2x8xf32>
+    // CHECK-NEXT: model.multiply %[[H]], %{{.*}} {spmd.shardings = {{.*}}} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    %2 = model.multiply %0, %two {spmd.operand_shardings = [#column, #column], spmd.shardings = [#column]} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    // CHECK-NEXT: %[[MINE:.*]] = spmd.reshard %{{.*}} from [#spmd.sharding<[{}, {}]>] to [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>]
+    // CHECK-NEXT: model.add %{{.*}}, %[[MINE]]
+    %3 = model.add %2, %y {spmd.operand_shardings = [#column, #column], spmd.shardings = [#column]} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    // CHECK: model.add %[[S]], %[[ALL]]
+    %4 = model.add %1, %0 {spmd.operand_shardings = [#replicated, #replicated]} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    return %4 : tensor<2x8xf32>
+  }
+}
+
+// -----
+
+#rows = #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}p1, {}]>
+#partial = #spmd.sharding<[{}, {}, {}] partial sum over ["tensor"]>
+#replicated = #spmd.sharding<[{}, {}, {}]>
+#row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
+#flat = #spmd.sharding<[{}, {}]>
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "row"}, sharding.sequence = true}} {
+  model.parameter @w : tensor<8x4xf32> zeros {spmd.sharding = #row}
+  model.parameter @b : tensor<4xf32> zeros
+  // CHECK-LABEL: func.func @again
+  func.func @again(%x: tensor<2x6x4xf32>, %d: tensor<6x6xf32>) attributes {model.entry = #model.entry<train>} {
+    // CHECK: %[[PART:.*]] = spmd.reshard
+    %0 = spmd.reshard %x from [#partial] to [#rows] : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+    // CHECK-NEXT: %[[FIRST:.*]] = spmd.reshard %[[PART]]
+    // CHECK-NEXT: model.reshape %[[FIRST]] {model.phase = #model.phase<forward>}
+    // expected-remark @below {{all_gather over 'tensor': operands are whole for model.reshape}}
+    %1 = model.reshape %0 {spmd.operand_shardings = [#replicated], model.phase = #model.phase<forward>} : (tensor<2x6x4xf32>) -> tensor<12x4xf32>
+    // CHECK-NEXT: %[[SECOND:.*]] = spmd.reshard %[[PART]] {{.*}}model.phase = #model.phase<backward>
+    // CHECK-NEXT: model.reshape %[[SECOND]] {model.phase = #model.phase<backward>}
+    %2 = model.reshape %0 {spmd.operand_shardings = [#replicated], model.phase = #model.phase<backward>} : (tensor<2x6x4xf32>) -> tensor<12x4xf32>
+    // CHECK: model.gradient @b, %{{.*}} {model.phase = #model.phase<backward>, spmd.operand_shardings = [#spmd.sharding<[{}] partial sum over ["tensor"]>]}
+    %3 = model.reduce_sum %2 {dims = array<i64: 0>, model.phase = #model.phase<backward>, spmd.shardings = [#spmd.sharding<[{}] partial sum over ["tensor"]>]} : (tensor<12x4xf32>) -> tensor<4xf32>
+    %4 = model.gradient @b, %3 {model.phase = #model.phase<backward>, spmd.operand_shardings = [#spmd.sharding<[{}] partial sum over ["tensor"]>]} : tensor<4xf32>
+    return
+  }
+
+  // A broadcast of rows has more elements than they have.
+  // CHECK-LABEL: func.func @inputs
+  func.func @inputs(%x: tensor<2x6x4xf32>) -> tensor<3x2x6x4xf32> attributes {model.entry = #model.entry<forward>} {
+    // CHECK: %[[PART:.*]] = spmd.reshard
+    %0 = spmd.reshard %x from [#partial] to [#rows] : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+    // CHECK: %[[ALL:.*]] = spmd.reshard %[[PART]]
+    // CHECK: %[[WIDE:.*]] = model.broadcast %[[ALL]]
+    // CHECK: return %[[WIDE]]
+    // expected-remark @below {{all_gather over 'tensor': operands are whole for model.broadcast}}
+    %1 = model.broadcast %0 {spmd.shardings = [#spmd.sharding<[{}, {}, {"tensor", chunk = 3, total = 6}p1, {}]>]} : (tensor<2x6x4xf32>) -> tensor<3x2x6x4xf32>
+    return {spmd.operand_shardings = [#spmd.sharding<[{}, {}, {}, {}]>]} %1 : tensor<3x2x6x4xf32>
+  }
+}

@@ -1,7 +1,7 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update --verify-roundtrip -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update --verify-roundtrip -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-localize-update | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update | FileCheck %s --check-prefix=ALONE
 // Tests the types of one rank: arguments, donated results, reshards, the update and the entry point init.
 
 // A parameter of five rows makes chunks of two on four ranks; states stand behind their parameter.

@@ -1,11 +1,11 @@
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -o %t.once
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=GATHER < %t.once
 // RUN: sluice-opt %t.once -spmd-lower-reshards | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=ALL
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=KEEP
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=MANY
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.strategy=no_shard" -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=WHOLE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=ALL
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=KEEP
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=MANY
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.strategy=no_shard" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=WHOLE
 // Tests which collectives reshards of parameters and gradients become.
 
 // By default blocks are gathered for the forward and again for the backward; the root stays gathered.

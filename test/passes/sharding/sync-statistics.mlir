@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -spmd-sync-statistics | FileCheck %s
-// RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-reshards -spmd-group-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -spmd-sync-statistics > %t.once
+// RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -spmd-sync-statistics | FileCheck %s
+// RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards -spmd-sync-statistics > %t.once
 // RUN: sluice-opt %t.once -spmd-sync-statistics | diff %t.once -
 // RUN: sluice-opt %s -spmd-assign-units -spmd-partition -spmd-sync-statistics="statistics.sync=never" | FileCheck %s --check-prefix=OWN
 

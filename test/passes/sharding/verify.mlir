@@ -110,3 +110,28 @@ func.func @f(%w: !shard) attributes {model.entry = #model.entry<forward>} {
   }
   return
 }
+
+// -----
+
+// What the update reads of a repeated section is accumulated, before or after its reduction.
+spmd.mesh @mesh <shard = 2>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<train>} {
+  // expected-error @below {{result 2 of repeated section 'microbatch' is read by another section but not accumulated over the repetitions}}
+  %0:4 = spmd.section "microbatch" repeat 2 -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+    %1 = spmd.accumulate %x : tensor<4xf32> -> tensor<4xf32>
+    %2 = spmd.all_reduce_start %1 over ["shard"] <sum> : tensor<4xf32>
+    %3 = spmd.wait %2 : tensor<4xf32>
+    %4 = spmd.all_reduce_start %x over ["shard"] <sum> : tensor<4xf32>
+    // expected-note @below {{computed here; spmd-accumulate-gradients accumulates it}}
+    %5 = spmd.wait %4 : tensor<4xf32>
+    %6 = spmd.accumulate %5 : tensor<4xf32> -> tensor<4xf32>
+    %7 = model.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    spmd.yield %3, %6, %5, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  %8 = spmd.section "update" repeat 1 -> tensor<4xf32> {
+    %9 = model.add %0#0, %0#1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %10 = model.add %9, %0#2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    spmd.yield %10 : tensor<4xf32>
+  }
+  return %0#3 : tensor<4xf32>
+}

@@ -23,7 +23,7 @@ protected:
     return DimShardingAttr::get(&context, ArrayRef<StringAttr>(names), segments, chunk, total, priority);
   }
   ShardingAttr sharding(ArrayRef<DimShardingAttr> dims) {
-    return ShardingAttr::get(&context, dims, ArrayRef<StringAttr>(), PartialReduction::none);
+    return ShardingAttr::get(&context, dims, {});
   }
   RankedTensorType tensor(ArrayRef<std::int64_t> shape) {
     return RankedTensorType::get(shape, Float32Type::get(&context));
@@ -45,7 +45,7 @@ TEST_F(ShardingTest, ReplicatedAndPartialValuesHaveTheGlobalType) {
   RankedTensorType global = tensor({4, 2});
   EXPECT_EQ(localType(global, ShardingAttr::replicated(&context, 2)), global);
   ShardingAttr partial = ShardingAttr::get(&context, ShardingAttr::replicated(&context, 2).getDims(),
-                                           StringAttr::get(&context, "tensor"), PartialReduction::sum);
+                                           PartialAxis{StringAttr::get(&context, "tensor"), PartialReduction::sum});
   EXPECT_EQ(localType(global, partial), global);
   EXPECT_FALSE(partial.isReplicated());
   EXPECT_TRUE(partial.isPartialOver("tensor"));

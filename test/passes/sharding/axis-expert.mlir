@@ -1,18 +1,18 @@
-// RUN: sluice-opt %s -spmd-partition-expert -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: sluice-opt %s '-pass-pipeline=builtin.module(spmd-shard-parameters{axis=expert},spmd-propagate-shardings{axis=expert},spmd-insert-reshards{axis=expert},spmd-localize{axis=expert},spmd-lower-reshards)' -split-input-file -verify-diagnostics | FileCheck %s
 
-// Tests that experts are split by number and inputs by rows; that rows are gathered where a product has experts in parts,
+// Tests the passes along the axis expert together: that experts are split by number and inputs by rows; that rows are gathered where a product has experts in parts,
 // and what experts have made is reduced to parts of the rows; that what is returned is whole; that the gradient of what is
 // not split is a term of a sum, and that of an expert is not.
 
-// CHECK: model.parameter @experts : tensor<2x8x6xf32> zeros {spmd.tensor = {axis = "expert", dim = 0 : i64, segments = 1 : i64, shape = array<i64: 4, 8, 6>}}
+// CHECK: model.parameter @experts : tensor<2x8x6xf32> zeros {spmd.sharding = #spmd.sharding<[{"expert", chunk = 2, total = 4}, {}, {}]>}
 // CHECK-NEXT: model.parameter @dense : tensor<8x8xf32> zeros{{$}}
 module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
   model.parameter @experts : tensor<4x8x6xf32> zeros
   model.parameter @dense : tensor<8x8xf32> zeros
-  // CHECK: func.func @f(%[[X:.*]]: tensor<10x8xf32>{{.*}} attributes {{.*}}spmd.rows = "expert"
+  // CHECK: func.func @f(%[[X:.*]]: tensor<10x8xf32>
   func.func @f(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<10x6xf32> attributes {model.entry = #model.entry<forward>} {
     // CHECK: spmd.all_slice {{.*}} : tensor<1x1x10x8xf32> -> tensor<1x1x5x8xf32, #spmd.sharding<[{}, {}, {"expert", chunk = 5, total = 10}, {}]>>
-    // CHECK: %[[MINE:.*]] = model.reshape {{.*}} : (tensor<5x8xf32>) -> tensor<5x8xf32>
+    // CHECK: %[[MINE:.*]] = model.reshape {{.*}} -> tensor<5x8xf32>
     %experts = model.read @experts : tensor<4x8x6xf32>
     %dense = model.read @dense : tensor<8x8xf32>
     // CHECK: %[[H:.*]] = model.matmul %[[MINE]], {{.*}} -> tensor<5x8xf32>
@@ -72,7 +72,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
     // CHECK: model.gradient @experts, {{.*}} {model.phase = #model.phase<backward>} : tensor<2x8x6xf32>
     %2 = model.gradient @experts, %1 {model.phase = #model.phase<backward>} : tensor<4x8x6xf32>
     %3 = model.reduce_sum %x {dims = array<i64: 0>, model.phase = #model.phase<backward>} : (tensor<10x8xf32>) -> tensor<8xf32>
-    // CHECK: model.gradient @bias, {{.*}} {model.phase = #model.phase<backward>, spmd.term = ["expert"]}
+    // CHECK: model.gradient @bias, {{.*}} {model.phase = #model.phase<backward>, spmd.operand_shardings = [#spmd.sharding<[{}] partial sum over ["expert"]>]}
     %4 = model.gradient @bias, %3 {model.phase = #model.phase<backward>} : tensor<8xf32>
     return
   }
@@ -85,7 +85,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
 module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
   model.parameter @experts : tensor<4x8x6xf32> zeros
   // CHECK-LABEL: func.func @undivided
-  // CHECK-NOT: spmd.rows
+  // CHECK-NOT: spmd.all_slice
   // CHECK: model.matmul {{.*}} : (tensor<3x8xf32>, tensor<2x8x6xf32>) -> tensor<2x3x6xf32>
   // CHECK: spmd.all_reduce_start
   // expected-remark @below {{entry point 'undivided' has 3 rows, which the 2 ranks of 'expert' do not divide: each of them computes them all}}

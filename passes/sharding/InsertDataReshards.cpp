@@ -1,8 +1,8 @@
-//===- InsertReshards.cpp - reads and reductions along the data axes as reshards ------------===//
+//===- InsertDataReshards.cpp - reads and reductions along the data axes as reshards ------------===//
 //
-// Ops of the forward and backward work on one rank's rows of data and take parameters replicated, so each read becomes a
-// reshard of the parameter's argument. What the ranks compute from their rows is partial over the data axes: a gradient
-// becomes a reshard to the sharding of its parameter, the mean of a scalar one to replicated.
+// Ops of the forward and backward work on one rank's rows of data and take parameters replicated, so each read becomes
+// a reshard of the parameter's argument. What the ranks compute from their rows is partial over the data axes: a
+// gradient becomes a reshard to the sharding of its parameter, the mean of a scalar one to replicated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace sluice {
-#define GEN_PASS_DEF_INSERTRESHARDS
+#define GEN_PASS_DEF_INSERTDATARESHARDS
 #include "passes/sharding/Passes.h.inc"
 } // namespace sluice
 
@@ -61,11 +61,15 @@ private:
     reshard.setUnitAttr(unit.getSymNameAttr());
     reshard->setAttr(spmd::parameterName, FlatSymbolRefAttr::get(reshard.getContext(), parameter));
   }
-  /// The sharding of a value of which each rank has a term of the mean over the data axes.
-  spmd::ShardingAttr partialMean(Type type) {
-    auto axes = llvm::map_to_vector(placement.dataAxes().getAsRange<StringAttr>(), [](StringAttr axis) { return axis; });
+  /// The sharding of a value of which each rank has a term of the mean over the data axes, and that is partial over
+  /// others.
+  spmd::ShardingAttr partialMean(Type type, ArrayRef<spmd::PartialAxis> others = {}) {
+    SmallVector<spmd::PartialAxis> axes;
+    for (auto axis : placement.dataAxes().getAsRange<StringAttr>())
+      axes.push_back({axis, PartialReduction::mean});
+    axes.append(others.begin(), others.end());
     auto replicated = spmd::ShardingAttr::replicated(type.getContext(), cast<RankedTensorType>(type).getRank());
-    return spmd::ShardingAttr::get(type.getContext(), replicated.getDims(), axes, PartialReduction::mean);
+    return spmd::ShardingAttr::get(type.getContext(), replicated.getDims(), axes);
   }
 
   func::FuncOp function;
@@ -108,21 +112,29 @@ void ReshardInserter::replaceRead(model::ReadOp read) {
   nameUnit(replace(read, value, type, sharding, replicated), name);
 }
 
+/// A gradient that is partial along an axis of parts is so in the sharding that `model.gradient` takes it in.
 void ReshardInserter::replaceGradient(model::GradientOp gradient) {
   StringRef parameter = gradient.getParameter();
   Type type = gradient.getType();
   std::string name = parameter.str();
-  nameUnit(replace(gradient, gradient.getLocal(), type, partialMean(type), placement.sharding(parameter)), name);
+  ArrayRef<spmd::PartialAxis> others;
+  if (auto taken = dyn_cast_or_null<ArrayAttr>(gradient->removeAttr(spmd::operandShardingsName)))
+    others = cast<spmd::ShardingAttr>(taken[0]).getPartialAxes();
+  nameUnit(replace(gradient, gradient.getLocal(), type, partialMean(type, others), placement.sharding(parameter)),
+           name);
 }
 
 void ReshardInserter::replaceMean(model::StepMeanOp mean) {
+  // A mean over ranks is of no block.
+  mean->removeAttr(model::blockName);
+  mean->removeAttr(model::invocationName);
   replace(mean, mean.getLocal(), mean.getType(), partialMean(mean.getType()),
           spmd::ShardingAttr::replicated(mean.getContext(), 0));
 }
 
 namespace {
 
-struct InsertReshards : sluice::impl::InsertReshardsBase<InsertReshards> {
+struct InsertDataReshards : sluice::impl::InsertDataReshardsBase<InsertDataReshards> {
   void runOnOperation() override {
     Placement placement(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())

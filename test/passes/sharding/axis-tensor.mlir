@@ -1,14 +1,14 @@
-// RUN: sluice-opt %s -spmd-partition-tensor -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: sluice-opt %s '-pass-pipeline=builtin.module(spmd-shard-parameters{axis=tensor},spmd-propagate-shardings{axis=tensor},spmd-insert-reshards{axis=tensor},spmd-localize{axis=tensor},spmd-lower-reshards)' -split-input-file -verify-diagnostics | FileCheck %s
 
-// Tests that a column and a row split flow through two products with one all_reduce, behind which bias and residual are
+// Tests the passes along the axis tensor together: that a column and a row split flow through two products with one all_reduce, behind which bias and residual are
 // added once; that a fused weight is split in segments; that what is read as a whole is gathered, and what can be made in
 // parts is made in parts. That a dim which ranks do not divide is cut in padded chunks, whose padding nothing reads, and is
 // zeros where a collective or a gradient does; that every rank has heads which several share; that with sharding.sequence a
 // norm is computed on parts of the sequence.
 
-// CHECK: model.parameter @up : tensor<4x4xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 1 : i64, shape = array<i64: 4, 8>}}
-// CHECK-NEXT: model.parameter @up.bias : tensor<4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8>}}
-// CHECK-NEXT: model.parameter @down : tensor<4x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 8, 4>}}
+// CHECK: model.parameter @up : tensor<4x4xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>}
+// CHECK-NEXT: model.parameter @up.bias : tensor<4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}]>}
+// CHECK-NEXT: model.parameter @down : tensor<4x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>}
 // CHECK-NEXT: model.parameter @down.bias : tensor<4xf32> zeros{{$}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up*" = "column", "down*" = "row"}}} {
   model.parameter @up : tensor<4x8xf32> zeros
@@ -38,7 +38,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 
 // -----
 
-// CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 3 : i64, shape = array<i64: 4, 12>}}
+// CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 2, total = 12}]>}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fused" = "column"}}} {
   model.parameter @fused : tensor<4x12xf32> zeros
   // CHECK: func.func @f
@@ -49,7 +49,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fu
     %1:3 = model.split %0 {dim = 1 : i64} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.multiply %1#0, %1#1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     // A part of a constant is a constant.
-    // CHECK: model.constant 2.000000e+00 {spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : tensor<2x2xf32>
+    // CHECK: model.constant 2.000000e+00 {spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : tensor<2x2xf32>
     %two = model.constant 2.0 : tensor<2x4xf32>
     // CHECK: %[[M:.*]] = model.multiply %{{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
     // CHECK: %[[R:.*]] = model.reshape %{{.*}} : (tensor<2x2xf32>) -> tensor<1x2x1x2x1xf32, #spmd.sharding<[{"tensor", chunk = 1, total = 2}, {}, {}, {}, {}]>>
@@ -86,8 +86,8 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
 
 // -----
 
-// CHECK: model.parameter @up : tensor<4x3xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 1 : i64, shape = array<i64: 4, 5>}}
-// CHECK-NEXT: model.parameter @down : tensor<3x4xf32> zeros {spmd.tensor = {dim = 0 : i64, segments = 1 : i64, shape = array<i64: 5, 4>}}
+// CHECK: model.parameter @up : tensor<4x3xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>}
+// CHECK-NEXT: model.parameter @down : tensor<3x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 3, total = 5}, {}]>}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up" = "column", "down" = "row"}}} {
   model.parameter @up : tensor<4x5xf32> zeros
   model.parameter @down : tensor<5x4xf32> zeros
@@ -95,15 +95,15 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
   func.func @f(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) attributes {model.entry = #model.entry<forward>} {
     %up = model.read @up : tensor<4x5xf32>
     %down = model.read @down : tensor<5x4xf32>
-    // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.places = [unit, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]{{.*}} -> tensor<2x3xf32>
+    // CHECK: %[[H:.*]] = model.matmul {{.*}}spmd.local_shardings = [#spmd.sharding<[{}, {}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]{{.*}} -> tensor<2x3xf32>
     %0 = model.matmul %x, %up : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
-    // CHECK-NEXT: %[[E:.*]] = model.exp %[[H]] {spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]}
-    // CHECK-NEXT: %[[P:.*]] = model.pad %[[E]] {{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, unit]{{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK-NEXT: %[[E:.*]] = model.exp %[[H]] {spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>]}
+    // CHECK-NEXT: %[[P:.*]] = model.pad %[[E]] {{.*}}spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {}]>]{{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[P]]
     // CHECK-NEXT: spmd.all_gather_start %[[R]] over ["tensor"]
     // CHECK: model.slice {{.*}} : (tensor<2x6x1xf32>) -> tensor<2x5x1xf32>
     %1 = model.exp %0 : (tensor<2x5xf32>) -> tensor<2x5xf32>
-    // CHECK: model.matmul %[[E]], %{{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{"tensor", chunk = 3, total = 5}, {}]>, unit]
+    // CHECK: model.matmul %[[E]], %{{.*}}spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{"tensor", chunk = 3, total = 5}, {}]>, #spmd.sharding<[{}, {}]>]
     // CHECK-NEXT: spmd.all_reduce_start
     // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
     %2 = model.matmul %1, %down : (tensor<2x5xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
@@ -140,7 +140,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     // CHECK: %[[G:.*]] = spmd.all_slice
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[G]] {{.*}} -> tensor<2x3xf32>
     // CHECK-NEXT: %[[M:.*]] = model.matmul %{{.*}}, %[[R]] {{.*}} -> tensor<4x3xf32>
-    // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.places = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, unit]
+    // CHECK-NEXT: %[[C:.*]] = model.pad %[[M]] {{.*}}spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{}, {}]>]
     // CHECK-NEXT: model.gradient @w, %[[C]] {{.*}}tensor<4x3xf32>
     %g = model.matmul %x, %dy {transpose_lhs, model.phase = #model.phase<backward>} : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
     %m = model.gradient @w, %g {model.phase = #model.phase<backward>} : tensor<4x5xf32>
@@ -190,7 +190,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
 // -----
 
 // Three segments of two heads over three ranks: dense, with zeros in the padding of what is summed over.
-// CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.tensor = {dim = 1 : i64, segments = 3 : i64, shape = array<i64: 4, 12>}}
+// CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 2, total = 12}]>}
 module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fused" = "column"}}} {
   model.parameter @fused : tensor<4x12xf32> zeros
   // CHECK: func.func @fused_heads

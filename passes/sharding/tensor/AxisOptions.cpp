@@ -1,0 +1,97 @@
+//===- AxisOptions.cpp - what passes along one axis read off the module ---------------------===//
+
+#include "passes/sharding/tensor/AxisOptions.h"
+
+#include "dialect/model/Attributes.h"
+#include "dialect/spmd/Mesh.h"
+#include "dialect/spmd/Names.h"
+
+using namespace mlir;
+
+namespace sluice::tensor {
+
+AxisOptions::AxisOptions(ModuleOp module, StringRef axisName, const Recipe &recipe) {
+  key = "sharding." + axisName.str();
+  bool isExpert = axisName == expertAxis;
+  axis = {axisName.str(), isExpert ? recipe.mesh.expert : recipe.mesh.tensor};
+  origin = recipe.origin(isExpert && recipe.sharding.expert.empty() ? "mesh.expert" : key);
+  bySequence = !isExpert && recipe.sharding.sequence;
+  if (auto extent = module->getAttrOfType<IntegerAttr>(model::sequenceName); extent && !isExpert)
+    sequence = extent.getInt();
+  for (auto parameter : module.getOps<model::ParameterOp>())
+    if (isSharded(parameter, axisName))
+      parameters[parameter.getSymName()] = alongAxis(parameterSharding(parameter), axisName);
+}
+
+bool isToPartition(ModuleOp module, StringRef axis) {
+  if (spmd::meshOf(module) || isLocal(module, axis))
+    return false;
+  return llvm::any_of(module.getOps<model::ParameterOp>(),
+                      [&](model::ParameterOp parameter) { return isSharded(parameter, axis); }) ||
+         llvm::any_of(entriesOf(module), [&](func::FuncOp entry) { return !shardedInputs(entry, axis).empty(); });
+}
+
+bool isLocal(ModuleOp module, StringRef axis) {
+  auto axes = module->getAttrOfType<ArrayAttr>(spmd::localAxesName);
+  return axes && llvm::is_contained(axes, StringAttr::get(module.getContext(), axis));
+}
+
+SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
+  SmallVector<func::FuncOp> entries;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(model::entryName) && !function.isExternal())
+      entries.push_back(function);
+  return entries;
+}
+
+SmallVector<BlockArgument> shardedInputs(func::FuncOp entry, StringRef axis) {
+  SmallVector<BlockArgument> inputs;
+  for (BlockArgument argument : entry.getArguments()) {
+    auto sharding = entry.getArgAttrOfType<spmd::ShardingAttr>(argument.getArgNumber(), spmd::shardingName);
+    if (sharding && sharding.dimAlong(axis))
+      inputs.push_back(argument);
+  }
+  return inputs;
+}
+
+spmd::ShardingAttr parameterSharding(Operation *parameter) {
+  return parameter->getAttrOfType<spmd::ShardingAttr>(spmd::shardingName);
+}
+
+bool isSharded(Operation *parameter, StringRef axis) {
+  spmd::ShardingAttr sharding = parameterSharding(parameter);
+  return sharding && sharding.dimAlong(axis);
+}
+
+void CollectiveRemarks::add(Location where, std::string text) {
+  for (Reason &reason : reasons)
+    if (reason.text == text) {
+      ++reason.times;
+      return;
+    }
+  reasons.push_back({std::move(text), where, 1});
+}
+
+void CollectiveRemarks::emit() const {
+  for (const Reason &reason : reasons)
+    emitRemark(reason.where) << reason.text << " (" << reason.times << (reason.times == 1 ? " time)" : " times)");
+}
+
+bool CollectiveRemarks::has(StringRef text) const {
+  return llvm::any_of(reasons, [&](const Reason &reason) { return StringRef(reason.text).starts_with(text); });
+}
+
+std::string ruleText(Operation *op) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  std::string text = op->getName().getStringRef().str();
+  // The norm of all gradients has a factor for each dim of the model.
+  if (op->getNumOperands() > 8)
+    return text + " of " + std::to_string(op->getNumOperands()) + " operands";
+  if (ruled) {
+    text += ' ';
+    text += ruled.getShardingRule().str();
+  }
+  return text;
+}
+
+} // namespace sluice::tensor
