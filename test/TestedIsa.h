@@ -10,8 +10,8 @@
 
 namespace sluice::test {
 
-/// That of SLUICE_TEST_ISA, to which the process is kept, else the machine's best. Ends the process where the one named
-/// cannot be had. First called before any kernel is prepared.
+/// The instruction set of SLUICE_TEST_ISA, to which the process is then fixed, else the machine's best. Ends the
+/// process if the machine does not have it. Call it before any kernel is prepared.
 inline const std::string &testedIsa() {
   static const std::string isa = [] {
     const char *named = std::getenv("SLUICE_TEST_ISA");

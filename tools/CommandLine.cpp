@@ -1,4 +1,4 @@
-//===- CommandLine.cpp - what the tools share of their command lines ------------------===//
+//===- CommandLine.cpp - command-line parsing of all tools ----------------------------===//
 #include "tools/CommandLine.h"
 
 #include "runtime/base/Message.h"
@@ -8,41 +8,60 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <unistd.h>
 
 namespace sluice {
 
-/// In lower case, but for the name of an operand.
-static std::string sentenceOf(const CLI::Error &error) {
+/// The message with a lower-case first letter, unless it starts with the name of an operand.
+static std::string lowerCaseMessage(const CLI::Error &error) {
   std::string text = error.what();
   if (text.size() > 1 && !std::isupper(static_cast<unsigned char>(text[1])))
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return text;
 }
 
-std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv) {
+Status notImplementedError(const std::string &feature) {
+  return Status(StatusCode::usage, feature + " is not implemented in this version")
+      .withNote("README.md lists all such features under 'not yet'");
+}
+
+/// The first argument that is one of the options, as --name or --name=value; null if there is no such argument.
+static const char *findOption(int argc, char **argv, std::span<const char *const> options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    for (const char *option : options)
+      if (argument.substr(0, argument.find('=')) == option)
+        return option;
+  }
+  return nullptr;
+}
+
+std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv, std::span<const char *const> notImplemented) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    return report({StatusCode::usage, sentenceOf(error)});
+    if (const char *option = findOption(argc, argv, notImplemented))
+      return report(notImplementedError(option));
+    return report({StatusCode::usage, lowerCaseMessage(error)});
   }
   return std::nullopt;
 }
 
-CLI::Validator wholeNumber(std::uint64_t least) {
+CLI::Validator integerFrom(std::uint64_t least) {
   return CLI::Validator(
       [least](const std::string &text) {
         std::uint64_t value = 0;
         const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         const bool fits = error == std::errc() && rest == text.data() + text.size() && value >= least;
-        return fits ? "" : "expected a whole number of at least " + std::to_string(least) + " but got '" + text + "'";
+        return fits ? "" : "expected an integer of at least " + std::to_string(least) + " but got '" + text + "'";
       },
       "");
 }
 
-CLI::Validator anyPath() {
+CLI::Validator nonEmptyPath() {
   return CLI::Validator([](const std::string &text) { return text.empty() ? "path is empty" : ""; }, "");
 }
 

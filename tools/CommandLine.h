@@ -1,6 +1,6 @@
-//===- CommandLine.h - what the tools share of their command lines --------------------===//
+//===- CommandLine.h - command-line parsing of all tools ------------------------------===//
 //
-// CLI11 reads the command line. An error is "error: <CLI11's sentence>" on stderr and exit code 2.
+// CLI11 parses the command line. An error is "error: <CLI11's sentence>" on stderr and exit code 2.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TOOLS_COMMANDLINE_H
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace CLI {
@@ -19,16 +20,20 @@ class Validator;
 
 namespace sluice {
 
-/// nullopt where the tool has its options; else the tool is done with this exit code, and help, version or the error is
-/// printed.
-std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv);
+/// nullopt if the options were read. Otherwise the exit code of the tool, which has printed its help, its version or
+/// the error. Options in `notImplemented` are errors that name them.
+std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv,
+                                    std::span<const char *const> notImplemented = {});
 
-/// Accepts whole numbers of at least `least`. CLI11's own conversion takes "-5" for a very large number.
-CLI::Validator wholeNumber(std::uint64_t least);
-/// Accepts any path but "", which an unset variable of the shell gives.
-CLI::Validator anyPath();
+/// The usage error for a feature of the README that this version does not have.
+Status notImplementedError(const std::string &feature);
 
-/// Prints the status, if it is an error, to stderr; in colour on a terminal, unless NO_COLOR is set. Its exit code.
+/// Accepts integers of at least `least`. CLI11's own conversion reads "-5" as a very large number.
+CLI::Validator integerFrom(std::uint64_t least);
+/// Accepts any path but "", the value of an unset shell variable.
+CLI::Validator nonEmptyPath();
+
+/// Prints an error to stderr, in colour on a terminal unless NO_COLOR is set. Returns the exit code.
 int report(const Status &status);
 
 } // namespace sluice

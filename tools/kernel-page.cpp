@@ -13,7 +13,9 @@ using namespace sluice;
 
 namespace {
 
-std::string joined(const std::string &text, const std::string &item) { return text.empty() ? item : text + ", " + item; }
+std::string appended(const std::string &text, const std::string &item) {
+  return text.empty() ? item : text + ", " + item;
+}
 
 std::string typesOf(DTypeSet dtypes) {
   std::string text;
@@ -41,7 +43,7 @@ std::string operandsOf(std::span<const OperandRecord> operands) {
       item = "[" + item + "]";
     else if (!operand.given.empty())
       item += " where `" + std::string(operand.given) + "` is not 0";
-    text = joined(text, item);
+    text = appended(text, item);
   }
   return text;
 }
@@ -68,7 +70,7 @@ std::string attributesOf(std::span<const AttributeRecord> attributes) {
 std::string pairsOf(std::span<const AliasRecord> pairs, const char *suffix) {
   std::string text;
   for (const AliasRecord &pair : pairs)
-    text = joined(text, "`" + std::string(pair.input) + "` -> `" + std::string(pair.output) + "`" + suffix);
+    text = appended(text, "`" + std::string(pair.input) + "` -> `" + std::string(pair.output) + "`" + suffix);
   return text;
 }
 
@@ -88,10 +90,10 @@ int main() {
   for (const KernelRecord &record : catalogue()) {
     std::string shared = pairsOf(record.mayAlias, "");
     if (const std::string inPlace = pairsOf(record.mustAlias, " (must)"); !inPlace.empty())
-      shared = joined(shared, inPlace);
+      shared = appended(shared, inPlace);
     std::string workspace = record.workspace.cpu ? "cpu" : "";
     if (record.workspace.cuda)
-      workspace = joined(workspace, "cuda");
+      workspace = appended(workspace, "cuda");
     std::string summary(record.summary);
     for (std::size_t at = 0; (at = summary.find('|', at)) != std::string::npos; at += 2)
       summary.insert(at, "\\");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gets a Debian 12 machine ready and builds: installs what tools/packages.txt lists and is missing, configures build/,
-# builds the named targets (default: all). Needs the network for Debian's packages alone; run again it takes seconds.
+# Prepares a Debian 12 machine and builds: installs the missing packages of tools/packages.txt, configures build/,
+# builds the named targets (default: all). Needs the network only for Debian's packages; a second run takes seconds.
 #
 #   tools/setup.sh [TARGET...]
 #

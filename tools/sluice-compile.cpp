@@ -55,8 +55,8 @@ static Status prepareOutputs(const CompileOptions &options) {
   return Status::ok();
 }
 
-/// Puts the module of `file` through the phases. Gives the plan's bytes to `plan`, or writes the IR where none is asked for. On
-/// return the module and its context, which are larger than a plan, have been freed. Gives the exit code.
+/// Runs the phases on the module of `file`. Writes the plan's bytes to `plan`, or prints the IR if no plan is
+/// requested. On return the module and its context, which are larger than a plan, are freed. Returns the exit code.
 static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::MemoryBuffer> file, PlanBytes &plan) {
   mlir::DialectRegistry registry;
   registerSluiceDialects(registry);

@@ -23,7 +23,7 @@ static Status importModel(const std::string &config, const ImportOptions &option
 static Status importZooModel(const std::string &name, const std::vector<std::string> &settings,
                              const std::string &output) {
   if (name.empty())
-    return Status(StatusCode::usage, "zoo model, expected its name but got nothing")
+    return Status(StatusCode::usage, "missing name of the zoo model")
         .withNote("sluice-import zoo --list prints every model");
   if (output.empty())
     return Status(StatusCode::usage, "--output is missing, expected the file to write, or - for standard output");

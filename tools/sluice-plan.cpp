@@ -1,9 +1,8 @@
-//===- sluice-plan.cpp - looks at plans ---------------------------------------------===//
+//===- sluice-plan.cpp - prints and checks plans ------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
 //        sluice-plan memory FILE --machine MACHINE
-// Prints to stdout, errors to stderr; the exit codes are those of StatusCode. What each command says is made in
-// runtime/plan.
+// Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
@@ -11,14 +10,19 @@
 #include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
 
 using namespace sluice;
 
+static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate", "pack"};
+/// Options of `memory`.
+static constexpr const char *notImplementedOptions[] = {"--at", "--account"};
+
 int main(int argc, char **argv) {
-  CLI::App app("Looks at a plan: contents, checks, memory, schedule.", "sluice-plan");
+  CLI::App app("Prints, checks and compares plans.", "sluice-plan");
   app.set_version_flag("--version", versionText("sluice-plan"));
   app.footer("exit codes: 0 done, 1 a file cannot be read (diff: the plans differ), 2 usage, 4 a plan is rejected");
   app.require_subcommand(1);
@@ -29,23 +33,26 @@ int main(int argc, char **argv) {
   for (const PlanSubcommand &row : planSubcommands()) {
     CLI::App *subcommand = app.add_subcommand(row.name, row.help);
     subcommand->add_option("FILE", command.files, "a plan")->expected(row.minFiles, row.maxFiles)->required();
-    subcommand->add_flag("--json", command.json, "print JSON and nothing else");
+    subcommand->add_flag("--json", command.json, "print only JSON");
     if (std::string_view(row.name) == "memory")
-      subcommand->add_option("--machine", command.machine, "a description of the device (tools/machines): memory of a rank's process on it");
+      subcommand->add_option("--machine", command.machine,
+                             "a description of a device (tools/machines): memory of a rank's process on it");
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;
   }
-  // CLI11 would only report that a subcommand is missing.
+  // CLI11 reports an unknown subcommand as a missing one.
+  if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))
+    return report(notImplementedError("subcommand '" + std::string(argv[1]) + "'"));
   if (!isKnown)
     return report({StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names});
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplementedOptions))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
-  const PlanAnswer answer = runPlanCommand(command);
-  std::fputs(answer.text.c_str(), stdout);
-  if (!answer.status.isOk())
-    return report(answer.status);
+  const PlanCommandResult result = runPlanCommand(command);
+  std::fputs(result.text.c_str(), stdout);
+  if (!result.status.isOk())
+    return report(result.status);
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     return report(inputError("cannot write to standard output"));
-  return answer.exitCode;
+  return result.exitCode;
 }

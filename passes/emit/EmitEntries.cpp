@@ -50,7 +50,8 @@ public:
           result.operation.Set(std::move(written));
         })
         .Default([&](Operation *other) { context.error(other) << "cannot be emitted, expected an instruction"; });
-    writeCommon(result, op);
+    if (result.operation.type != plan::Operation::NONE)
+      writeCommon(result, op);
     return result;
   }
 

@@ -44,14 +44,12 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
       if (failed(vjp.buildVjp(builder, results, needed, gradients)))
         return failure();
       if (gradients.size() != op->getNumOperands())
-        return op->emitError("derivative with a gradient for each operand, expected ")
-               << op->getNumOperands() << " but got " << gradients.size();
+        llvm::reportFatalInternalError("buildVjp must return a gradient or null for each operand");
       for (auto [operand, gradient, isNeeded] : llvm::zip(op->getOperands(), gradients, needed)) {
         if (!gradient || !isNeeded)
           continue;
         if (gradient.getType() != operand.getType())
-          return op->emitError("derivative of the operand's type, expected ")
-                 << operand.getType() << " but got " << gradient.getType();
+          llvm::reportFatalInternalError("buildVjp must return gradients of the operands' types");
         if (takeLeaf && leaves.contains(operand))
           takeLeaf(operand, gradient);
         else

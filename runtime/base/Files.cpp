@@ -1,4 +1,4 @@
-//===- Files.cpp - outputs that would take the place of inputs ---------------------===//
+//===- Files.cpp - checks that an output does not overwrite an input ---------------===//
 #include "runtime/base/Files.h"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ Status checkNoInput(const std::string &output, const std::vector<std::string> &i
   for (const std::string &input : inputs)
     if (struct stat read {};
         ::stat(input.c_str(), &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino)
-      return inputError("output '" + output + "', expected another file than the input '" + input + "'");
+      return inputError("output '" + output + "' is the same file as the input '" + input + "'");
   return Status::ok();
 }
 

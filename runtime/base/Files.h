@@ -1,4 +1,4 @@
-//===- Files.h - outputs that would take the place of inputs ----------------------===//
+//===- Files.h - checks that an output does not overwrite an input -----------------===//
 #ifndef SLUICE_RUNTIME_BASE_FILES_H
 #define SLUICE_RUNTIME_BASE_FILES_H
 
@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// An error where `output` is one of the files `inputs`, by whatever path: what was read would be lost. Empty paths, what
-/// is not there yet, and what is no plain file (/dev/null, a pipe) are well.
+/// An error if `output` is one of the files `inputs`, by whatever path, because writing it would destroy the input.
+/// Empty paths, missing files and files that are not regular (/dev/null, a pipe) are accepted.
 Status checkNoInput(const std::string &output, const std::vector<std::string> &inputs);
 
 } // namespace sluice

@@ -35,7 +35,7 @@ public:
   bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
 
 private:
-  /// Of the objects and arrays that are open.
+  /// First-element flags of the open objects and arrays.
   std::vector<std::set<std::string>> keys;
 
   bool open() {

@@ -1,6 +1,7 @@
 //===- Json.h - JSON of nlohmann's library, without exceptions -------------------------===//
 //
-// What reads members includes <nlohmann/json.hpp>, and uses only calls that do not throw: is_*, find, get_ptr, contains.
+// Code that reads members includes <nlohmann/json.hpp> and uses only calls that do not throw: is_*, find, get_ptr,
+// contains.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_JSON_H

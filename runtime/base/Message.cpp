@@ -1,4 +1,4 @@
-//===- Message.cpp - how the tools word what went wrong --------------------------===//
+//===- Message.cpp - the text of errors and versions -------------------------------===//
 #include "runtime/base/Message.h"
 
 namespace sluice {

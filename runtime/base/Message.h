@@ -1,4 +1,4 @@
-//===- Message.h - how the tools word what went wrong ----------------------------===//
+//===- Message.h - the text of errors and versions ---------------------------------===//
 //
 // The library prints nothing: these give the text, and a tool's main prints it and exits with the status's code.
 //
@@ -16,7 +16,7 @@ namespace sluice {
 /// "error: <message>" and a line "note: <note>" for each note; the first word in red where `colour`.
 std::string messageText(const Status &status, bool colour = false);
 
-/// What `--version` prints: the tool's name and the version of Sluice.
+/// The text of `--version`: name of the tool and version of Sluice.
 std::string versionText(std::string_view tool);
 
 } // namespace sluice

@@ -19,7 +19,7 @@ inline constexpr std::size_t digestBytes = 32;
 using Digest = std::array<std::uint8_t, digestBytes>;
 
 Digest sha256(std::span<const std::uint8_t> bytes);
-/// Of the parts, one after the other.
+/// The digest of the concatenated parts.
 Digest sha256(std::initializer_list<std::span<const std::uint8_t>> parts);
 
 /// Two lower-case hexadecimal digits per byte.

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// What kind of failure it is. The values are the exit codes of the tools.
+/// The kind of failure. The values are the exit codes of the tools.
 enum class StatusCode : int {
   ok = 0,
   /// The input is at fault, or an output cannot be written: mend the input.
@@ -61,7 +61,7 @@ inline Status refusedError(std::string message) { return {StatusCode::refused, s
 inline Status failedError(std::string message) { return {StatusCode::failed, std::move(message)}; }
 inline Status internalError(std::string message) { return {StatusCode::internal, std::move(message)}; }
 
-/// A value or the Status that says why there is none. Reading the value of a failed Result is undefined.
+/// A value, or the Status of the failure. Reading the value of a failed Result is undefined.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : stored(std::move(value)) {}

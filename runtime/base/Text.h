@@ -26,7 +26,7 @@ std::string formatShape(std::span<const std::int64_t> shape);
 /// The shortest text that reads back as the same double.
 std::string formatNumber(double value);
 
-/// As people read it: what is no number has no sign of its own, so that it prints as "nan", never "-nan".
+/// For people: NaN is printed as "nan", never "-nan".
 double withoutNanSign(double value);
 
 /// Padded with spaces to `width` columns of ASCII.

@@ -1,4 +1,4 @@
-//===- Call.cpp - what one member of a group calls, in words ---------------------===//
+//===- Call.cpp - the call of one member of a group, as text -----------------------===//
 #include "runtime/collective/Call.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ Status checkCall(const Call &call, int members) {
     return failedError("root of a broadcast, expected less than " + std::to_string(members) + " but got " +
                        std::to_string(call.root));
   if (reduces(call.kind) && call.op == Reduction::none)
-    return failedError("reduction of a collective, expected sum, mean, premul_sum or max but got none");
+    return failedError("missing reduction of a collective, expected sum, mean, premul_sum or max");
   if (reduces(call.kind) && call.op == Reduction::premulSum && !isFloat(call.dtype))
     return failedError("premul_sum, expected a float type but got " + std::string(dtypeName(call.dtype)));
   return {};

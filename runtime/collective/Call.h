@@ -1,4 +1,4 @@
-//===- Call.h - what one member of a group calls, in words -----------------------===//
+//===- Call.h - the call of one member of a group, as text -------------------------===//
 //
 // Every communicator that can see its peers' calls compares them before it moves a byte: the members of a group must
 // call the same collective, of the same sizes, for the same instruction. The words are the same whatever carries them.
@@ -13,7 +13,7 @@ namespace sluice {
 
 enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, barrier };
 
-/// What one member calls.
+/// The call of one member.
 struct Call {
   CallKind kind = CallKind::barrier;
   DType dtype = DType::f32;
@@ -30,7 +30,7 @@ std::string describeCall(int worldRank, const Call &call);
 /// The error of calls that do not belong together, or ok. `members` are world ranks, `calls` theirs.
 Status compareCalls(std::string_view channel, std::span<const int> members, std::span<const Call *const> calls);
 
-/// The error of calls that nobody can make: no reduction, a scale of integers, a root that is no member.
+/// The error of an invalid call: no reduction, a scale of integers, a root that is not a member.
 Status checkCall(const Call &call, int members);
 
 /// The error of a member list that is not ascending ranks of the world with `rank` among them.

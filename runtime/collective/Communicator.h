@@ -1,10 +1,9 @@
 //===- Communicator.h - collectives between ranks -------------------------------===//
 //
-// One Communicator a rank and group of ranks (its members differ along some mesh axes) and channel. Collectives on one
-// communicator are called in the same order by all its members; different streams use different channels, as NCCL
-// wants different communicators. Calls run on the calling stream (CPU: they block the stream's thread until done).
-// A member that calls another collective than its peers, or with another size, makes all of them return an error that
-// names both calls; none waits forever.
+// There is one Communicator per rank, group of ranks (which differ along some mesh axes) and channel. All members call
+// the collectives of a communicator in the same order. Different streams use different channels, because NCCL requires
+// different communicators. Calls run on the calling stream (CPU: they block the stream's thread). If a member calls a
+// different collective or size, all members return an error that names both calls; none waits forever.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_COMMUNICATOR_H
@@ -26,19 +25,19 @@ namespace sluice {
 /// The values of ReduceOp in runtime/plan/plan.fbs.
 enum class Reduction : std::uint8_t { none, sum, mean, premulSum, max };
 
-/// One tensor of a coalesced call. `count` is in elements: all_gather, the chunk that each member gives;
-/// reduce_scatter, the chunk that each member gets; all_reduce and broadcast, the whole.
+/// One tensor of a coalesced call. `count` is in elements: the chunk of each member for all_gather (source) and
+/// reduce_scatter (destination), the full tensor for all_reduce and broadcast.
 struct SegmentPointers {
   const void *source = nullptr;
   void *destination = nullptr;
   std::uint64_t count = 0;
 };
 
-/// What the members must agree on besides order; shown in errors.
+/// The metadata on which the members must agree besides the order; errors print it.
 struct CallLabel {
   /// Index of the instruction in the plan.
   std::uint32_t instruction = 0;
-  /// Unit's name or what else says what it is for.
+  /// The name of the unit, or the purpose of the call.
   std::string_view what;
 };
 
@@ -56,7 +55,7 @@ public:
   /// ncclReduceScatter.
   virtual Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
                                const CallLabel &label, void *nativeStream) = 0;
-  /// As reduceScatter, the whole to everyone; in-place allowed. ncclAllReduce.
+  /// As reduceScatter, with the full result on every member; in-place allowed. ncclAllReduce.
   virtual Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
                            const CallLabel &label, void *nativeStream) = 0;
   /// ncclBroadcast.
@@ -68,7 +67,7 @@ public:
   virtual void abort(const Status &reason) = 0;
 };
 
-/// The world of one process per rank or one thread per rank: hands out communicators.
+/// The world of one process per rank or one thread per rank: creates communicators.
 class World {
 public:
   virtual ~World() = default;
@@ -82,13 +81,13 @@ public:
   /// Ok while the world goes on, then the reason that it was ended with. Thread-safe.
   virtual Status state() const = 0;
 
-  /// The rank of this process has run an instruction of an entry point. A world of processes tells the others, so that
-  /// one which is stuck can be named with the last thing that it did. Thread-safe.
+  /// The rank of this process has run an instruction of an entry point. A world of processes sends this to the others,
+  /// so that an error can name the last instruction of a stuck rank. Thread-safe.
   virtual void noteProgress(std::uint32_t entry, std::uint32_t instruction) {}
-  /// Gives words for instructions, the same on all ranks: they run one plan.
+  /// Sets the function that prints instructions, the same on all ranks because they run one plan.
   virtual void nameProgress(std::function<std::string(std::uint32_t entry, std::uint32_t instruction)> names) {}
-  /// Can that rank still hear of a failure and tell it, or has it told of one?
-  virtual bool isHeard(int rank) { return true; }
+  /// Can that rank still receive and report a failure, or did it report one?
+  virtual bool isReachable(int rank) { return true; }
 };
 
 /// Ranks are threads of this process. Reductions are `ordered`: ((x0 + x1) + x2) + ...

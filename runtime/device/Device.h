@@ -1,8 +1,8 @@
 //===- Device.h - memory, streams and events of one rank's device -------------===//
 //
-// The small interface that the executor drives: one arena a space, streams that run commands in order, events between
-// them. Every call but synchronize() returns at once; work happens on the streams. One Device serves one rank; its
-// methods are called by that rank's thread alone.
+// The interface that the executor uses: one arena per memory space, streams that run commands in order, events between
+// them. Every call except synchronize() returns immediately; work runs on the streams. One Device serves one rank, and
+// only that rank's thread calls it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_DEVICE_H
@@ -25,8 +25,8 @@ enum class MemorySpace : std::uint8_t { device, host };
 class Command {
 public:
   virtual ~Command() = default;
-  /// Runs on the stream's thread (CPU) or enqueues on the stream (GPU). `repetition` counts the section's repetitions. No
-  /// stream is given where it is to run at once: on the CPU, and on a stream of the host beside a GPU.
+  /// Runs on the stream's thread (CPU) or enqueues on the stream (GPU). `repetition` counts the section's repetitions.
+  /// The stream is null if the command must run immediately: on the CPU, and on a host stream of a GPU plan.
   virtual Status execute(void *nativeStream, std::uint32_t repetition) = 0;
   /// Index of the instruction, for diagnostics.
   virtual std::uint32_t instruction() const = 0;
@@ -50,7 +50,7 @@ public:
   /// Bytes requested so far, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
 
-  /// Streams and events are made once, before the first command.
+  /// Streams and events are created once, before the first command.
   virtual Result<StreamId> createStream(std::string_view name, int priority) = 0;
   virtual Status createEvents(std::uint32_t count) = 0;
   /// One whose commands the host runs, on the host's memory. The CPU's streams all are.
@@ -58,12 +58,11 @@ public:
 
   /// Appends a command. Returns the first failure of any stream if one is known.
   virtual Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) = 0;
-  /// The event is complete when all that stands before it on the stream is done. Recording again starts it anew.
-  /// cudaEventRecord.
+  /// The event is complete when all earlier work of the stream is done. A second record resets it. cudaEventRecord.
   virtual Status record(StreamId stream, EventId event) = 0;
-  /// What follows on the stream waits for the latest record of the event that was issued. cudaStreamWaitEvent.
+  /// Later work of the stream waits for the latest issued record of the event. cudaStreamWaitEvent.
   virtual Status wait(StreamId stream, EventId event) = 0;
-  /// As record(), for await(). In a recording it stands for one such record at every replay.
+  /// As record(), for await(). In a recording it is one such record per replay.
   virtual Status recordForHost(StreamId stream, EventId event) { return record(stream, event); }
   /// Blocks the caller until the latest recordForHost() of the event that was issued is complete. Returns a failure of any
   /// stream that is known by then and keeps it for synchronize().
@@ -71,8 +70,8 @@ public:
   /// Blocks the caller until all streams are idle; returns the first failure of any of them.
   virtual Status synchronize() = 0;
 
-  /// Within a command: moves bytes between any two of the device's spaces on its stream. cudaMemcpyAsync. The CPU's
-  /// memory is plain: what it does, it does at once.
+  /// Within a command: copies bytes between any two of the device's spaces on its stream. cudaMemcpyAsync. The CPU
+  /// copies immediately.
   virtual Status copy(void *nativeStream, void *to, const void *from, std::uint64_t bytes) {
     std::memmove(to, from, bytes);
     return {};
@@ -83,8 +82,8 @@ public:
       std::memcpy(static_cast<char *>(to) + i * elementBytes, pattern, elementBytes);
     return {};
   }
-  /// Between steps, by any thread: what lies in the device's memory, to the caller's and back. Waits for nothing that
-  /// streams still do: synchronize() first.
+  /// Between steps, by any thread: copies between the device's memory and the caller's. Does not wait for the streams:
+  /// call synchronize() first.
   virtual Status read(void *to, const void *from, std::uint64_t bytes) {
     std::memcpy(to, from, bytes);
     return {};
@@ -95,7 +94,7 @@ public:
   }
 };
 
-/// Where the CPU device sleeps before commands, for skew tests; thread-safe.
+/// Delays of the CPU device before commands, for skew tests; thread-safe.
 class DelayInjector {
 public:
   virtual ~DelayInjector() = default;

@@ -1,7 +1,7 @@
-//===- StreamClock.h - when streams did what they did ---------------------------------===//
+//===- StreamClock.h - times of the work of a stream -------------------------------===//
 //
-// Of a device whose streams run apart from the caller: the caller's own clock would tell when work was issued. Used by one
-// thread, the rank's.
+// For a device whose streams run asynchronously to the caller, because the caller's clock would only measure when work
+// was issued. Used only by the rank's thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_STREAMCLOCK_H
@@ -16,9 +16,11 @@ namespace sluice {
 class StreamClock {
 public:
   virtual ~StreamClock() = default;
-  /// Marks what was issued to the stream so far; marks number upwards from 0. Allocates where there were never so many.
+  /// Marks the work issued to the stream so far; marks are numbered from 0. Allocates only if there are more marks than
+  /// ever before.
   virtual Result<std::uint32_t> mark(void *nativeStream) = 0;
-  /// When the stream had done what stands before the mark, in nanoseconds of the steady clock. Once all streams are idle.
+  /// The time at which the stream completed the work before the mark, in nanoseconds of the steady clock. Call it when
+  /// all streams are idle.
   virtual Result<std::int64_t> timeOf(std::uint32_t mark) const = 0;
   /// Forgets all marks.
   virtual void restart() = 0;

@@ -1,4 +1,4 @@
-//===- Backend.cpp - what a kind of device brings to an executor -------------------===//
+//===- Backend.cpp - the parts of an executor that depend on the device ------------===//
 #include "runtime/executor/Backend.h"
 
 namespace sluice {

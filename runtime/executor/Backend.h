@@ -1,7 +1,7 @@
-//===- Backend.h - what a kind of device brings to an executor ---------------------===//
+//===- Backend.h - the parts of an executor that depend on the device --------------===//
 //
-// The one place where an executor asks which device a plan is for. Everything else speaks to Device, to kernels found by
-// name, and to communicators.
+// The only place where an executor depends on the plan's device. Everything else uses Device, kernels by name, and
+// communicators.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_BACKEND_H
@@ -20,7 +20,7 @@ public:
   virtual Device &device() = 0;
   /// Null on the CPU.
   virtual cuda::KernelContext *kernelContext() { return nullptr; }
-  /// Of a device whose streams run apart from their caller; null on the CPU.
+  /// For a device whose streams run asynchronously to the caller; null on the CPU.
   virtual StreamClock *clock() { return nullptr; }
   /// Waits for the device's streams call `check`, and end with its error.
   virtual void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) {}
@@ -31,25 +31,26 @@ public:
   /// step can be issued.
   virtual bool records() const { return false; }
   virtual Status beginRecording() { return internalError("this device records no steps"); }
-  /// `issued` is the result of what was recorded.
+  /// `issued` is the result of the recorded work.
   virtual Result<std::uint32_t> endRecording(const Status &issued) { return internalError("this device records no steps"); }
   /// Ranks of this process share the device: they record and replay together, and meet by `meeting` on the host.
   virtual void shareRecordings(std::unique_ptr<Communicator> meeting) {}
-  /// Then a rank that fails while it records goes on to the end, because the others wait for it in collectives.
+  /// If true, a rank that fails while it records continues to the end, because the others wait for it in collectives.
   virtual bool sharesRecordings() const { return false; }
   virtual Status replay(std::uint32_t recording) { return internalError("this device records no steps"); }
   /// Before the communicators whose collectives they hold are destroyed.
   virtual void destroyRecordings() {}
 };
 
-/// The backend of the plan's device. `threads` is what a rank has of the CPU.
+/// The backend of the plan's device. `threads` is the number of CPU threads of a rank.
 Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
-/// That of a GPU.
+/// The backend of a GPU.
 Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
 
 /// Is it for a GPU?
 bool isCudaPlan(const plan::PlanT &plan);
-/// The kernel by that name of the plan's device, or of the host beside it; null where there is none.
+/// The kernel of that name for the plan's device, or for the host if `processor` is the host; null if there is no such
+/// kernel.
 PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &options, std::string_view name,
                              plan::Processor processor = plan::Processor::device);
 

@@ -1,8 +1,8 @@
 //===- Binding.h - views of a plan as addresses of one rank ----------------------===//
 //
-// Everything in a plan that depends on the rank is decided here, at load: where an arena lies and, by the rank's
-// coordinate, how much of a padded dim is valid. Ranges are checked again although the plan's checker proved them: a
-// wrong address would be a wrong write.
+// All parts of a plan that depend on the rank are computed here, at load: the address of each arena and, by the rank's
+// coordinate, the valid extent of padded dims. Ranges are checked again although the plan's checker proved them,
+// because a wrong address would be a wrong write.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_BINDING_H
@@ -33,9 +33,9 @@ public:
 
   /// `repeat`: how often the view's section runs.
   Result<BoundView> bind(const plan::ViewT &view, std::uint32_t repeat) const;
-  /// A whole persistent buffer, as a parameter or one of its states is laid out.
+  /// A full persistent buffer, with the shape of its parameter.
   Result<Operand> bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const;
-  /// A whole buffer with its own shape.
+  /// A full buffer with its own shape.
   Result<Operand> bindBuffer(std::uint32_t buffer) const;
 
 private:

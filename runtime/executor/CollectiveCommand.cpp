@@ -1,6 +1,6 @@
 //===- CollectiveCommand.cpp - a coalesced collective as a command ---------------===//
 //
-// Collectives move whole chunks, padding included: their views are dense. Counts follow from the smaller side.
+// Collectives move complete chunks, padding included: their views are dense. Counts follow from the smaller side.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/executor/Commands.h"

@@ -1,4 +1,4 @@
-//===- Commands.cpp - what all commands share, and launches ----------------------===//
+//===- Commands.cpp - base class of commands, and launches -------------------------===//
 #include "runtime/executor/Commands.h"
 
 #include "runtime/plan/LaunchAttributes.h"
@@ -80,7 +80,7 @@ private:
   BoundOperands inputs;
   BoundOperands outputs;
   void *workspace = nullptr;
-  /// Null where there is nothing to do.
+  /// Null if there is nothing to do.
   std::unique_ptr<BoundKernel> kernel;
 };
 

@@ -1,8 +1,8 @@
-//===- Commands.h - the instructions of a plan as commands of a device -----------===//
+//===- Commands.h - base class of commands, and launches ---------------------------===//
 //
-// A command is made at load and run any number of times; running it allocates nothing. The base class times it, and
-// turns its failure into the rank's failure: with the instruction's name in front, and with the world ended before the
-// stream goes on, because peers may already wait for what will not come.
+// A command is created at load and run any number of times; running it allocates nothing. The base class measures its
+// time and turns its failure into the rank's failure: it puts the instruction's name before the message and ends the
+// world before the stream continues, because other ranks may already wait for this one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_COMMANDS_H
@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/// What the commands of a rank share.
+/// State that the commands of a rank share.
 struct RankContext {
   const plan::PlanT &plan;
   std::shared_ptr<World> world;
@@ -25,18 +25,18 @@ struct RankContext {
   std::atomic<bool> failed = false;
   /// A step is being recorded: it runs nothing, so what fails does not end the world.
   bool isRecording = false;
-  /// What moves memory; null where that is plain memory of the host.
+  /// The device that copies memory; null if it is host memory.
   Device *mover = nullptr;
-  /// Tells when streams did their work; null where a stream's own thread sees that.
+  /// Reports when streams did their work; null if a stream's own thread measures it.
   StreamClock *clock = nullptr;
-  /// Of a GPU, where a profiler wants ranges: each instruction is one, under its name. Null: none.
+  /// Ranges for a GPU profiler, one per instruction; null if there is no profiler.
   const cuda::Nvtx *ranges = nullptr;
 
   RankContext(const plan::PlanT &plan, std::shared_ptr<World> world, int rank,
               std::function<void(const Status &)> onFailure)
       : plan(plan), world(std::move(world)), rank(rank), onFailure(std::move(onFailure)) {}
 
-  /// Tells the owner once and ends the world.
+  /// Reports to the owner once and ends the world.
   void fail(const Status &status);
 };
 
@@ -44,7 +44,7 @@ struct RankContext {
 struct StreamTrace {
   std::vector<TraceRecord> records;
   std::size_t used = 0;
-  /// Where there is a clock: records from here on hold marks in the place of times.
+  /// With a clock, later records contain marks instead of times.
   std::size_t timed = 0;
 };
 
@@ -54,7 +54,7 @@ struct InstructionPlace {
   /// In issue order within the entry point.
   std::uint32_t index = 0;
   const plan::InstructionT *instruction = nullptr;
-  /// How often its section runs.
+  /// Repetitions of its section.
   std::uint32_t repeat = 1;
 };
 
@@ -75,15 +75,15 @@ protected:
   const InstructionPlace place;
 
 private:
-  /// The time, or a mark of the stream that will tell it.
+  /// The time, or a mark of the stream from which it is read later.
   Status stamp(std::int64_t &at, void *nativeStream) const;
 
   StreamTrace *trace = nullptr;
-  /// Empty where nobody asks for it.
+  /// Empty if tracing is off.
   std::string rangeName;
 };
 
-/// What a launch needs beside its views.
+/// The settings of a launch in addition to its views.
 struct LaunchSetting {
   PrepareFunction prepare = nullptr;
   int threads = 1;

@@ -95,7 +95,7 @@ Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int 
     SLUICE_RETURN_IF_ERROR(kernels->useAlgorithms(options.algorithms, digestText(plan)));
   if (options.dnn)
     SLUICE_RETURN_IF_ERROR(kernels->useDnn(options.dnn));
-  // A delay is told its own instruction and repetition, which a replay has not.
+  // A delay needs the instruction and repetition, which a replay does not have.
   const bool recording = options.graphs != GraphMode::off && !options.delays;
   return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(device), std::move(kernels), recording));
 }

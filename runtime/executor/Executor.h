@@ -4,8 +4,8 @@
 // addresses, prepares every kernel, and then runs entry points by issuing prepared commands: after create() a step
 // allocates nothing. One Executor serves one rank; all its methods are called by one thread, the rank's.
 //
-// A failure of any instruction is reported with entry point, instruction, and what it is for, ends the world (so that
-// no other rank waits for ever) and is returned by synchronize(). After that the executor runs nothing more.
+// A failure of an instruction is reported with its entry point, instruction and unit; it ends the world, so that no
+// other rank waits forever, and synchronize() returns it. After that the executor runs nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_EXECUTOR_H
@@ -25,10 +25,10 @@ class Algorithms;
 class DnnUse;
 }
 
-/// Gives the function that prepares a kernel; null where there is none of that name.
+/// Returns the function that prepares a kernel; null if there is no such kernel.
 using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;
 
-/// Whether a GPU's steps are recorded once and replayed: automatic falls back to issuing where recording fails.
+/// Are a GPU's steps recorded once and replayed? `automatic` issues them if recording fails.
 enum class GraphMode : std::uint8_t { automatic, on, off };
 
 struct ExecutorOptions {
@@ -43,16 +43,16 @@ struct ExecutorOptions {
   KernelFinder findKernel;
   /// Instructions of a stream whose times are kept until clearTrace(); 0: none are.
   std::size_t traceCapacity = 0;
-  /// Instruction set to take this machine for; empty: what it has.
+  /// Instruction set to assume for this machine; empty: detected.
   std::string isa;
-  /// Of a plan for a GPU: which of the machine's devices, whether steps are recorded, and whether f32 products may round
-  /// their inputs to TF32.
+  /// For a GPU: the index of the device, whether steps are recorded, and whether f32 products may round their inputs to
+  /// TF32.
   int device = 0;
   GraphMode graphs = GraphMode::automatic;
   bool tf32 = false;
-  /// Where the algorithms of its products are kept; null: the library's heuristic chooses.
+  /// The algorithms of matrix products; null: the library's heuristic chooses.
   std::shared_ptr<cuda::Algorithms> algorithms;
-  /// Lets cuDNN compute what it can, and keeps what that was; null: our own kernels do.
+  /// Lets cuDNN compute the kernels that it has, and records which; null: only Sluice's kernels.
   std::shared_ptr<cuda::DnnUse> dnn;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
@@ -76,19 +76,19 @@ struct PortMemory {
   template <typename T> T *as(std::uint32_t repetition = 0) const { return static_cast<T *>(at(repetition)); }
 };
 
-/// A persistent tensor of this rank. `value.extent` is what is truly here, `value.origin` where that lies in
-/// `value.global`; rows are `value.strides` apart.
+/// A persistent tensor of this rank. `value.extent` is the valid extent, `value.origin` its position in `value.global`;
+/// rows are at distance `value.strides`.
 struct TensorMemory {
   std::string_view name;
   Operand value;
 };
 
-/// A parameter's shard and the states beside it.
+/// A parameter's shard and its states.
 struct ParameterMemory {
   /// In Plan.parameters.
   std::uint32_t index = 0;
   TensorMemory tensor;
-  /// The sharded dim of the tensor, which has all elements in one where it is cut by elements; -1: whole on every rank.
+  /// The sharded dim of the tensor, which has all elements in one dim if it is sharded flat; -1: replicated.
   int dim = -1;
   /// True on one rank of those that hold this very shard: the one that writes it out.
   bool primary = true;
@@ -116,9 +116,9 @@ public:
   virtual const plan::PlanT &plan() const = 0;
   virtual int rank() const = 0;
 
-  /// Issues the entry point's instructions and returns, most often before they have run. It may be called again while they
-  /// run: an entry point that follows itself overlaps with its run before as far as the plan allows, any other one is
-  /// behind all that was issued.
+  /// Issues the entry point's instructions and returns, usually before they have run. It may be called again while they
+  /// run: a run that follows one of the same entry point overlaps with it as far as the plan allows; any other run
+  /// starts after all earlier work.
   virtual Status runEntry(std::string_view name) = 0;
   /// Waits until the outputs of the entry point's last run are written and its inputs are read, whatever else of it is
   /// under way: then outputs may be read and inputs be written for the next run of this entry point. Ports of different
@@ -133,15 +133,15 @@ public:
   virtual std::span<const ParameterMemory> parameters() const = 0;
   virtual std::span<const TensorMemory> variables() const = 0;
 
-  /// Between steps: what lies in the memory of parameters, states and ports, to the caller's and back. On a GPU it cannot be
-  /// reached otherwise, but for ports.
+  /// Between steps: copies between the memory of parameters, states and ports and the caller's. On a GPU only ports can
+  /// be accessed otherwise.
   virtual Status read(void *to, const void *from, std::uint64_t bytes) const = 0;
   virtual Status write(void *to, const void *from, std::uint64_t bytes) = 0;
 
   /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
 
-  /// What ran on a stream since the last clearTrace(), in order. Read it after synchronize().
+  /// The spans of a stream since the last clearTrace(), in order. Call synchronize() before.
   virtual std::span<const TraceRecord> trace(std::uint32_t stream) const = 0;
   virtual void clearTrace() = 0;
 };

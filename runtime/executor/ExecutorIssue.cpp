@@ -19,7 +19,7 @@ Status PlanExecutor::runEntry(std::string_view name) {
   return unknown("entry point", name);
 }
 
-/// What it gives is known when this returns, and what it was given is read. A failure is told as synchronize() tells it.
+/// When this returns, its inputs were read and its outputs written. A failure is reported as by synchronize().
 Status PlanExecutor::awaitPorts(std::string_view name) {
   if (!failure.isOk())
     return failure;
@@ -42,16 +42,16 @@ Status PlanExecutor::synchronize() {
   busy = false;
   if (failure.isOk())
     failure = std::move(status);
-  // What a stream of the host found wrong beside a GPU has not ended the world.
+  // A failure on a host stream of a GPU plan has not ended the world.
   if (!failure.isOk() && !context.failed)
     context.fail(failure);
   return failure;
 }
 
-/// Times in the place of the marks that were made since the last call.
+/// Replaces the marks since the last call by times.
 Status PlanExecutor::readTimes() {
   for (StreamTrace &trace : traces) {
-    // What the host ran has its times already.
+    // Work of the host already has its times.
     if (plan().streams[static_cast<std::size_t>(&trace - traces.data())]->processor == plan::Processor::host)
       continue;
     for (; trace.timed < trace.used; ++trace.timed)
@@ -146,7 +146,7 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
   return first;
 }
 
-/// What is issued from here on is behind all that was issued before.
+/// Orders all later work after all earlier work.
 Status PlanExecutor::join() {
   Device *device = &backend->device();
   const auto streams = static_cast<std::uint32_t>(plan().streams.size());

@@ -53,7 +53,7 @@ Status PlanExecutor::makeDevice() {
   context.clock = options.traceCapacity != 0 ? backend->clock() : nullptr;
   // One whose instructions are timed is issued each time: events of a recording have no times.
   recording = !backend->isHost() && options.graphs != GraphMode::off && !context.clock;
-  // Nor is what the host runs recorded.
+  // Nor is the work of host streams recorded.
   for (const auto &stream : plan().streams)
     if (!backend->isHost() && stream->processor == plan::Processor::host) {
       recording = false;
@@ -64,12 +64,12 @@ Status PlanExecutor::makeDevice() {
     }
   // Virtual ranks are recorded together.
   if (recording && backend->records() && context.world->size() > 1 && !deviceWorld()) {
-    std::vector<int> everybody(static_cast<std::size_t>(context.world->size()));
-    std::iota(everybody.begin(), everybody.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), everybody, "graph"));
+    std::vector<int> allRanks(static_cast<std::size_t>(context.world->size()));
+    std::iota(allRanks.begin(), allRanks.end(), 0);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), allRanks, "graph"));
     backend->shareRecordings(std::move(meeting));
   }
-  // What a library of collectives takes for itself is taken before the arena.
+  // A library of collectives allocates its memory before the arena.
   DeviceWorld *const byLibrary = deviceWorld();
   if (byLibrary) {
     backend->watchWaits([byLibrary](auto since) { return byLibrary->checkWait(since); });
@@ -103,7 +103,7 @@ Status PlanExecutor::makeDevice() {
   std::uint32_t events = 0;
   for (const auto &entry : plan().entries)
     events += entry->events;
-  // Behind those of the plan: one a stream for join(), and one a stream and entry point for the host.
+  // After the plan's events: one per stream for join(), and one per stream and entry point for the host.
   const auto streams = static_cast<std::uint32_t>(plan().streams.size());
   firstJoinEvent = events;
   nextPortEvent = events + streams;
@@ -207,7 +207,7 @@ template <typename Visit> static void forEachBuffer(const plan::InstructionT &in
   }
 }
 
-/// On each stream that touches a port, a record for the host behind the last instruction that does.
+/// On each stream that accesses a port, a record for the host after the last such instruction.
 void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) {
   std::vector<bool> isPort(plan().buffers.size(), false);
   for (const auto *ports : {&source.inputs, &source.outputs})
@@ -228,7 +228,7 @@ void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) 
     }
 }
 
-/// A failure to get an arena, with the largest of what it was to hold.
+/// A failure to allocate an arena, with its largest buffers.
 Status PlanExecutor::withHolders(Status status, plan::Space space) const {
   std::vector<const plan::BufferT *> held;
   for (const auto &buffer : plan().buffers)
@@ -276,7 +276,7 @@ MadeCommand PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const
   const plan::Processor processor = plan().streams[stream]->processor;
   setting.prepare = findKernelOf(plan(), options, name, processor);
   if (!setting.prepare)
-    return refusedError("kernel, expected one that the host has but got '" + name + "'");
+    return internalError("kernel '" + name + "' has no implementation for the processor of its stream");
   setting.cuda = processor == plan::Processor::host ? nullptr : backend->kernelContext();
   setting.threads = threads;
   setting.workspace = workspaces[stream];
@@ -299,7 +299,7 @@ Result<Communicator *> PlanExecutor::findChannel(const std::vector<std::uint32_t
   if (!found) {
     if (!std::ranges::is_sorted(axes) || std::ranges::adjacent_find(axes) != axes.end() ||
         (!axes.empty() && axes.back() >= plan().mesh.size()))
-      return refusedError("axes of a collective, expected different axes of the mesh in its order but got others");
+      return refusedError("axes of a collective must be distinct and in the order of the mesh");
     const std::vector<int> members = groupMembers(plan(), static_cast<std::uint32_t>(rank()), axes);
     const std::string &name = plan().streams[stream]->name;
     SLUICE_ASSIGN_OR_RETURN(found, deviceWorld() ? deviceWorld()->createForDevice(rank(), members, name)

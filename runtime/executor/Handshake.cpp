@@ -22,11 +22,11 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes) {
 } // namespace
 
 Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
-  std::vector<int> everybody(static_cast<std::size_t>(world.size()));
-  std::iota(everybody.begin(), everybody.end(), 0);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, world.create(rank, everybody, "handshake"));
+  std::vector<int> allRanks(static_cast<std::size_t>(world.size()));
+  std::iota(allRanks.begin(), allRanks.end(), 0);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, world.create(rank, allRanks, "handshake"));
 
-  std::vector<std::uint8_t> digests(everybody.size() * digestBytes);
+  std::vector<std::uint8_t> digests(allRanks.size() * digestBytes);
   std::uint8_t *own = digests.data() + static_cast<std::size_t>(rank) * digestBytes;
   std::copy_n(plan.digest.begin(), std::min(plan.digest.size(), digestBytes), own);
   const SegmentPointers segment{own, digests.data(), digestBytes};
@@ -34,7 +34,7 @@ Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
 
   const auto digestOf = [&](std::size_t r) { return std::span(digests).subspan(r * digestBytes, digestBytes); };
   std::string others;
-  for (std::size_t r = 1; r < everybody.size(); ++r)
+  for (std::size_t r = 1; r < allRanks.size(); ++r)
     if (!std::ranges::equal(digestOf(r), digestOf(0)))
       others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + hexadecimal(digestOf(r));
   if (others.empty())

@@ -15,12 +15,12 @@ int isaLevel(std::string_view isa) {
 }
 
 /// Kernels of another set would compute other bits.
-Status keepToIsa(const plan::TargetT &target) {
+Status fixInstructionSet(const plan::TargetT &target) {
   Status kept = useInstructionSet(target.isa);
   if (kept.isOk())
     return kept;
   return refusedError("target.isa of the plan: " + kept.message())
-      .withNote("plans of one process have one target.isa; start another process for this one");
+      .withNote("all plans of a process have one target.isa: run this one in a separate process");
 }
 
 } // namespace
@@ -30,16 +30,16 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
     return refusedError("kernel catalogue of the plan, expected version " + std::to_string(catalogueVersion()) +
                         " but got " + std::to_string(plan.catalogue));
   if (!plan.target)
-    return refusedError("target of the plan, expected one but got none");
+    return refusedError("the plan has no target");
   if (plan.target->device != "cpu" && plan.target->device != "cuda")
     return refusedError("target.device of the plan, expected 'cpu' or 'cuda' but got '" + plan.target->device + "'");
   const bool onCpu = plan.target->device == "cpu";
   if (onCpu && !plan.target->isa.empty()) {
     const std::string_view machine = options.isa.empty() ? machineIsa() : std::string_view(options.isa);
-    const int wanted = isaLevel(plan.target->isa);
-    if (wanted < 0)
+    const int level = isaLevel(plan.target->isa);
+    if (level < 0)
       return refusedError("target.isa of the plan, expected avx512 or avx2 but got '" + plan.target->isa + "'");
-    if (wanted > isaLevel(machine))
+    if (level > isaLevel(machine))
       return refusedError("instruction set of this machine, expected " + plan.target->isa +
                           " as the plan's target.isa but got " + std::string(machine))
           .withNote("compile the plan with target.isa = \"" + std::string(machine) + "\"");
@@ -52,7 +52,7 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
       return refusedError("kernel of the plan, expected one that the " + plan.target->device + " device has but got '" +
                           kernel + "'");
   // Last: a plan that is refused decides nothing for the process.
-  return onCpu && !plan.target->isa.empty() ? keepToIsa(*plan.target) : Status();
+  return onCpu && !plan.target->isa.empty() ? fixInstructionSet(*plan.target) : Status();
 }
 
 } // namespace sluice

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// Refuses a plan that this runtime cannot run: another device, another catalogue, a kernel that it does not know, an
-/// instruction set that the machine lacks, more threads than the plan was made for. Keeps the process to the plan's
+/// Refuses a plan that this runtime cannot run: a different device or catalogue version, an unknown kernel, an
+/// instruction set that the machine does not have, more threads than the plan allows. Fixes the process to the plan's
 /// instruction set.
 Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options);
 

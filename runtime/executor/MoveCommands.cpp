@@ -1,6 +1,6 @@
 //===- MoveCommands.cpp - copy and fill as commands -------------------------------===//
 //
-// Both touch only what is valid on this rank (extents), walking the outer dims and taking the innermost dense run at
+// Both access only the valid extents of this rank: they walk the outer dims and process the innermost dense run at
 // once.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@ struct Walk {
   std::int64_t run = 1;
 };
 
-/// How to walk operands of one extent together: dims are joined from the innermost as long as both are dense.
+/// A common walk over operands of one extent: dims are merged from the innermost as long as both are dense.
 Walk walkOf(const Operand &a, const Operand &b) {
   Walk walk{a.rank, 1};
   while (walk.outer > 0) {
@@ -62,7 +62,7 @@ public:
       return refusedError("type of a copy's destination, expected " + std::string(dtypeName(source.operand.dtype)) +
                           " but got " + std::string(dtypeName(destination.operand.dtype)));
     if (source.operand.rank != destination.operand.rank || source.operand.shape != destination.operand.shape)
-      return refusedError("shape of a copy's destination, expected the source's but got another");
+      return refusedError("source and destination of a copy have different shapes");
     for (int d = 0; d < source.operand.rank; ++d)
       source.operand.extent[d] = std::min(source.operand.extent[d], destination.operand.extent[d]);
     walk = walkOf(source.operand, destination.operand);

@@ -3,10 +3,10 @@
 // ExecutorLoad.cpp makes it, in this order: does the plan fit, is it the same everywhere, memory, streams and events,
 // communicators, ports and parameters, commands. ExecutorIssue.cpp runs it: a step walks the issue lists.
 //
-// How runs follow one another. An entry point that follows itself begins where its waits let it, carried ones among them.
-// What follows anything else (another entry point, a replayed recording, one that failed) is behind all of it: every stream
-// waits for every other, and carried waits are left out. In a recording they are left out as well: a replay is behind all
-// that was issued before it, and what is issued behind a replay is behind all of it.
+// Order of runs: a run of an entry point that follows a run of the same one starts where its waits allow, carried waits
+// included. A run that follows anything else (a different entry point, a replayed recording, a failed run) starts after
+// all of it: each stream waits for every other one, and carried waits are omitted. A recording also omits them: a
+// replay starts after all earlier work, and later work starts after the replay.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_PLANEXECUTOR_H
@@ -22,7 +22,7 @@ namespace sluice {
 
 class DeviceWorld;
 
-/// An instruction as it is issued.
+/// An issued instruction.
 struct IssueItem {
   plan::Operation kind = plan::Operation::NONE;
   StreamId stream = 0;
@@ -53,7 +53,7 @@ struct IssueEntry {
   std::vector<IssueSection> sections;
   std::vector<BoundPort> inputs;
   std::vector<BoundPort> outputs;
-  /// Recorded behind the last instruction of a stream that reads an input or writes an output.
+  /// Recorded after the last instruction of a stream that reads an input or writes an output.
   std::vector<EventId> portEvents;
 };
 
@@ -116,7 +116,7 @@ private:
   void writeSeed(const IssueEntry &entry) const;
 
   //===--- Issue ---===//
-  /// Null where the ranks share a GPU, or have none.
+  /// Null if the ranks share a GPU, or have none.
   DeviceWorld *deviceWorld() const;
   Status replay(IssueEntry &entry);
   Result<std::uint32_t> record(IssueEntry &entry);
@@ -134,9 +134,10 @@ private:
   int threads = 1;
   /// Once there is one, nothing runs any more.
   Status failure;
-  /// Of the entry point that is made next; behind those of all entry points, one a stream for join(), then those of ports.
+  /// First event of the entry point that is created next. The events of all entry points are followed by one per stream
+  /// for join(), then by those of ports.
   EventId firstEvent = 0, firstJoinEvent = 0, nextPortEvent = 0;
-  /// What was issued last, where its records are what carried waits are for; null: something else was.
+  /// The entry point issued last, if its records are the ones that carried waits are for; null otherwise.
   const IssueEntry *follows = nullptr;
   /// Has anything been issued since all streams were last known to be idle?
   bool busy = false;

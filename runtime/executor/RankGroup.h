@@ -44,7 +44,8 @@ public:
     });
   }
 
-  /// Issues an entry point on all ranks and waits for its ports alone (Executor::awaitPorts). finish() waits for the rest.
+  /// Issues an entry point on all ranks and waits only for its ports (Executor::awaitPorts). finish() waits for the
+  /// rest.
   Status startEntry(std::string_view name) {
     return forEachRank([name](Executor &executor) {
       Status issued = executor.runEntry(name);

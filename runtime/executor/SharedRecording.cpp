@@ -17,13 +17,13 @@ Status SharedRecording::meet(const Status &status, std::span<const cuda::Event> 
     if (static_cast<int>(r) != meeting->rank())
       others.insert(others.end(), shown[r].events, shown[r].events + shown[r].count);
   }
-  // Nobody changes what it shows before all have read it.
+  // No rank changes its entry before all have read it.
   SLUICE_RETURN_IF_ERROR(meeting->barrier({0, "graph"}));
-  return status.isOk() && failed ? failedError("another rank of the graph failed") : status;
+  return status.isOk() && failed ? failedError("a different rank of the graph failed") : status;
 }
 
 Status SharedRecording::abandon(Status reason) {
-  if (leads())
+  if (isRankZero())
     device.discardCapture();
   // No stream of any rank is captured any more.
   Status status = meet({}, {});
@@ -33,11 +33,11 @@ Status SharedRecording::abandon(Status reason) {
 }
 
 Status SharedRecording::begin() {
-  Status status = leads() ? device.beginCapture() : Status();
+  Status status = isRankZero() ? device.beginCapture() : Status();
   own.assign(1, device.origin());
-  status = meet(status, leads() ? std::span<const cuda::Event>(own) : std::span<const cuda::Event>());
+  status = meet(status, isRankZero() ? std::span<const cuda::Event>(own) : std::span<const cuda::Event>());
   if (status.isOk())
-    status = meet(leads() ? Status() : device.joinCapture(others.front()), {});
+    status = meet(isRankZero() ? Status() : device.joinCapture(others.front()), {});
   return status.isOk() ? status : abandon(std::move(status));
 }
 
@@ -45,13 +45,13 @@ Result<GraphId> SharedRecording::end(const Status &issued) {
   Result<GraphId> made = Result<GraphId>(GraphId(0));
   if (!issued.isOk())
     made = Result<GraphId>(Status(issued));
-  else if (!leads())
+  else if (!isRankZero())
     made = device.leaveCapture();
   own = device.joins();
   // The graph also waits for all that the followers were given: they are done before the events that they show.
   Status status = meet(made.isOk() ? Status() : made.takeStatus(),
-                       leads() ? std::span<const cuda::Event>() : std::span<const cuda::Event>(own));
-  if (status.isOk() && leads()) {
+                       isRankZero() ? std::span<const cuda::Event>() : std::span<const cuda::Event>(own));
+  if (status.isOk() && isRankZero()) {
     made = device.endCapture(others);
     status = meet(made.isOk() ? Status() : made.takeStatus(), {});
   } else if (status.isOk()) {
@@ -63,14 +63,14 @@ Result<GraphId> SharedRecording::end(const Status &issued) {
 }
 
 Status SharedRecording::replay(GraphId graph) {
-  Status status = leads() ? Status() : device.offer();
-  own = leads() ? std::vector<cuda::Event>(1, device.origin()) : device.joins();
+  Status status = isRankZero() ? Status() : device.offer();
+  own = isRankZero() ? std::vector<cuda::Event>(1, device.origin()) : device.joins();
   SLUICE_RETURN_IF_ERROR(meet(status, own));
   const cuda::Event begun = others.empty() ? nullptr : others.front();
-  if (leads())
+  if (isRankZero())
     status = device.launch(graph, others);
   SLUICE_RETURN_IF_ERROR(meet(status, {}));
-  return leads() ? Status() : device.follow(graph, begun);
+  return isRankZero() ? Status() : device.follow(graph, begun);
 }
 
 } // namespace sluice

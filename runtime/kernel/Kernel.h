@@ -1,4 +1,4 @@
-//===- Kernel.h - what a kernel is given and how it is found ------------------===//
+//===- Kernel.h - the request of a kernel, and how to find one ---------------------===//
 //
 // A kernel is a function from operands (typed strided windows of arenas) and attributes to written outputs. It runs on
 // the thread of its stream, takes scratch memory only from `workspace`, and neither allocates nor prints. Whatever a
@@ -18,7 +18,7 @@ namespace cuda {
 class KernelContext;
 }
 
-/// What a kernel is prepared for: fixed for the whole run.
+/// The request that a kernel is prepared for, fixed for the run.
 struct KernelRequest {
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
@@ -27,7 +27,7 @@ struct KernelRequest {
   int threads = 1;
   /// Cap of its scratch memory in bytes. Needing more is an error that names the kernel (StatusCode::refused).
   std::uint64_t workspace = 0;
-  /// The GPU that it is made for; null for the CPU's kernels. Outlives the kernel.
+  /// The GPU of the kernel; null for CPU kernels. Outlives the kernel.
   cuda::KernelContext *cuda = nullptr;
 };
 
@@ -45,7 +45,7 @@ public:
   }
 };
 
-/// Makes a bound kernel, or says why it cannot.
+/// Returns a bound kernel, or the reason of the refusal.
 using PrepareFunction = Result<std::unique_ptr<BoundKernel>> (*)(const KernelRequest &request);
 
 /// Checks a request against the record, then has the implementation prepare it. The implementation sees the record's number
@@ -56,7 +56,7 @@ Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record,
 /// Which implementation to take.
 enum class KernelFlavour : std::uint8_t { fast, reference };
 
-/// The kernels of the CPU device by catalogue name; null where there is none. Flavour `reference` gives the plain
+/// The kernels of the CPU device by catalogue name; null if it has none. Flavour `reference` returns the plain
 /// implementation that the fast one is tested against. Both refuse a request that differs from the kernel's record.
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour = KernelFlavour::fast);
 PrepareFunction findCpuKernel(KernelId id, KernelFlavour flavour = KernelFlavour::fast);
@@ -69,7 +69,7 @@ Status useInstructionSet(std::string_view isa);
 /// The best instruction set of this machine: "avx512", "avx2" or "sse2".
 std::string_view machineIsa();
 
-/// The kernels of the CUDA device by catalogue name; null where there is none (docs/cuda.md lists them).
+/// The kernels of the CUDA device by catalogue name; null if it has none (docs/cuda.md lists them).
 PrepareFunction findCudaKernel(std::string_view name);
 PrepareFunction findCudaKernel(KernelId id);
 

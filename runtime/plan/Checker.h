@@ -1,9 +1,9 @@
-//===- Checker.h - what is proved of a plan before it runs ------------------------===//
+//===- Checker.h - proves properties of a plan before it runs ---------------------===//
 //
-// The checker reads the plan alone and shares no code with the passes that made it. The compiler runs it on what it
-// emits, `sluice-plan check` on any file, the runtime on what it loads. docs/checker.md says what each property means
-// and what is not proved. A refusal carries a counterexample in its notes: two instructions, a byte range, the
-// missing order.
+// The checker reads only the plan and shares no code with the passes. The compiler runs it on each plan before it
+// writes the file, the runtime on each plan that it loads, `sluice-plan check` on any file. docs/checker.md describes
+// the properties and lists those that are not proved. The notes of a refusal are a counterexample: two instructions, a
+// byte range, the missing order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECKER_H
@@ -20,18 +20,20 @@ namespace sluice {
 
 inline constexpr int propertyCount = 17;
 
-/// P1 to P17, in words: "well-formed", "no race", ...
+/// Title of P1 to P17: "well-formed", "no race", ...
 std::string_view propertyTitle(int number);
 
 struct CheckReport {
   enum class Outcome : std::uint8_t {
     proved,
+    /// The checker proved the part of the property that it checks.
+    provedInPart,
     refused,
-    /// The plan has nothing that the property speaks of.
+    /// The plan has nothing that the property is about.
     notApplicable,
-    /// This version does not decide it.
+    /// The checker does not check the property.
     notChecked,
-    /// Another property was refused first.
+    /// A different property was refused first.
     notReached,
   };
   struct Property {
@@ -41,15 +43,16 @@ struct CheckReport {
   std::array<Property, propertyCount> properties;
 
   const Property &property(int number) const { return properties[number - 1]; }
-  /// Number of the refused property; 0: none.
+  /// The number of the refused property, or 0.
   int refused() const;
 };
 
-/// "proved", "refused", "not applicable", "not checked", "not reached".
+/// "proved", "proved in part", "refused", "not applicable", "not checked", "not reached".
 std::string_view outcomeName(CheckReport::Outcome outcome);
 
-/// Ok where P1 to P6, P8, P10 to P12 and P17 hold. Otherwise StatusCode::refused: the message begins with the property
-/// ("P3 no race: ..."), the notes are the counterexample. `report` may be null. Takes any plan that parsePlan gives.
+/// Ok if P1 to P6, a part of P7, P8, P10 to P12 and P17 hold. Otherwise StatusCode::refused: the message begins with
+/// the property ("P3 no race: ..."), the notes are the counterexample. `report` may be null. Accepts every plan that
+/// parsePlan returns.
 Status checkPlan(const plan::PlanT &plan, CheckReport *report = nullptr);
 
 } // namespace sluice

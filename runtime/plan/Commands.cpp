@@ -22,139 +22,124 @@ namespace sluice {
 namespace {
 
 constexpr PlanSubcommand subcommands[] = {
-    {"describe", "what the plan holds: mesh, units, events, collectives, memory", 1, 1},
-    {"print", "the whole plan, one line an instruction", 1, 1},
-    {"check", "prove the plan's properties; exit code 4 where one is refused", 1, 1},
-    {"memory", "bytes by class and tensors live at the peak, and a picture of the step", 1, 1},
-    {"schedule", "a picture of what each stream does when", 1, 1},
-    {"diff", "what differs between two plans; exit code 1 where anything does", 2, 2},
-    {"explain", "why a unit or parameter is where it is (FILE NAME); needs the decision log", 1, 2},
-    {"simulate", "predicted time of a step; needs a description of the machine", 1, 1},
-    {"pack", "place buffers again with another solver; needs the solver's text form", 1, 1},
+    {"describe", "contents of the plan: mesh, units, events, collectives, memory", 1, 1},
+    {"print", "all of the plan, one line per instruction", 1, 1},
+    {"check", "prove the plan's properties; exit code 4 if one is refused", 1, 1},
+    {"memory", "bytes by class and tensors that are live at the peak, and a diagram of the step", 1, 1},
+    {"schedule", "a diagram of the work of each stream", 1, 1},
+    {"diff", "differences between two plans; exit code 1 if there are any", 2, 2},
 };
 
 std::string jsonText(const Json &json) { return dumpJson(json, 2) + "\n"; }
 
-PlanAnswer checkAnswer(const std::string &path, bool asJson) {
-  PlanAnswer answer;
+PlanCommandResult runCheck(const std::string &path, bool asJson) {
+  PlanCommandResult result;
   Result<PlanFile> file = readPlan(path);
   if (!file.isOk()) {
-    answer.status = file.takeStatus();
-    return answer;
+    result.status = file.takeStatus();
+    return result;
   }
   CheckReport report;
-  answer.status = checkPlan(file->plan, &report);
+  result.status = checkPlan(file->plan, &report);
   if (asJson) {
     Json properties = Json::array();
     for (const auto &property : report.properties)
       properties.push_back({{"property", "P" + std::to_string(property.number)},
                             {"title", propertyTitle(property.number)},
                             {"outcome", outcomeName(property.outcome)}});
-    Json json = {{"digest", file->digest}, {"sound", answer.status.isOk()}, {"properties", properties}};
-    if (!answer.status.isOk())
-      json["refusal"] = {{"message", answer.status.message()}, {"notes", answer.status.notes()}};
-    answer.text = jsonText(json);
-    return answer;
+    Json json = {{"digest", file->digest}, {"sound", result.status.isOk()}, {"properties", properties}};
+    if (!result.status.isOk())
+      json["refusal"] = {{"message", result.status.message()}, {"notes", result.status.notes()}};
+    result.text = jsonText(json);
+    return result;
   }
   for (const auto &property : report.properties)
-    answer.text += padRight("P" + std::to_string(property.number), 4) +
-                   padRight(propertyTitle(property.number), 52) + std::string(outcomeName(property.outcome)) + "\n";
-  return answer;
+    result.text += padRight("P" + std::to_string(property.number), 4) + padRight(propertyTitle(property.number), 52) +
+                   std::string(outcomeName(property.outcome)) + "\n";
+  return result;
 }
 
-PlanAnswer memoryAnswer(const plan::PlanT &plan, const PlanCommand &command) {
-  PlanAnswer answer;
+PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command) {
+  PlanCommandResult result;
   Json json = command.json ? memoryJson(plan) : Json();
-  answer.text = command.json ? "" : memoryText(plan, command.isTerminal);
+  result.text = command.json ? "" : memoryText(plan, command.isTerminal);
   if (!command.machine.empty()) {
     Result<Machine> machine = readMachine(command.machine);
     Result<DeviceShare> share = machine.isOk() ? deviceShare(plan, *machine) : Result<DeviceShare>(machine.takeStatus());
     if (!share.isOk()) {
-      answer.text.clear();
-      answer.status = share.takeStatus();
-      return answer;
+      result.text.clear();
+      result.status = share.takeStatus();
+      return result;
     }
     if (command.json)
       json["machine"] = machineJson(*machine, *share);
     else
-      answer.text += "\n" + machineText(*machine, *share);
+      result.text += "\n" + machineText(*machine, *share);
   }
   if (command.json)
-    answer.text = jsonText(json);
-  return answer;
+    result.text = jsonText(json);
+  return result;
 }
 
-PlanAnswer diffAnswer(const PlanCommand &command) {
-  PlanAnswer answer;
+PlanCommandResult runDiff(const PlanCommand &command) {
+  PlanCommandResult result;
   Result<PlanFile> first = readCheckedPlan(command.files[0]);
   if (!first.isOk()) {
-    answer.status = first.takeStatus();
-    return answer;
+    result.status = first.takeStatus();
+    return result;
   }
   Result<PlanFile> second = readCheckedPlan(command.files[1]);
   if (!second.isOk()) {
-    answer.status = second.takeStatus();
-    return answer;
+    result.status = second.takeStatus();
+    return result;
   }
   const PlanDifference difference = diffPlans(first->plan, second->plan);
-  answer.exitCode = difference.same() ? 0 : 1;
-  answer.text = command.json ? jsonText(difference.toJson()) : difference.toText();
-  return answer;
-}
-
-std::string missing(const std::string &name) {
-  if (name == "explain")
-    return "a log of the compiler's decisions, which plans of this version do not carry";
-  if (name == "simulate")
-    return "a description of a machine, which this version does not have";
-  return "the placement problem in its text form, which this version does not read";
+  result.exitCode = difference.same() ? 0 : 1;
+  result.text = command.json ? jsonText(difference.toJson()) : difference.toText();
+  return result;
 }
 
 } // namespace
 
 std::span<const PlanSubcommand> planSubcommands() { return subcommands; }
 
-PlanAnswer runPlanCommand(const PlanCommand &command) {
-  PlanAnswer answer;
+PlanCommandResult runPlanCommand(const PlanCommand &command) {
+  PlanCommandResult result;
   if (command.name == "check")
-    return checkAnswer(command.files[0], command.json);
+    return runCheck(command.files[0], command.json);
   if (command.name == "diff")
-    return diffAnswer(command);
-  if (command.name == "explain" || command.name == "simulate" || command.name == "pack") {
-    answer.status = Status(StatusCode::usage, "sluice-plan " + command.name + " needs " + missing(command.name));
-    return answer;
-  }
+    return runDiff(command);
   Result<PlanFile> file = readPlan(command.files[0]);
   if (!file.isOk()) {
-    answer.status = file.takeStatus();
-    return answer;
+    result.status = file.takeStatus();
+    return result;
   }
   const plan::PlanT &plan = file->plan;
   CheckReport report;
-  answer.status = checkPlan(plan, &report);
-  // A plan that is well-formed can be printed, so that a refusal can be understood.
+  result.status = checkPlan(plan, &report);
+  // A well-formed plan can be printed, so that a refusal can be understood.
   const bool printable = report.property(1).outcome == CheckReport::Outcome::proved;
-  if (!answer.status.isOk() && !(command.name == "print" && printable))
-    return answer;
+  if (!result.status.isOk() && !(command.name == "print" && printable))
+    return result;
   // A step may repeat more than anyone could read, or this process hold.
   Status listable;
   if (command.name == "describe" && command.json)
     listable = checkListable(plan, "events and collectives", isListed);
   else if (command.name == "schedule")
-    listable = checkListable(plan, "pieces of work", isScheduled);
+    listable = checkListable(plan, "instructions of work", isScheduled);
   if (!listable.isOk()) {
-    answer.status = std::move(listable);
-    return answer;
+    result.status = std::move(listable);
+    return result;
   }
   if (command.name == "describe")
-    answer.text = command.json ? jsonText(describePlan(plan)) : describePlanText(plan);
+    result.text = command.json ? jsonText(describePlan(plan)) : describePlanText(plan);
   else if (command.name == "print")
-    answer.text = command.json ? jsonText({{"text", printPlan(plan)}}) : printPlan(plan);
+    result.text = command.json ? jsonText({{"text", printPlan(plan)}}) : printPlan(plan);
   else if (command.name == "memory")
-    answer = memoryAnswer(plan, command);
+    result = runMemory(plan, command);
   else if (command.name == "schedule")
-    answer.text = command.json ? jsonText(scheduleJson(plan)) : scheduleText(plan, command.isTerminal);
-  return answer;
+    result.text = command.json ? jsonText(scheduleJson(plan)) : scheduleText(plan, command.isTerminal);
+  return result;
 }
 
 } // namespace sluice

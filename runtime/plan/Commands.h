@@ -28,18 +28,18 @@ struct PlanCommand {
   bool json = false;
   /// Pictures use Unicode blocks on a terminal and ASCII elsewhere.
   bool isTerminal = false;
-  /// Of `memory`: a description of the device that the plan is to run on (MachineFile.h); empty: none.
+  /// For `memory`: a description of the device (MachineFile.h); empty: none.
   std::string machine = {};
 };
 
-struct PlanAnswer {
+struct PlanCommandResult {
   /// For standard output, also where the status is not ok.
   std::string text;
   Status status;
-  /// Where the status is ok: 0, or 1 where `diff` found a difference.
+  /// If the status is ok: 0, or 1 if `diff` found a difference.
   int exitCode = 0;
 };
-PlanAnswer runPlanCommand(const PlanCommand &command);
+PlanCommandResult runPlanCommand(const PlanCommand &command);
 
 } // namespace sluice
 

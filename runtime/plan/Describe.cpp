@@ -1,4 +1,4 @@
-//===- Describe.cpp - what a plan holds, as JSON and as text ------------------------------===//
+//===- Describe.cpp - the content of a plan, as JSON and as text -------------------===//
 //
 // See Describe.h.
 //
@@ -135,9 +135,9 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
   }
 }
 
-/// What each unit is, from which instruction on: `sharded`; `gathered` from the issue of its gather to its release;
-/// behind that `piece` where this rank keeps more than its shard, which the next gather starts from. A unit that is not
-/// sharded is `whole` throughout. `over`: the ranks that have all of it together.
+/// The state of each unit, from which instruction on: `sharded`; `gathered` from the issue of its gather to its
+/// release; after that `resharded` if this rank keeps more than its shard, from which the next gather starts. A unit
+/// that is not sharded is `replicated`. `over`: the number of ranks that have all of it together.
 Json describeStates(const plan::PlanT &plan) {
   Json states = Json::array();
   for (const auto &entry : plan.entries) {
@@ -152,7 +152,7 @@ Json describeStates(const plan::PlanT &plan) {
                         {"i", 0},
                         {"microbatch", 0},
                         {"unit", plan.units[u]->name},
-                        {"state", shards[u] > 1 ? "sharded" : "whole"},
+                        {"state", shards[u] > 1 ? "sharded" : "replicated"},
                         {"over", shards[u]}});
     }
     forEachIssued(*entry, [&](const IssuedInstruction &issued) {
@@ -162,7 +162,7 @@ Json describeStates(const plan::PlanT &plan) {
       const auto u = std::size_t(unitOf(plan, *issued.instruction));
       if (const plan::CollectiveT *gather = issued.instruction->operation.AsCollective())
         if (const std::uint64_t ranks = groupSize(plan, gather->axes); ranks < shards[u]) {
-          states[latest[u]]["state"] = "piece";
+          states[latest[u]]["state"] = "resharded";
           states[latest[u]]["over"] = ranks;
         }
       latest[u] = states.size();
@@ -224,7 +224,7 @@ std::string unitEvent(const plan::PlanT &plan, const plan::InstructionT &instruc
     case plan::CollectiveKind::reduce_scatter:
       return "reduce";
     case plan::CollectiveKind::all_reduce:
-      // Of a unit that is whole on every rank this is the reduction; of a sharded one it follows the reduction.
+      // For a replicated unit this is the reduction; for a sharded one it follows the reduction.
       return isSharded(plan, *plan.units[unit]) ? "all_reduce" : "reduce";
     default:
       return "";
@@ -246,7 +246,7 @@ bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction) {
 Json describePlan(const plan::PlanT &plan) {
   Json mesh = Json::array(), arenas = Json::array(), events = Json::array(), collectives = Json::array();
   for (const auto &axis : plan.mesh) {
-    // Parts of an axis are one axis to whoever asks.
+    // Sub-axes are reported as their axis.
     const std::string name(axisBase(axis->name));
     if (name != axis->name && !mesh.empty() && mesh.back()["axis"] == name)
       mesh.back()["size"] = mesh.back()["size"].get<std::uint64_t>() * axis->size;
@@ -299,13 +299,13 @@ std::string describePlanText(const plan::PlanT &plan) {
   out += "  all " + std::to_string(meshSize(plan)) + " ranks in one process: " + formatBytesExact(predictedProcess(plan)) +
          "\n\nunits\n";
   for (const auto &unit : plan.units) {
-    std::uint64_t whole = 0, shard = 0;
+    std::uint64_t unsharded = 0, shard = 0;
     for (std::uint32_t p : unit->parameters) {
-      whole += *elementCount(plan.parameters[p]->shape) * dtypeBytes(baseType(plan.parameters[p]->dtype));
+      unsharded += *elementCount(plan.parameters[p]->shape) * dtypeBytes(baseType(plan.parameters[p]->dtype));
       shard += plan.buffers[plan.parameters[p]->buffer]->bytes;
     }
     out += "  " + padRight(unit->name, 12) + padLeft(std::to_string(unit->parameters.size()), 4) + " parameters, " +
-           formatBytes(whole) + " whole, " + formatBytes(shard) + " on a rank" +
+           formatBytes(unsharded) + " unsharded, " + formatBytes(shard) + " on a rank" +
            (unit->reshard_after_forward ? ", resharded after forward" : "") + "\n";
   }
   for (const auto &entry : plan.entries) {

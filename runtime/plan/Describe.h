@@ -1,4 +1,4 @@
-//===- Describe.h - what a plan holds, as JSON and as text --------------------------------===//
+//===- Describe.h - the content of a plan, as JSON and as text ---------------------===//
 //
 // The JSON is a contract with other programs (docs/plan-format.md lists its keys). Every number comes from the plan's
 // instructions and buffers, none from the recipe. Both take a plan that checkPlan accepts.
@@ -22,8 +22,8 @@ bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction);
 /// The same for people: a page.
 std::string describePlanText(const plan::PlanT &plan);
 
-/// What an issued instruction does to a unit: "unshard", "reshard", "reduce", "all_reduce", "offload", "fetch"; empty:
-/// nothing. ("recompute" is told by the first of a unit's recomputed instructions, see describePlan.)
+/// The effect of an issued instruction on a unit: "unshard", "reshard", "reduce", "all_reduce", "offload", "fetch";
+/// empty: none. ("recompute" is the first of a unit's recomputed instructions, see describePlan.)
 std::string unitEvent(const plan::PlanT &plan, const plan::InstructionT &instruction);
 
 /// The unit that an instruction is about, -1: none. For a release it is that of its buffers.

@@ -1,4 +1,4 @@
-//===- Diff.cpp - what differs between two plans ----------------------------------------------===//
+//===- Diff.cpp - the differences between two plans --------------------------------===//
 //
 // See Diff.h.
 //
@@ -25,7 +25,7 @@ std::string bufferText(const plan::PlanT &plan, const plan::BufferT &buffer) {
                      std::to_string(buffer.offset);
   if (buffer.entry >= 0)
     text += " [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")" +
-            (buffer.ahead == 0 ? std::string() : " ahead " + std::to_string(buffer.ahead));
+            (buffer.reserved_from == 0 ? std::string() : " reserved_from " + std::to_string(buffer.reserved_from));
   return text;
 }
 
@@ -77,7 +77,7 @@ std::vector<std::string> linesOf(const plan::PlanT &plan, const plan::EntryT &en
   return lines;
 }
 
-/// Longest common subsequence where the table is small; beyond that what lies between the common ends has changed.
+/// Longest common subsequence if the table is small; otherwise everything between the common ends counts as changed.
 PlanDifference::Entry diffLines(const std::string &name, const std::vector<std::string> &a,
                                 const std::vector<std::string> &b) {
   constexpr std::size_t shown = 40;

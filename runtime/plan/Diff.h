@@ -1,4 +1,4 @@
-//===- Diff.h - what differs between two plans ----------------------------------------------===//
+//===- Diff.h - the differences between two plans ----------------------------------===//
 //
 // By meaning, not by bytes: mesh, memory, units, buffers' sizes, instructions. Names of plans, recipes and digests are
 // not compared, so two recipes that give one plan are the same.

@@ -1,4 +1,4 @@
-//===- Issue.cpp - how often instructions are issued, without going through them -------------===//
+//===- Issue.cpp - number and order of issues, from predicates ---------------------===//
 //
 // See Issue.h.
 //
@@ -11,8 +11,8 @@
 namespace sluice {
 namespace {
 
-/// What a report lists, and what has to be looked at for it. Real plans stay far below: a step of 126 blocks lists some
-/// thousand things in each micro-batch.
+/// Largest number of instructions that a report lists or reads. Real plans are far smaller: a step of 126 blocks lists
+/// some thousand instructions per micro-batch.
 constexpr std::uint64_t reportedMost = 1 << 20, followedMost = 1 << 26;
 
 } // namespace

@@ -1,6 +1,6 @@
-//===- Issue.h - how often instructions are issued, without going through them ---------------===//
+//===- Issue.h - number and order of issues, from predicates -----------------------===//
 //
-// A section may repeat a million times. What these count they count from predicates alone.
+// A section may repeat a million times. These functions count from predicates, without a loop over repetitions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_ISSUE_H
@@ -11,15 +11,15 @@
 
 namespace sluice {
 
-/// How many of the first `repetitions` of a section that is repeated `repeat` times issue the instruction.
+/// Number of the first `repetitions` of a section with `repeat` repetitions that issue the instruction.
 std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t repeat, std::uint32_t repetitions);
 
-/// Of all repetitions.
+/// Over all repetitions.
 inline std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t repeat) {
   return timesIssued(instruction, repeat, repeat);
 }
 
-/// Where in the order of issue of a whole step an instruction of the entry point is issued last.
+/// Position of the last issue of an instruction in the issue order of a step.
 std::uint64_t lastPosition(const plan::EntryT &entry, std::uint32_t index);
 
 /// Refuses to list each time that instructions are issued where that is out of all proportion: `isListed` says which,

@@ -1,4 +1,4 @@
-//===- MachineFile.cpp - what the process of a rank takes of a device -----------------------===//
+//===- MachineFile.cpp - descriptions of devices, and the memory of a rank's process on one ---===//
 #include "runtime/plan/MachineFile.h"
 
 #include "runtime/base/Text.h"
@@ -31,8 +31,9 @@ const std::optional<Machine::Value> &Machine::figure(std::string_view figureName
 
 Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine) {
   if (!plan.target || plan.target->device != machine.device)
-    return inputError("machine '" + machine.name + "', expected one for the plan's target.device '" +
-                      (plan.target ? plan.target->device : std::string()) + "' but got one for '" + machine.device + "'");
+    return inputError("machine '" + machine.name + "' is for '" + machine.device +
+                      "', but the plan's target.device is '" + (plan.target ? plan.target->device : std::string()) +
+                      "'");
   if (architectureNumber(plan.target->arch) > architectureNumber(machine.arch))
     return inputError("machine '" + machine.name + "', expected at least the plan's target.arch " + plan.target->arch + " but got " +
                       machine.arch);
@@ -64,7 +65,7 @@ std::string machineText(const Machine &machine, const DeviceShare &share) {
     std::string name(term.name);
     if (term.name == "communicators")
       name = std::to_string(term.count) + " " + name;
-    out += "  " + padRight(name, 18) + (term.bytes ? formatBytesExact(*term.bytes) : "not known: nobody has measured it") + "\n";
+    out += "  " + padRight(name, 18) + (term.bytes ? formatBytesExact(*term.bytes) : "unknown, not measured") + "\n";
   }
   out += "  " + padRight("process", 18) +
          (share.total ? formatBytesExact(*share.total) : "not known, more than " + formatBytesExact(share.known)) + "\n";

@@ -1,8 +1,7 @@
-//===- MachineFile.h - a description of hardware ----------------------------------------===//
+//===- MachineFile.h - descriptions of devices, and the memory of a rank's process on one ---===//
 //
-// tools/machines has one TOML file for each device: figures from its data sheet, and figures measured on one. Each figure
-// says which of the two it is; one that nobody has measured is "unknown", and a result that needs it says so instead of a
-// number.
+// tools/machines has one TOML file per device: figures from its data sheet and measured figures. Each figure states
+// which of the two it is; an unmeasured one is "unknown", and so is a result that needs it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H
@@ -20,7 +19,7 @@ namespace sluice {
 
 struct MachineFigure {
   std::string_view name;
-  /// What it is, for a reader.
+  /// A description for the reader.
   std::string_view what;
   /// No data sheet has it.
   bool measuredOnly = false;
@@ -45,10 +44,10 @@ struct Machine {
     std::uint64_t value = 0;
     /// "datasheet" or "measured".
     std::string from;
-    /// When, with what, as a reader wants to know it.
+    /// Date and software of the measurement, for the reader.
     std::string note;
   };
-  /// By machineFigures; nothing where it is not known.
+  /// Indexed as machineFigures; nullopt if it is unknown.
   std::array<std::optional<Value>, machineFigures.size()> figures;
 
   const std::optional<Value> &figure(std::string_view figureName) const;
@@ -62,16 +61,16 @@ Result<Machine> parseMachine(const std::string &text, const std::string &path);
 /// 90 of "sm_90"; nothing where the text is no architecture of a GPU.
 std::optional<int> architectureNumber(std::string_view text);
 
-/// What the process of one rank takes of the device's memory.
+/// The device memory of the process of one rank.
 struct DeviceShare {
   struct Term {
     std::string_view name;
     std::uint64_t count = 1;
-    /// Of all `count`; nothing where the machine's file does not know it.
+    /// For all `count`; nullopt if the machine's file does not have it.
     std::optional<std::uint64_t> bytes;
   };
   std::vector<Term> terms;
-  /// What is known, and all of it where everything is.
+  /// The sum of the known terms; complete if all are known.
   std::uint64_t known = 0;
   std::optional<std::uint64_t> total;
 };

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-// The packaged library is built with exceptions; the header alone can do without.
+// The packaged library is built with exceptions; the header works without them.
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #define TOML_HEADER_ONLY 1
@@ -89,7 +89,8 @@ private:
     const toml::node &value = *table->get("value");
     const std::int64_t number = value.is_integer() ? value.value_or(std::int64_t(0)) : 0;
     if (number < 1 || number > largestFigure)
-      return errorAt(value, what + ", expected a whole number from 1 to " + std::to_string(largestFigure) + " but got " + shown(value));
+      return errorAt(value, what + ", expected an integer from 1 to " + std::to_string(largestFigure) + " but got " +
+                                shown(value));
     Machine::Value read;
     read.value = static_cast<std::uint64_t>(number);
     read.from = (*table)["from"].value_or(std::string());

@@ -1,6 +1,6 @@
 //===- Memory.h - reports of memory ----------------------------------------------------===//
 //
-// Bytes by class and the largest tensors at the peak, and the course of live bytes over a step.
+// Bytes by class and the largest tensors at the peak, and the live bytes over a step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MEMORY_H

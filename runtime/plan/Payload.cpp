@@ -1,4 +1,4 @@
-//===- Payload.cpp - how much unpacking a plan would allocate -----------------------===//
+//===- Payload.cpp - the memory that unpacking a plan would allocate ---------------===//
 //
 // One overload of visit() a table that holds vectors, strings or tables; all others are of fixed size.
 //

@@ -1,8 +1,8 @@
-//===- Payload.h - how much unpacking a plan would allocate -------------------------===//
+//===- Payload.h - the memory that unpacking a plan would allocate -----------------===//
 //
 // FlatBuffers' verifier lets tables share vectors and strings; unpacking copies them for each. This walk over the
-// verified bytes bounds the copy before it is made. It also sees to what the verifier leaves out: that the elements of
-// vectors are aligned.
+// verified bytes bounds the copy before it is made. It also checks what the verifier does not: the alignment of the
+// elements of vectors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PAYLOAD_H

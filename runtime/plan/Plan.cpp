@@ -55,7 +55,7 @@ std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axe
     std::string next = "?";
     if (axes[i] < plan.mesh.size()) {
       next = plan.mesh[axes[i]]->name;
-      // The parts of an axis stand beside each other.
+      // The sub-axes of an axis are adjacent.
       const std::string base(axisBase(next));
       std::size_t parts = 0;
       for (const auto &axis : plan.mesh)

@@ -1,8 +1,8 @@
 //===- Plan.h - the plan in memory, and small questions about it ----------------===//
 //
-// The plan's structures are generated from plan.fbs (sluice::plan::PlanT and what it holds). Here stand the few
-// questions that every reader asks: how large is a group, what is a rank's coordinate, when is an instruction issued.
-// The functions assume a plan that the checker has accepted, unless they say otherwise.
+// The plan's structures are generated from plan.fbs (sluice::plan::PlanT and its members). These are the functions that
+// every reader needs: size of a group, coordinate of a rank, predicates of instructions. They assume a plan that the
+// checker has accepted, unless they say otherwise.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PLAN_H
@@ -41,11 +41,11 @@ std::uint32_t coordinateAlong(const plan::PlanT &plan, std::uint32_t rank, std::
 /// World ranks of the group of `rank` along `axes`, in the order of coordinateAlong.
 std::vector<int> groupMembers(const plan::PlanT &plan, std::uint32_t rank, std::span<const std::uint32_t> axes);
 
-/// The axis that one of the mesh is a part of: "shard" of "shard.1"; itself where it is no part.
+/// The axis of a sub-axis: "shard" for "shard.1"; the axis itself otherwise.
 std::string_view axisBase(std::string_view name);
 
-/// Names of axes joined by '*', as "replicate*shard"; all parts of an axis are named as the axis; '?' for one that does
-/// not exist.
+/// Names of axes joined by '*', as "replicate*shard"; sub-axes are named as their axis; '?' for an axis that does not
+/// exist.
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
 
 /// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
@@ -57,10 +57,11 @@ std::vector<std::int64_t> partShape(const plan::ParameterT &parameter);
 /// True where the shards are cut by elements.
 bool isFlat(const plan::ParameterT &parameter);
 
-/// What a parameter's shards are chunks of: the shape of its part, or all its elements in one dim where it is cut by elements.
+/// The shape that is divided into shards: that of the parameter or of its part, or one dim of all elements if it is
+/// sharded flat.
 std::vector<std::int64_t> cutShape(const plan::ParameterT &parameter);
 
-/// The dim of cutShape that the chunks are along; -1: whole on every rank.
+/// The dim of cutShape along which chunks are taken; -1: replicated.
 int cutDim(const plan::ParameterT &parameter);
 
 /// cutShape as one rank holds it, padding included.
@@ -69,8 +70,8 @@ std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter);
 /// True where the view has no strides, or strides that are the dense row-major ones.
 bool isDense(const plan::ViewT &view);
 
-/// Bytes from the first to one past the last element of a view, padding included: what it may touch behind its offset.
-/// nullopt where it overflows or a stride is negative.
+/// Bytes from the first to one past the last element of a view, padding included: all that it may access after its
+/// offset. nullopt if it overflows or a stride is negative.
 std::optional<std::uint64_t> viewBytes(const plan::ViewT &view);
 
 /// Is the instruction issued in repetition `repetition` of `repeat`?
@@ -115,8 +116,8 @@ template <typename Visit> void forEachIssued(const plan::EntryT &entry, Visit &&
   }
 }
 
-/// The micro-batch that a repetition of a section belongs to: its own where the section repeats for micro-batches; the
-/// first before that section, the last behind it.
+/// The micro-batch of a repetition of a section: the repetition if the section repeats for micro-batches; the first
+/// before that section, the last after it.
 std::uint32_t microbatchOf(const plan::EntryT &entry, std::uint32_t section, std::uint32_t repetition);
 
 /// "launch matmul", "all_gather", "record", ...

@@ -1,7 +1,7 @@
 //===- PlanWriter.h - writes a plan's bytes, instruction by instruction ---------------===//
 //
-// The one writer of plan files. It takes the instructions one at a time, so that a compiler never holds a plan in memory
-// next to its bytes. The bytes depend only on what is written.
+// The only writer of plan files. It takes the instructions one at a time, so that a compiler never holds a plan in
+// memory next to its bytes. The bytes depend only on the content.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PLANWRITER_H
@@ -36,7 +36,7 @@ public:
   /// Reserves address space for a file of `bytes`; a larger one is moved while it grows.
   explicit PlanWriter(std::size_t bytes = 1 << 20) : builder(bytes) {}
 
-  /// In the order of issue. endSection() and endEntry() close what was added since the last one.
+  /// In issue order. endSection() and endEntry() close the instructions added since the last call.
   void addInstruction(const plan::InstructionT &instruction);
   /// Takes the name and the repeat count of `section`.
   void endSection(const plan::SectionT &section);

@@ -99,7 +99,7 @@ void printBuffers(const plan::PlanT &plan, std::string &out) {
     else
       out += " " + plan.entries[buffer.entry]->name + " [" + std::to_string(buffer.begin) + ", " +
              std::to_string(buffer.end) + ")" +
-             (buffer.ahead == 0 ? std::string() : " ahead " + std::to_string(buffer.ahead));
+             (buffer.reserved_from == 0 ? std::string() : " reserved_from " + std::to_string(buffer.reserved_from));
     if (buffer.unit >= 0)
       out += " unit " + plan.units[buffer.unit]->name;
     out += "\n";

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-/// The whole plan. Takes a plan that the checker's P1 accepts.
+/// Prints all of the plan. Accepts a plan for which P1 is proved.
 std::string printPlan(const plan::PlanT &plan);
 
 /// One instruction without its index: "launch matmul(%x:f32[4x64], ...) -> %y:f32[4x64]".

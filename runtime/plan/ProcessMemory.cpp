@@ -1,4 +1,4 @@
-//===- ProcessMemory.cpp - what a process that runs a plan grows by ----------------------===//
+//===- ProcessMemory.cpp - the predicted memory of a process that runs a plan ------===//
 #include "runtime/plan/ProcessMemory.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace sluice {
 namespace {
 
-// Fitted constants, in bytes. Each is what it names, on x86-64 with glibc 2.36, libstdc++ 12, oneDNN 2.6.3; what the
-// library generates depends on the plan's instruction set.
+// Fitted constants, in bytes, measured on x86-64 with glibc 2.36, libstdc++ 12, oneDNN 2.6.3; the code that the library
+// generates depends on the plan's instruction set.
 
 /// Code and tables of the tool, of oneDNN and of the C++ library that a run touches, kernels that the library generates
 /// for shapes, the trainer's own buffers.
@@ -31,7 +31,7 @@ constexpr std::uint64_t viewTableBytes = 224;
 constexpr std::uint64_t pageBytes = 4096;
 constexpr std::uint64_t roundUp(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// What a plan holds that costs memory beside the arenas.
+/// Counts of everything in a plan that costs memory in addition to the arenas.
 struct Counts {
   std::uint64_t instructions = 0;
   std::uint64_t commands = 0;
@@ -44,7 +44,7 @@ struct Counts {
 
 bool isForAvx512(const plan::PlanT &plan) { return plan.target && plan.target->isa == "avx512"; }
 
-/// Do rows of the last two dims, or columns, lie further apart than they are long? (Others are no layout of the library.)
+/// Do rows of the last two dims, or columns, have gaps? (The library has no such layout.)
 bool hasGaps(const plan::ViewT &view) {
   const std::size_t rank = view.shape.size();
   if (view.strides.size() < rank || rank < 2)
@@ -54,7 +54,7 @@ bool hasGaps(const plan::ViewT &view) {
   return (along == 1 && rows > 1 && down > columns) || (down == 1 && columns > 1 && along > rows);
 }
 
-/// With AVX-512 the library multiplies matrices of f32 and bf16 without gaps in the declared workspace. f16 comes to it in
+/// With AVX-512 the library multiplies matrices of f32 and bf16 without gaps in the declared workspace. It gets f16 in
 /// panels with gaps.
 bool packs(const plan::LaunchT &launch, bool avx512) {
   const plan::ViewT &a = *launch.inputs[0], &b = *launch.inputs[1], &c = *launch.outputs[0];
@@ -120,7 +120,7 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
   for (const auto &stream : plan.streams)
     mapped += roundUp(stream->workspace, pageBytes);
   return {
-      {"arenas", "every rank's arenas and workspace, to the byte, in whole pages", ranks * mapped},
+      {"arenas", "every rank's arenas and workspace, to the byte, rounded up to pages", ranks * mapped},
       {"commands", "every rank's bound instructions and matrix products",
        ranks * (counts.commands * commandBytes + counts.operands * operandBytes + counts.products * productBytes)},
       {"threads", "stacks, rings of commands", ranks * (plan.streams.size() + 1) * threadBytes},

@@ -1,9 +1,9 @@
-//===- ProcessMemory.h - what a process that runs a plan grows by ------------------------===//
+//===- ProcessMemory.h - the predicted memory of a process that runs a plan --------===//
 //
-// The arenas are known to the byte. Beside them a process holds the plan's tables, what each rank makes of them at
-// load, what the matrix library allocates inside a product, stacks, and pages of code: a model with a few constants,
-// fitted once on one machine (docs/benchmarks.md) and compared with measured runs by a test. It is for sluice-train,
-// which sets the C library's allocator so that freed blocks neither pile up nor lie scattered (tools/train/Allocator.h).
+// The arenas are exact to the byte. In addition a process holds the plan's tables, the data structures of each rank,
+// the matrix library's allocations inside a product, stacks, and pages of code: a model with a few constants, fitted
+// once on one machine (docs/benchmarks.md) and compared with measured runs by a test. It is for sluice-train, which
+// sets the C library's allocator so that freed blocks neither accumulate nor fragment (tools/train/Allocator.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H
@@ -20,7 +20,7 @@ namespace sluice {
 struct ProcessTerm {
   /// "arenas", "commands", "threads", "packing", "plan", "runtime".
   std::string_view name;
-  /// What it is made of, for a reader.
+  /// A description for the reader.
   std::string_view what;
   /// All ranks of the process together.
   std::uint64_t bytes = 0;

@@ -12,8 +12,9 @@ namespace {
 
 bool isLive(const plan::BufferT &buffer, std::uint32_t entry, std::uint32_t instruction) {
   return buffer.entry == -1 ||
-         (buffer.entry == int(entry) && ((buffer.begin <= instruction && instruction < buffer.end) ||
-                                         (buffer.ahead != 0 && (instruction < buffer.begin || buffer.ahead <= instruction))));
+         (buffer.entry == int(entry) &&
+          ((buffer.begin <= instruction && instruction < buffer.end) ||
+           (buffer.reserved_from != 0 && (instruction < buffer.begin || buffer.reserved_from <= instruction))));
 }
 
 std::uint64_t overlap(const plan::BufferT &a, const plan::BufferT &b) {
@@ -73,10 +74,11 @@ EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Sp
     if (buffer->entry == -1)
       persistent += buffer->bytes;
     else if (buffer->entry == int(entry)) {
-      change[buffer->ahead == 0 ? buffer->begin : 0] += std::int64_t(buffer->bytes);
+      change[buffer->reserved_from == 0 ? buffer->begin : 0] += std::int64_t(buffer->bytes);
       change[buffer->end] -= std::int64_t(buffer->bytes);
-      // Taken ahead: in the run before, to its end.
-      if (const std::uint32_t from = std::max(buffer->ahead, buffer->end); buffer->ahead != 0 && from < count)
+      // Reserved in the previous run, until its end.
+      if (const std::uint32_t from = std::max(buffer->reserved_from, buffer->end);
+          buffer->reserved_from != 0 && from < count)
         change[from] += std::int64_t(buffer->bytes);
     }
   }

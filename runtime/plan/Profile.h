@@ -1,7 +1,7 @@
 //===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
 //
-// What every report of memory is made of: for each instruction of an entry point the live bytes of a space by class,
-// by lifespans; the peak.
+// The data of every memory report: for each instruction of an entry point the live bytes of a space by class, by
+// lifespans; the peak.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROFILE_H
@@ -19,7 +19,8 @@ namespace sluice {
 inline constexpr std::size_t bufferClassCount = std::size_t(plan::BufferClass::MAX) + 1;
 using BytesByClass = std::array<std::uint64_t, bufferClassCount>;
 
-/// Live bytes of one space over one entry point, what is taken ahead for the next run included. Where an instruction replaces a buffer in place, its bytes count once.
+/// Live bytes of one space over one entry point, including bytes that are reserved for the next run. Where an
+/// instruction replaces a buffer in place, its bytes count once.
 struct EntryProfile {
   /// For each instruction.
   std::vector<std::uint64_t> live;
@@ -29,7 +30,7 @@ struct EntryProfile {
 };
 EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 
-/// Live bytes by class at an instruction of an entry point, workspace included where it is the device's.
+/// Live bytes by class at an instruction of an entry point; for the device space with workspace.
 BytesByClass liveByClass(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space);
 
 /// Buffers that are live at an instruction, largest first, then by id.
@@ -42,7 +43,7 @@ struct PeakPlace {
   /// Live bytes and workspace.
   std::uint64_t bytes = 0;
 };
-/// Where the plan holds most of a space, over all entry points.
+/// The instruction with the most live bytes of a space, over all entry points.
 PeakPlace findPeak(const plan::PlanT &plan, plan::Space space);
 
 struct MemoryPoint {

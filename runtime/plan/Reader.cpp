@@ -87,8 +87,8 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
     return refusedError("'" + std::string(name) + "' is not a plan, expected the identifier '" +
                         plan::PlanIdentifier() + "' at byte 4");
 
-  // Every table of an honest file has its own 4 bytes: so many visits are enough, and what is unpacked below stays
-  // in proportion to the file.
+  // Every table of a valid file has its own 4 bytes, so this many visits suffice, and the unpacked size is in
+  // proportion to the file.
   flatbuffers::Verifier::Options options;
   options.max_depth = maxDepth;
   options.max_tables = flatbuffers::uoffset_t(bytes.size() / sizeof(flatbuffers::soffset_t));
@@ -97,7 +97,7 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
   if (!major)
     return damaged(name, "its root does not verify");
   if (*major != planMajor)
-    return refusedError("plan '" + std::string(name) + "' has another version, expected major version " +
+    return refusedError("plan '" + std::string(name) + "' has a different version, expected major version " +
                         std::to_string(planMajor) + " but got " + std::to_string(*major))
         .withNote("compile it again with the sluice-compile of this build");
 

@@ -20,16 +20,16 @@ namespace sluice {
 
 struct PlanFile {
   plan::PlanT plan;
-  /// 64 hexadecimal digits, recomputed from the bytes and equal to what the file names.
+  /// 64 hexadecimal digits, computed from the bytes and equal to the digest in the file.
   std::string digest;
   std::uint64_t bytes = 0;
 };
 
-/// Reads a plan from a file. StatusCode::input where the file cannot be read, StatusCode::refused where it is no
-/// sound plan file of this version.
+/// Reads a plan from a file. StatusCode::input if the file cannot be read, StatusCode::refused if it is not a valid
+/// plan file of this version.
 Result<PlanFile> readPlan(const std::string &path);
 
-/// The same from memory; `name` stands in messages.
+/// The same from memory; `name` is for messages.
 Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view name);
 
 /// readPlan, then checkPlan.

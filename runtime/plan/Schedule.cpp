@@ -1,4 +1,4 @@
-//===- Schedule.cpp - what each stream does when -----------------------------------------===//
+//===- Schedule.cpp - the work of each stream over a step --------------------------===//
 //
 // See Schedule.h.
 //
@@ -80,18 +80,18 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
     std::size_t upTo = 0;
   };
   std::vector<Recorded> events(entry.events);
-  std::vector<bool> ahead(plan.streams.size(), false);
+  std::vector<bool> isEarly(plan.streams.size(), false);
   forEachIssued(entry, [&](const IssuedInstruction &issued) {
     const plan::InstructionT &instruction = *issued.instruction;
     if (const plan::RecordT *record = instruction.operation.AsRecord()) {
       events[record->event] = {instruction.stream, work.size()};
     } else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
       if (wait->carried) {
-        ahead[instruction.stream] = true;
+        isEarly[instruction.stream] = true;
         return;
       }
       const Recorded &recorded = events[wait->event];
-      ahead[instruction.stream] = ahead[instruction.stream] && ahead[recorded.stream];
+      isEarly[instruction.stream] = isEarly[instruction.stream] && isEarly[recorded.stream];
       if (recorded.stream == instruction.stream)
         return;
       std::vector<std::size_t> &waiting = pending[recorded.stream];
@@ -101,7 +101,7 @@ std::vector<ScheduledWork> scheduleOf(const plan::PlanT &plan, const plan::Entry
       waiting.erase(waiting.begin(), waiting.begin() + std::ptrdiff_t(done));
     } else if (isWork(instruction)) {
       pending[instruction.stream].push_back(work.size());
-      work.push_back({ahead[instruction.stream], issued, work.size(), work.size() + 1});
+      work.push_back({isEarly[instruction.stream], issued, work.size(), work.size() + 1});
     }
   });
   return work;
@@ -125,7 +125,7 @@ Json scheduleJson(const plan::PlanT &plan) {
                         {"operation", operationName(plan, instruction)},
                         {"unit", instruction.unit >= 0 ? Json(plan.units[instruction.unit]->name) : Json()},
                         {"recompute", instruction.recompute},
-                        {"ahead", each.ahead},
+                        {"early", each.isEarly},
                         {"column", each.column},
                         {"until", each.until}});
       }
@@ -141,7 +141,7 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
   out += "units:";
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     out += std::string(" ") + unitLetter(int(u)) + "=" + plan.units[u]->name;
-  out += "; . work of no unit, - until another stream waits for it\n";
+  out += "; . work without a unit, - until a different stream waits for it\n";
   std::size_t widest = 5;
   for (const auto &stream : plan.streams)
     widest = std::max(widest, stream->name.size());
@@ -150,12 +150,13 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
     if (work.empty())
       continue;
     const std::size_t columns = std::min(timelineWidth, work.size());
-    out += "\nentry '" + entry->name + "', " + std::to_string(work.size()) + " pieces of work";
+    out += "\nentry '" + entry->name + "', " + std::to_string(work.size()) + " instructions of work";
     for (const auto &section : entry->sections)
       if (section->repeat > 1)
         out += ", " + std::to_string(section->repeat) + " x '" + section->name + "'";
-    if (const auto early = std::count_if(work.begin(), work.end(), [](const ScheduledWork &each) { return each.ahead; }))
-      out += ", the first " + std::to_string(early) + " of other streams ahead of it while the step before updates";
+    if (const auto early =
+            std::count_if(work.begin(), work.end(), [](const ScheduledWork &each) { return each.isEarly; }))
+      out += ", the first " + std::to_string(early) + " of other streams while the previous step updates";
     out += "\n  " + padRight("phase", widest) + " |" + phaseRow(work, columns) + "\n";
     for (std::uint32_t s = 0; s < plan.streams.size(); ++s)
       if (const std::string row = streamRow(work, s, columns, unicode); !row.empty())

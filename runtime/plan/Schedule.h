@@ -1,7 +1,7 @@
-//===- Schedule.h - what each stream does when -------------------------------------------===//
+//===- Schedule.h - the work of each stream over a step ----------------------------===//
 //
-// A step's instructions in order of issue, one row a stream. What a stream does for others lasts from its issue to the
-// first wait of another stream that needs it: the room that a gather or reduction has to hide in.
+// A step's instructions in issue order, one row per stream. Work that other streams wait for lasts from its issue to
+// the first such wait: the time in which a gather or reduction can be hidden.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_SCHEDULE_H
@@ -16,8 +16,8 @@
 namespace sluice {
 
 struct ScheduledWork {
-  /// Its stream has waited for the step before alone: it may run while that one still does.
-  bool ahead = false;
+  /// Its stream has waited only for the previous step, so it may run while that step still runs.
+  bool isEarly = false;
   IssuedInstruction issued;
   /// Place in the order of all work (events and releases left out).
   std::uint64_t column = 0;

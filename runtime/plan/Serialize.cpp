@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-/// The canonical bytes of a plan as it is, versions included.
+/// The canonical bytes of the plan, versions included.
 PlanBytes pack(const plan::PlanT &plan) {
   PlanWriter writer;
   for (const auto &entry : plan.entries) {

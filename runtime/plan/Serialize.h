@@ -1,7 +1,7 @@
 //===- Serialize.h - from the plan in memory to bytes ----------------------------===//
 //
-// One plan has one byte form: the same structure gives the same bytes, on any machine. The digest stands in the file
-// and covers all of it.
+// A plan has one byte form: the same structure gives the same bytes, on any machine. The digest is in the file and
+// covers all of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_SERIALIZE_H

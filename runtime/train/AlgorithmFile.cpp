@@ -21,12 +21,12 @@ Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const plan::PlanT &plan
   if (options.algorithms.empty())
     return std::shared_ptr<cuda::Algorithms>();
   if (!isCudaPlan(plan))
-    return Status(StatusCode::usage, "--algorithms, expected a plan for cuda but got one for " + (plan.target ? plan.target->device : "no device"));
+    return Status(StatusCode::usage, "'--algorithms' requires a plan for cuda, but this plan is for " + (plan.target ? plan.target->device : "no device"));
   if (!world || world->size() == 1)
     return std::make_shared<cuda::Algorithms>(options.algorithms);
-  std::vector<int> everybody(static_cast<std::size_t>(world->size()));
-  std::iota(everybody.begin(), everybody.end(), 0);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, world->create(options.rank, everybody, "algorithms"));
+  std::vector<int> allRanks(static_cast<std::size_t>(world->size()));
+  std::iota(allRanks.begin(), allRanks.end(), 0);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, world->create(options.rank, allRanks, "algorithms"));
   return std::make_shared<cuda::Algorithms>(
       options.algorithms,
       [all = std::shared_ptr<Communicator>(std::move(all))](std::string &text) { return shareText(*all, text); },

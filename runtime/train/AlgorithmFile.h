@@ -7,11 +7,12 @@
 
 namespace sluice {
 
-/// Those that the options name; null where they name none. `world`: of the processes of the run; null: there is one.
+/// The algorithms that the options name; null if they name none. `world`: of the run's processes; null for one process.
 Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const plan::PlanT &plan, const RanksOptions &options,
                                                          World *world);
 
-/// Once the executors are created: sends and writes what was measured, and notes why a file is not used. Null is well.
+/// Once the executors are created: sends and writes the measured algorithms, and notes why a file is not used. Accepts
+/// null.
 Status closeAlgorithms(cuda::Algorithms *algorithms, const RanksOptions &options);
 
 } // namespace sluice

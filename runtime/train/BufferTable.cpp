@@ -1,4 +1,4 @@
-//===- BufferTable.cpp - where a rank's buffers lie that the outside may touch --------===//
+//===- BufferTable.cpp - addresses of the buffers that can be read and written between runs ---===//
 #include "runtime/train/BufferTable.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-//===- BufferTable.h - where a rank's buffers lie that the outside may touch ----------===//
+//===- BufferTable.h - addresses of the buffers that can be read and written between runs ---===//
 #ifndef SLUICE_RUNTIME_TRAIN_BUFFERTABLE_H
 #define SLUICE_RUNTIME_TRAIN_BUFFERTABLE_H
 

@@ -60,16 +60,17 @@ static Result<std::map<std::string, std::string>> readIndex(const std::string &p
   const auto index = parseJson<nlohmann::json>(text, &duplicate);
   const auto map = index.find("weight_map");
   if (map == index.end() || !map->is_object())
-    return refusedError(fmt::format("'{}': index, expected a JSON object with 'weight_map' but got something else", path));
+    return refusedError(fmt::format("'{}': index is not a JSON object with 'weight_map'", path));
   if (!duplicate.empty())
-    return refusedError(fmt::format("'{}': index, expected each key once but got '{}' twice", path, duplicate));
+    return refusedError(fmt::format("'{}': index has key '{}' twice", path, duplicate));
   std::map<std::string, std::string> shards;
   for (const auto &[tensor, value] : map->items()) {
     const std::string name = value.is_string() ? *value.get_ptr<const std::string *>() : "";
     // A name out of a file from anywhere must not lead out of its folder.
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
-      return refusedError(fmt::format("'{}': shard of tensor '{}', expected the name of a file beside the index but got {}",
-                                      path, tensor, dumpJson(value)));
+      return refusedError(
+          fmt::format("'{}': shard of tensor '{}', expected the name of a file in the folder of the index but got {}",
+                      path, tensor, dumpJson(value)));
     shards[tensor] = name;
   }
   return shards;
@@ -85,15 +86,14 @@ Status Checkpoint::addShards(const std::string &folder) {
     std::string path = folder.empty() ? shard : folder + "/" + shard;
     std::error_code error;
     if (!std::filesystem::exists(path, error))
-      return refusedError(fmt::format("'{}': shard '{}' is missing, expected a file beside the index", name, shard));
+      return refusedError(fmt::format("'{}': shard '{}' is missing in the folder of the index", name, shard));
     SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
     files.push_back(std::make_unique<SafetensorsFile>(std::move(file)));
     opened[shard] = files.back().get();
   }
   for (const auto &[tensor, shard] : shards)
     if (!opened[shard]->find(tensor))
-      return refusedError(fmt::format("'{}': tensor '{}', expected it in shard '{}' but got no such tensor there", name,
-                                      tensor, shard));
+      return refusedError(fmt::format("'{}': tensor '{}' is missing in its shard '{}'", name, tensor, shard));
   return Status::ok();
 }
 
@@ -104,8 +104,8 @@ Status Checkpoint::finish() {
   std::stable_sort(list.begin(), list.end(), [](const auto &a, const auto &b) { return a.name() < b.name(); });
   for (std::size_t i = 1; i < list.size(); ++i)
     if (list[i].name() == list[i - 1].name())
-      return refusedError(fmt::format("'{}': tensor '{}', expected it in one shard but got it in '{}' and '{}'", name,
-                                      list[i].name(), list[i - 1].file->path(), list[i].file->path()));
+      return refusedError(fmt::format("'{}': tensor '{}' is in two shards, '{}' and '{}'", name, list[i].name(),
+                                      list[i - 1].file->path(), list[i].file->path()));
   return Status::ok();
 }
 
@@ -118,8 +118,7 @@ Result<Checkpoint> Checkpoint::open(const std::string &path) {
     folder = path;
     std::string single = fmt::format("{}/{}", path, singleName), index = fmt::format("{}/{}", path, indexName);
     if (!std::filesystem::exists(single, error) && !std::filesystem::exists(index, error))
-      return inputError(fmt::format("'{}': checkpoint, expected {} or {} in the folder but got neither", path, singleName,
-                                    indexName));
+      return inputError(fmt::format("'{}': checkpoint folder has neither {} nor {}", path, singleName, indexName));
     checkpoint.name = std::filesystem::exists(single, error) ? single : index;
   }
   if (checkpoint.name.ends_with(".json")) {
@@ -158,7 +157,7 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
     total += bytes;
     shards.back().push_back(std::move(tensor));
   }
-  // What an earlier save left would be taken for this one's.
+  // A shard of an earlier save would be read as a part of this one.
   auto remove = [&](std::string_view name) {
     std::error_code error;
     std::filesystem::remove(fmt::format("{}/{}", folder, name), error);

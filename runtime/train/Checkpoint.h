@@ -1,7 +1,7 @@
 //===- Checkpoint.h - the tensors of a checkpoint, in one file or in shards --------------===//
 //
-// What Hugging Face writes: one safetensors file, or several with `model.safetensors.index.json` that says which holds
-// each tensor. Nothing is read but headers until a range of a tensor is asked for.
+// The files of a Hugging Face checkpoint: one safetensors file, or several with `model.safetensors.index.json`, which
+// maps tensors to files. Only headers are read until a range of a tensor is requested.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_CHECKPOINT_H
@@ -35,7 +35,7 @@ public:
   /// hold it, or shards that hold a tensor twice, are StatusCode::refused.
   static Result<Checkpoint> open(const std::string &path);
 
-  /// What was opened: a file or an index, for messages.
+  /// The path of the file or index, for messages.
   const std::string &path() const { return name; }
   /// In order of name.
   const std::vector<CheckpointTensor> &tensors() const { return list; }

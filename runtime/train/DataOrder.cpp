@@ -6,7 +6,7 @@
 namespace sluice {
 
 /// A bijection of [0, count) keyed by `key`: a Feistel network over the smallest even number of bits that holds count,
-/// walked until it lands inside (fewer than three of four values lie outside, so the walk is short).
+/// repeated until the result is less than count (fewer than three of four values are outside, so this is quick).
 static std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
   int half = (std::bit_width(count - 1) + 1) / 2;
   std::uint64_t mask = (std::uint64_t(1) << half) - 1;

@@ -1,7 +1,7 @@
 //===- DataOrder.h - which sequence goes to which row ---------------------------===//
 //
-// A stateless map from (step, micro-batch, rank, row) to the index of a sequence in the data: a run can begin anywhere,
-// and any rank can ask for any row.
+// A stateless map from (step, micro-batch, rank, row) to the index of a sequence in the data: a run can start at any
+// step, and any rank can read any row.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_DATAORDER_H
@@ -32,8 +32,8 @@ struct DataOrder {
   std::uint64_t position(std::uint64_t step, std::uint64_t microbatch, std::uint64_t rank, std::uint64_t row) const {
     return ((step * microbatches + microbatch) * ranks + rank) * rows + row;
   }
-  /// The sequence at that place of data with `sequences` whole sequences (at least 1). Sequential order wraps; shuffled
-  /// order is another permutation in every epoch.
+  /// The sequence at that position in data of `sequences` complete sequences (at least 1). Sequential order wraps;
+  /// shuffled order is a different permutation in every epoch.
   std::uint64_t sequence(std::uint64_t position, std::uint64_t sequences) const;
 };
 

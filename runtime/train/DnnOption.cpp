@@ -10,11 +10,12 @@ Result<std::shared_ptr<cuda::DnnUse>> openDnnUse(const plan::PlanT &plan, const 
   if (isCudaPlan(plan))
     return std::make_shared<cuda::DnnUse>(options.cudnn == "on" ? cuda::DnnMode::on : cuda::DnnMode::automatic);
   if (options.cudnn == "on")
-    return Status(StatusCode::usage, "--cudnn on, expected a plan for cuda but got one for " + (plan.target ? plan.target->device : "no device"));
+    return Status(StatusCode::usage, "'--cudnn on' requires a plan for cuda, but this plan is for " +
+                                         (plan.target ? plan.target->device : "no device"));
   return std::shared_ptr<cuda::DnnUse>();
 }
 
-void tellDnnUse(const cuda::DnnUse *use, const RanksOptions &options) {
+void reportDnnUse(const cuda::DnnUse *use, const RanksOptions &options) {
   if (!use || !options.note)
     return;
   for (const std::string &note : use->notes())

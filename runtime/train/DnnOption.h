@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-/// What the options ask for; null where that is nothing, and of a plan for the CPU.
+/// cuDNN as the options request it; null if they do not, and for a CPU plan.
 Result<std::shared_ptr<cuda::DnnUse>> openDnnUse(const plan::PlanT &plan, const RanksOptions &options);
 
-/// Once the executors are made: tells what was chosen. Null is well.
-void tellDnnUse(const cuda::DnnUse *use, const RanksOptions &options);
+/// After the executors are created: reports the chosen kernels. Accepts null.
+void reportDnnUse(const cuda::DnnUse *use, const RanksOptions &options);
 
 } // namespace sluice
 

@@ -16,14 +16,14 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
     return made;
   int index = findEntry(ranks.plan(), "eval_step");
   if (index < 0 || !findOutput(*ranks.plan().entries[index], "loss"))
-    return inputError("the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none")
+    return inputError("the plan has no entry point 'eval_step' with a loss")
         .withNote("the compiler makes one of a model's 'train_step'");
   made.entry = ranks.plan().entries[index].get();
   FeederOptions given;
   given.data = options.data;
   SLUICE_ASSIGN_OR_RETURN(made.feeder, Feeder::make(ranks, *made.entry, given));
-  std::optional<std::uint64_t> whole = made.feeder.wholeSteps();
-  made.batches = options.batches ? options.batches : whole ? std::max<std::uint64_t>(*whole, 1) : batchesOfEndless;
+  std::optional<std::uint64_t> steps = made.feeder.completeSteps();
+  made.batches = options.batches ? options.batches : steps ? std::max<std::uint64_t>(*steps, 1) : batchesOfEndless;
   return made;
 }
 

@@ -14,7 +14,7 @@ struct EvaluationOptions {
   std::vector<std::string> data;
   /// Steps between two evaluations; the last step is followed by one in any case.
   std::uint64_t every = 0;
-  /// Batches of one evaluation; 0: all whole ones, or 20 of data that have no end.
+  /// Batches of one evaluation; 0: all complete ones, or 20 if the data are unbounded.
   std::uint64_t batches = 0;
 };
 

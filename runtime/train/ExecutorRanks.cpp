@@ -37,7 +37,7 @@ public:
     ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     SLUICE_RETURN_IF_ERROR(closeAlgorithms(executor.algorithms.get(), options));
-    tellDnnUse(executor.dnn.get(), options);
+    reportDnnUse(executor.dnn.get(), options);
     for (int rank = 0; rank < ranks->size(); ++rank) {
       SLUICE_ASSIGN_OR_RETURN(BufferTable table, BufferTable::make(ranks->group->executor(rank)));
       ranks->tables.push_back(std::move(table));
@@ -48,7 +48,7 @@ public:
   const plan::PlanT &plan() const override { return held; }
   int size() const override { return group->size(); }
   Status run(std::string_view entry) override { return group->runEntry(entry); }
-  // Times are taken from streams that have come to rest.
+  // Times are read from idle streams.
   Status start(std::string_view entry) override { return traces ? run(entry) : group->startEntry(entry); }
   Status finish() override { return group->finish(); }
 

@@ -47,7 +47,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   return feeder;
 }
 
-std::optional<std::uint64_t> Feeder::wholeSteps() const {
+std::optional<std::uint64_t> Feeder::completeSteps() const {
   if (!data || data->isEndless())
     return std::nullopt;
   return data->samples() / (order.microbatches * order.ranks * order.rows);
@@ -62,7 +62,7 @@ Status Feeder::feedRowNumbers(Ranks &ranks) {
                                     dtypeName(baseType(port->view->dtype))));
   for (int rank = 0; rank < ranks.size(); ++rank)
     for (std::uint64_t repetition = 0; repetition < (port->per_repetition ? order.microbatches : 1); ++repetition) {
-      // Steps are told apart by their number.
+      // Steps differ by their number.
       auto row = static_cast<std::int64_t>(order.position(0, repetition, places[static_cast<std::size_t>(rank)], 0));
       SLUICE_RETURN_IF_ERROR(ranks.write(rank, port->view->buffer,
                                          port->view->offset + repetition * port->view->repetition_stride,

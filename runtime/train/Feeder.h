@@ -19,7 +19,7 @@ struct FeederOptions {
   bool overfit = false;
 };
 
-/// Numbers of a step beside its data.
+/// Scalars of a step in addition to its data.
 struct StepScalars {
   double learningRate = 0;
   double lossScale = 1;
@@ -38,8 +38,8 @@ public:
   Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
   std::uint64_t tokensPerStep() const { return tokens; }
-  /// Steps that the data are good for without a row twice; nullopt where they have no end, or there are none.
-  std::optional<std::uint64_t> wholeSteps() const;
+  /// Number of steps without a repeated row; nullopt if the data are unbounded or empty.
+  std::optional<std::uint64_t> completeSteps() const;
 
 private:
   Status feedRowNumbers(Ranks &ranks);
@@ -50,7 +50,7 @@ private:
   FeederOptions options;
   DataOrder order;
   std::uint64_t tokens = 0;
-  /// Coordinate of each rank among those that have rows of their own.
+  /// Coordinate of each rank along the data-parallel axes.
   std::vector<std::uint64_t> places;
   std::unique_ptr<InputData> data;
   std::vector<const plan::PortT *> ports;

@@ -1,4 +1,4 @@
-//===- File.cpp - files read by ranges and written whole ----------------------===//
+//===- File.cpp - files that are read by ranges, and written atomically ------------===//
 #include "runtime/train/File.h"
 
 #include <cerrno>
@@ -39,7 +39,7 @@ InputFile::~InputFile() {
 }
 
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
-  // A pipe that nobody writes to is to be refused, not waited for.
+  // A pipe without a writer is an error, not a wait.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return inputError(fmt::format("cannot read '{}': {}", path, systemText(errno)));
@@ -52,7 +52,7 @@ Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   if (!S_ISREG(info.st_mode)) {
     ::close(descriptor);
     return inputError(fmt::format("cannot read '{}', expected a regular file but got {}", path,
-                                    S_ISDIR(info.st_mode) ? "a directory" : "something else"));
+                                  S_ISDIR(info.st_mode) ? "a directory" : "a different kind of file"));
   }
   return InputFile(path, descriptor, static_cast<std::uint64_t>(info.st_size), code);
 }
@@ -100,7 +100,7 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
   int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0)
     return writeError(path, errno);
-  // mkostemp makes the file private; the finished one gets what a plain create would have given.
+  // mkostemp creates a private file; the finished one gets the permissions of a plain create.
   mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, 0666 & ~mask);

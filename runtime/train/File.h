@@ -1,7 +1,8 @@
-//===- File.h - files read by ranges and written whole ------------------------===//
+//===- File.h - files that are read by ranges, and written atomically --------------===//
 //
-// InputFile reads byte ranges and never more; OutputFile writes beside its destination and takes the name at commit(),
-// so that a reader sees the old file or the whole new one. Every failure names the path and what the system said.
+// InputFile reads byte ranges; OutputFile writes a temporary file in the folder of its destination and renames it at
+// commit(), so a reader sees the old file or the complete new one. Every failure names the path and the system's
+// message.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_FILE_H
@@ -28,7 +29,7 @@ public:
   const std::string &path() const { return name; }
   /// Bytes, as the file was when it was opened.
   std::uint64_t size() const { return bytes; }
-  /// Fills `out` from `offset`; fewer bytes than asked for is an error.
+  /// Fills `out` from `offset`; fewer bytes are an error.
   Status readAt(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
@@ -45,7 +46,7 @@ public:
   static Result<OutputFile> create(const std::string &path);
   OutputFile(OutputFile &&other) noexcept;
   OutputFile &operator=(OutputFile &&other) noexcept;
-  /// What was not committed is removed.
+  /// A file that was not committed is removed.
   ~OutputFile();
 
   Status write(std::span<const std::byte> data);
@@ -61,7 +62,7 @@ private:
   int descriptor = -1;
 };
 
-/// Makes the folder (and those above it) and proves that a file can be written in it, leaving nothing behind.
+/// Creates the folder and its parents, and checks that a file can be written in it.
 Status checkWritableFolder(const std::string &folder);
 
 } // namespace sluice

@@ -35,14 +35,13 @@ std::size_t sampleToken(std::span<const float> scores, double temperature, std::
 static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, const plan::PortT *&logits) {
   int index = findEntry(plan, entryName);
   if (index < 0)
-    return inputError("the plan cannot generate, expected an entry point 'logits' but got none")
-        .withNote("models imported by sluice-import hf have one");
+    return inputError("the plan has no entry point 'logits'").withNote("models imported by sluice-import hf have one");
   const plan::EntryT &entry = *plan.entries[index];
   tokens = findInput(entry, "tokens");
   logits = findOutput(entry, "logits");
   if (!tokens || !logits || tokens->view->shape.size() != 2 || tokens->view->dtype != plan::DType::i32 ||
       logits->view->dtype != plan::DType::f32 || logits->view->shape.empty())
-    return refusedError("entry point 'logits', expected i32 tokens of two dims and f32 logits but got other ports");
+    return refusedError("entry point 'logits' needs ports for i32 tokens of two dims and f32 logits");
   return Status::ok();
 }
 
@@ -50,7 +49,7 @@ Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
   const plan::PortT *tokens = nullptr, *logits = nullptr;
   SLUICE_RETURN_IF_ERROR(findPorts(plan, tokens, logits));
   if (options.prompt.empty())
-    return Status(StatusCode::usage, "prompt, expected at least one character but got none");
+    return Status(StatusCode::usage, "'--prompt' is empty");
   std::uint64_t vocabulary = static_cast<std::uint64_t>(logits->view->shape.back());
   for (unsigned char byte : options.prompt)
     if (byte >= vocabulary)

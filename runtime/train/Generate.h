@@ -1,7 +1,7 @@
 //===- Generate.h - text out of a trained model ----------------------------------===//
 //
 // Samples tokens one after another from the plan's entry point "logits": input "tokens" (rows by length), output
-// "logits" (one row of scores a token). The context is fed from the left; causal models do not look at what is behind.
+// "logits" (one row of scores per token). The context is aligned left; causal models do not read later positions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_GENERATE_H
@@ -23,14 +23,14 @@ struct GenerateOptions {
   /// Only the k most likely tokens; 0: all.
   std::uint64_t topK = 0;
   std::uint64_t seed = 0;
-  /// Set from outside (a signal): no further token is made.
+  /// Set by a signal: no further token is generated.
   const std::atomic<bool> *stop = nullptr;
 };
 
-/// Calls `sink` with each new token's text: its byte, or "<id>" where it is more than a byte.
+/// Calls `sink` with the text of each new token: its byte, or "<id>" if it is not a byte.
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
 
-/// Says why generate() would fail at once; asked before training.
+/// The error with which generate() would fail at once; called before training.
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);
 
 /// Index drawn from softmax(scores / temperature) over the k best; `draw` in [0, 1). Ties go to the lower index.

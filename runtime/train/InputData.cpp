@@ -1,4 +1,4 @@
-//===- InputData.cpp - what an entry point's inputs are filled from -------------===//
+//===- InputData.cpp - data for the inputs of an entry point -----------------------===//
 #include "runtime/train/InputData.h"
 #include "runtime/train/RandomData.h"
 #include "runtime/train/TensorData.h"
@@ -41,7 +41,7 @@ private:
 
   TokenData data;
   std::size_t tokens, targets;
-  /// Takes what the model has no port for.
+  /// Accepts tensors for which the model has no port.
   std::vector<std::int32_t> unused;
 };
 
@@ -56,7 +56,7 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
     if (port.name != "tokens" && port.name != "targets")
       return inputError(fmt::format("the model has an input '{}', expected only tokens and targets with these data",
                                     port.name))
-          .withNote("random:SEED fills inputs of any name, and a safetensors file those that it has tensors for");
+          .withNote("random:SEED fills all inputs; a safetensors file fills the inputs of its tensors' names");
     (port.name == "tokens" ? tokens : targets) = i;
     if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
         port.view->shape != ports[0]->view->shape)
@@ -75,8 +75,7 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
                                                  const std::vector<const plan::PortT *> &ports) {
   for (const plan::PortT *port : ports)
     if (port->view->shape.empty() || port->view->shape[0] != ports[0]->view->shape[0])
-      return inputError(fmt::format("input '{}' of the plan, expected {} rows like input '{}' but got another first dim",
-                                    port->name, ports[0]->view->shape.empty() ? 1 : ports[0]->view->shape[0],
+      return inputError(fmt::format("input '{}' of the plan and input '{}' have different numbers of rows", port->name,
                                     ports[0]->name));
   constexpr std::string_view prefix = "random:";
   for (const std::string &source : sources) {
@@ -86,10 +85,10 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
     const char *begin = source.data() + prefix.size(), *end = source.data() + source.size();
     auto [rest, error] = std::from_chars(begin, end, seed);
     if (error != std::errc() || rest != end)
-      return inputError(fmt::format("data '{}', expected random:SEED with a whole number", source));
+      return inputError(fmt::format("data '{}', expected random:SEED with an integer", source));
     if (sources.size() != 1)
       return inputError(
-          fmt::format("data '{}', expected it to stand alone but got {} sources", source, sources.size()));
+          fmt::format("data '{}' cannot be combined with other sources, but there are {}", source, sources.size()));
     return openRandomData(seed, ports);
   }
   std::vector<std::string> paths = expandGlobs(sources);

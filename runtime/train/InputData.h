@@ -1,4 +1,4 @@
-//===- InputData.h - what an entry point's inputs are filled from ---------------===//
+//===- InputData.h - data for the inputs of an entry point -------------------------===//
 //
 // Data are a sequence of samples; sample i gives one row to each input port. Token files give tokens and targets,
 // random:SEED gives any input its numbers.
@@ -18,7 +18,7 @@ public:
   virtual ~InputData() = default;
   /// Number of samples.
   virtual std::uint64_t samples() const = 0;
-  /// True where samples are made as they are asked for.
+  /// True if samples are generated on demand.
   virtual bool isEndless() const { return false; }
   /// Fills one row of each port, in the order of the ports given to openInputData().
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;

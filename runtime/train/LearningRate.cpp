@@ -29,7 +29,7 @@ double LearningRate::at(std::uint64_t step) const {
   double now = static_cast<double>(step);
   if (now < begin)
     return peak;
-  // How much of the decay is over.
+  // The completed fraction of the decay.
   double part = end > begin ? std::min((now - begin) / (end - begin), 1.0) : 1.0;
   double left = shape == plan::RateShape::cosine ? 0.5 * (1 + std::cos(std::numbers::pi * part))
                 : shape == plan::RateShape::wsd  ? 1 - std::sqrt(part)

@@ -1,7 +1,7 @@
 //===- LossScale.h - the factor on the loss that half precision needs ----------===//
 //
-// As torch's GradScaler: a step whose gradients are not finite changed nothing and halves the scale; after 2000 steps in
-// a row that did, it is doubled.
+// As torch's GradScaler: a step with gradients that are not finite changes nothing and halves the scale; after 2000
+// finite steps in a row it is doubled.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_LOSSSCALE_H

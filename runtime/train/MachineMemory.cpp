@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Memory and swap of the whole machine.
+/// Memory and swap of the machine.
 static std::uint64_t totalMemory() {
   std::FILE *file = std::fopen("/proc/meminfo", "r");
   if (!file)
@@ -23,7 +23,7 @@ static std::uint64_t totalMemory() {
   return sum;
 }
 
-/// What the control group of a container may take; 0 for no limit ("max", or none that can be read).
+/// The memory limit of the container's control group; 0 for no limit ("max", or unreadable).
 static std::uint64_t groupMemory() {
   std::FILE *file = std::fopen("/sys/fs/cgroup/memory.max", "r");
   if (!file)
@@ -48,7 +48,8 @@ Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint6
   return refusedError("memory of the " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
                       " in this process, expected at most this machine's " + formatBytesExact(limit) + " but got " +
                       formatBytesExact(needed))
-      .withNote("sluice-plan memory shows what takes them; memory.budget in a recipe makes it the compiler's error");
+      .withNote("sluice-plan memory lists the largest buffers; with memory.budget in the recipe the compiler reports "
+                "this error");
 }
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- Parts.cpp - where a parameter's elements lie that ranks compute parts with ------===//
+//===- Parts.cpp - the runs of a parameter with a split on its ranks ---------------===//
 #include "runtime/train/Parts.h"
 
 #include "runtime/base/ShardMath.h"
@@ -9,9 +9,9 @@ namespace sluice {
 namespace {
 
 /// Dims around one of them.
-struct Around {
+struct DimExtents {
   std::uint64_t outer = 1, extent = 1, inner = 1;
-  Around(std::span<const std::int64_t> shape, std::size_t dim) {
+  DimExtents(std::span<const std::int64_t> shape, std::size_t dim) {
     for (std::size_t d = 0; d < shape.size(); ++d)
       (d < dim ? outer : d == dim ? extent : inner) *= static_cast<std::uint64_t>(shape[d]);
   }
@@ -22,21 +22,23 @@ struct Around {
 Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
                   const std::function<Status(const Run &)> &visit) {
   const plan::TensorSplitT &split = *parameter.split;
-  const Around whole(parameter.shape, split.dim);
+  const DimExtents global(parameter.shape, split.dim);
   const std::uint64_t parts = groupSize(plan, split.axes);
   // Rows of a segment, and of the chunk of it that a part has room for: the last parts may be padded.
-  const std::int64_t segment = static_cast<std::int64_t>(whole.extent) / split.segments, room = split.extent / split.segments;
-  const Around cut(cutShape(parameter), static_cast<std::size_t>(std::max(cutDim(parameter), 0)));
+  const std::int64_t segment = static_cast<std::int64_t>(global.extent) / split.segments,
+                     room = split.extent / split.segments;
+  const DimExtents cut(cutShape(parameter), static_cast<std::size_t>(std::max(cutDim(parameter), 0)));
   const std::uint64_t chunk = parameter.dim < 0 ? cut.extent : static_cast<std::uint64_t>(parameter.chunk);
   std::uint64_t begin = 0;
-  for (std::uint64_t row = 0; row < whole.outer * split.segments; ++row)
+  for (std::uint64_t row = 0; row < global.outer * split.segments; ++row)
     for (std::uint64_t part = 0; part < parts; ++part) {
       const auto rows = static_cast<std::uint64_t>(validExtent(segment, room, static_cast<std::int64_t>(part)));
       // In the part, rows of segments follow one another; its shards cut them where they may.
-      for (std::uint64_t at = row * static_cast<std::uint64_t>(room) * whole.inner, end = at + rows * whole.inner; at < end;) {
+      for (std::uint64_t at = row * static_cast<std::uint64_t>(room) * global.inner, end = at + rows * global.inner;
+           at < end;) {
         const std::uint64_t place = at / cut.inner % cut.extent, outside = at / cut.inner / cut.extent;
         const std::uint64_t shard = place / chunk;
-        // As far as this shard goes in this row of the cut dim.
+        // Up to the end of this shard in this row of the sharded dim.
         const std::uint64_t last = (outside * cut.extent + std::min((shard + 1) * chunk, cut.extent)) * cut.inner;
         Run run;
         run.begin = begin;

@@ -1,7 +1,8 @@
-//===- Parts.h - where a parameter's elements lie that ranks compute parts with --------===//
+//===- Parts.h - the runs of a parameter with a split on its ranks -----------------===//
 //
-// A parameter with a `split` is cut twice: its part for a rank of one operation, and that part's shard. Here the
-// elements of the whole, in the order of a file, are told off in runs that lie together on one rank.
+// A parameter with a `split` is divided twice: into parts for the ranks of one operation, and each part into shards.
+// forEachRun lists the elements of the global parameter, in the order of a file, as runs that are contiguous on one
+// rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_PARTS_H
@@ -14,14 +15,14 @@
 
 namespace sluice {
 
-/// Elements `begin` to `begin + count` of the whole are elements from `offset` on of the shard that the ranks at these
-/// coordinates (along the split's axes and along the parameter's) hold.
+/// Elements `begin` to `begin + count` of the global parameter are the elements from `offset` on of the shard of the
+/// ranks at these coordinates (along the split's axes and along the parameter's).
 struct Run {
   std::uint64_t begin = 0, count = 0, offset = 0;
   std::uint32_t part = 0, shard = 0;
 };
 
-/// Calls `visit` for the runs of the whole, in order, until it fails. The parameter has a split.
+/// Calls `visit` for the runs of the global parameter, in order, until it fails. The parameter has a split.
 Status forEachRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
                   const std::function<Status(const Run &)> &visit);
 

@@ -1,4 +1,4 @@
-//===- Process.cpp - what the operating system says of this process -------------===//
+//===- Process.cpp - memory of this process, from the operating system -------------===//
 #include "runtime/train/Process.h"
 
 #include <cstdio>

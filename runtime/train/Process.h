@@ -1,4 +1,4 @@
-//===- Process.h - what the operating system says of this process ---------------===//
+//===- Process.h - memory of this process, from the operating system ---------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_PROCESS_H
 #define SLUICE_RUNTIME_TRAIN_PROCESS_H
 

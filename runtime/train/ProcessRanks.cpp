@@ -1,7 +1,7 @@
 //===- ProcessRanks.cpp - the trainer's ranks, each a process ---------------------===//
 //
-// What one process must know of another's buffers goes over communicators of its own, beside those of the plan: one of
-// all ranks, and, for what the root alone reads, one of the root and each other rank.
+// Processes read each other's buffers over separate communicators: one of all ranks, and, for reads of the root, one of
+// the root and each other rank.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/ProcessRanks.h"
@@ -24,7 +24,7 @@ namespace {
 /// Instructions of a stream whose times are kept between two calls of takeTrace().
 constexpr std::size_t traceCapacity = 1 << 16;
 
-/// What the root wants of a rank within onRoot(); rank 0: nothing more.
+/// A read of the root within onRoot(); rank 0: no more reads.
 struct Request {
   std::int32_t rank = 0;
   std::uint32_t buffer = 0;
@@ -66,12 +66,12 @@ public:
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
     SLUICE_RETURN_IF_ERROR(closeAlgorithms(chosen.algorithms.get(), options));
-    tellDnnUse(chosen.dnn.get(), options);
+    reportDnnUse(chosen.dnn.get(), options);
     SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
-    std::vector<int> everybody(static_cast<std::size_t>(size()));
-    std::iota(everybody.begin(), everybody.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, everybody, "host"));
-    SLUICE_ASSIGN_OR_RETURN(agreements, world->create(ownRank, everybody, "agreement"));
+    std::vector<int> allRanks(static_cast<std::size_t>(size()));
+    std::iota(allRanks.begin(), allRanks.end(), 0);
+    SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, allRanks, "host"));
+    SLUICE_ASSIGN_OR_RETURN(agreements, world->create(ownRank, allRanks, "agreement"));
     for (int other = 1; other < size(); ++other)
       if (ownRank == 0 || ownRank == other) {
         const int members[] = {0, other};
@@ -91,7 +91,7 @@ public:
   }
 
   Status start(std::string_view entry) override {
-    // Times are taken from streams that have come to rest.
+    // Times are read from idle streams.
     if (traces)
       return run(entry);
     Status issued = executor->runEntry(entry);
@@ -127,8 +127,8 @@ public:
     alone = true;
     Status status = work();
     alone = false;
-    Status told = ask({});
-    return status.isOk() ? told : status;
+    Status sent = ask({});
+    return status.isOk() ? sent : status;
   }
 
   Result<bool> agree(bool value) const override {
@@ -175,7 +175,7 @@ private:
 
   Status ask(Request request) const { return share(*all, 0, std::as_writable_bytes(std::span(&request, 1))); }
 
-  /// Gives the root what it asks for until it asks for nothing more.
+  /// Sends the root the ranges that it requests, until its last request.
   Status serve() const {
     while (true) {
       Request request;
@@ -240,7 +240,7 @@ private:
 Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOptions &options) {
   RanksOptions own = options;
   if (plan.target && plan.target->device == "cuda") {
-    // The processes know each other on the host; their GPUs by NCCL.
+    // The processes communicate on the host; their GPUs with NCCL.
     NcclOptions nccl;
     nccl.registers = plan.register_arena;
     nccl.watchdogSeconds = options.watchdogSeconds;

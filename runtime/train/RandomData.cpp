@@ -69,13 +69,13 @@ Result<std::unique_ptr<InputData>> openRandomData(std::uint64_t seed, const std:
   std::vector<RandomData::Port> drawn;
   for (const plan::PortT *port : ports) {
     plan::DType dtype = port->view->dtype;
-    bool whole = dtype == plan::DType::i32 || dtype == plan::DType::i64;
-    if (!whole && dtype != plan::DType::f32 && dtype != plan::DType::f64)
+    bool isInteger = dtype == plan::DType::i32 || dtype == plan::DType::i64;
+    if (!isInteger && dtype != plan::DType::f32 && dtype != plan::DType::f64)
       return inputError(fmt::format("input '{}' of the plan, expected f32, f64, i32 or i64 for random data but got {}",
                                     port->name, dtypeName(baseType(dtype))));
-    if (whole && port->limit == 0)
-      return inputError(fmt::format("input '{}' of the plan, expected an upper bound for random data but got none",
-                                    port->name));
+    if (isInteger && port->limit == 0)
+      return inputError(
+          fmt::format("input '{}' of the plan has no upper bound, which random integers need", port->name));
     std::uint64_t key = mixBits(seed);
     for (unsigned char c : port->name)
       key = mixBits(key ^ c);

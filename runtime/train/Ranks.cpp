@@ -1,4 +1,4 @@
-//===- Ranks.cpp - questions about a plan's ports ---------------------------------===//
+//===- Ranks.cpp - the interface of the trainer to the running ranks ---------------===//
 #include "runtime/train/Ranks.h"
 
 namespace sluice {

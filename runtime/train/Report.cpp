@@ -1,4 +1,4 @@
-//===- Report.cpp - how a run is told ----------------------------------------------===//
+//===- Report.cpp - JSON lines, console lines and the progress bar of a run --------===//
 #include "runtime/train/Report.h"
 #include "runtime/base/Text.h"
 
@@ -67,10 +67,10 @@ std::string consoleLine(const StepReport &report) {
 
 /// "01:05", or "2:01:05" from an hour on.
 static std::string clockText(double seconds) {
-  auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
-  if (whole >= 3600)
-    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
+  auto total = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
+  if (total >= 3600)
+    return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  return fmt::format("{:02}:{:02}", total / 60, total % 60);
 }
 
 std::string progressBar(const StepReport &report, double elapsed, int columns) {

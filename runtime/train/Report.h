@@ -1,4 +1,4 @@
-//===- Report.h - how a run is told: JSON lines, console lines, the bar -----------===//
+//===- Report.h - JSON lines, console lines and the progress bar of a run ----------===//
 //
 // Pure functions from numbers to text; the tool prints. Floats are written so that reading gives them back.
 //
@@ -31,11 +31,11 @@ struct StepReport {
   DType dtype = DType::f32;
   /// False where the step was refused by its guard.
   bool guard = true;
-  /// Where an evaluation followed this step.
+  /// If the step was evaluated.
   std::optional<double> evaluationLoss;
-  /// Where the scale is dynamic: the one of this step.
+  /// The scale of this step, if it is dynamic.
   std::optional<double> lossScale;
-  /// Of each entry point, where a step runs several.
+  /// Of each entry point, if a step runs several.
   std::vector<std::pair<std::string, double>> losses;
 
   double tokensPerSecond() const { return milliseconds > 0 ? static_cast<double>(tokens) * 1000 / milliseconds : 0; }
@@ -45,7 +45,7 @@ struct RunSummary {
   /// Bytes of one rank by memory space, the largest over ranks.
   std::map<std::string, std::uint64_t> predictedPeak;
   std::map<std::string, std::uint64_t> measuredPeak;
-  /// Growth of the whole process in bytes.
+  /// Growth of the process in bytes.
   std::uint64_t predictedProcess = 0;
   std::uint64_t measuredProcess = 0;
 };

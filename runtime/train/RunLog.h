@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-/// A file of lines, each handed to the system as it is written, so that a reader can follow the run.
+/// A file of lines, each written to the system at once, so that a reader can follow the run.
 class RunLog {
 public:
-  /// Opens the file anew; an empty path gives a log that drops its lines.
+  /// Creates or truncates the file; an empty path gives a log that drops its lines.
   static Result<RunLog> open(const std::string &path);
   RunLog(RunLog &&other) noexcept;
   RunLog &operator=(RunLog &&other) noexcept;

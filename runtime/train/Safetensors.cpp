@@ -89,8 +89,7 @@ static Result<SafetensorsEntry> readEntry(const std::string &where, const std::s
                                       where, key, field.type_name()));
   }
   if (entry.dtype.empty() || !hasShape || offsets.size() != 2)
-    return refusedError(
-        fmt::format("{}, expected a dtype, a shape of integers and two data_offsets but got another header", where));
+    return refusedError(fmt::format("{} needs a dtype, a shape and two data_offsets", where));
   std::uint64_t element = elementBytes(entry.dtype);
   if (element == 0)
     return refusedError(fmt::format("{}, expected a dtype such as F32 or BF16 but got '{}'", where, entry.dtype));
@@ -124,7 +123,7 @@ static Status checkCover(const std::string &path, const std::vector<SafetensorsE
                                       entry->name, entry->begin < at ? "overlaps the one before it" : "leaves a gap",
                                       at, entry->begin));
     if (entry->end > dataBytes)
-      return refusedError(fmt::format("'{}': tensor '{}' lies outside the file, expected it to end by byte {} of the "
+      return refusedError(fmt::format("'{}': tensor '{}' is outside the file, expected it to end by byte {} of the "
                                       "data but got {}",
                                       path, entry->name, dataBytes, entry->end));
     at = entry->end;
@@ -154,9 +153,9 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   std::string duplicate;
   const auto header = parseJson<nlohmann::json>(text, &duplicate);
   if (!header.is_object() || !text.starts_with('{'))
-    return refusedError(fmt::format("'{}': header, expected a JSON object but got something else", path));
+    return refusedError(fmt::format("'{}': header is not a JSON object", path));
   if (!duplicate.empty())
-    return refusedError(fmt::format("'{}': header, expected each key once but got '{}' twice", path, duplicate));
+    return refusedError(fmt::format("'{}': header has key '{}' twice", path, duplicate));
 
   std::vector<SafetensorsEntry> list;
   for (const auto &[name, value] : header.items()) {

@@ -1,7 +1,7 @@
 //===- Safetensors.h - the weights format of Hugging Face ----------------------===//
 //
-// A strict reader that trusts nothing in the header and reads only the byte ranges that are asked for, and a writer
-// whose bytes depend on the tensors alone. The format: 8 bytes of header length, a JSON header, the tensors' bytes.
+// A strict reader that does not trust the header and reads only the requested byte ranges, and a writer whose bytes
+// depend only on the tensors. The format: 8 bytes of header length, a JSON header, the tensors' bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
@@ -53,7 +53,7 @@ private:
   std::vector<SafetensorsEntry> list;
 };
 
-/// A tensor to write. `emit` hands its bytes to `sink` in order, in pieces of any size.
+/// A tensor to write. `emit` passes its bytes to `sink` in order, in parts of any size.
 struct SafetensorsTensor {
   std::string name;
   std::string dtype;
@@ -62,7 +62,7 @@ struct SafetensorsTensor {
   std::function<Status(const Sink &sink)> emit;
 };
 
-/// Writes the tensors in order of name; the file appears whole or not at all.
+/// Writes the tensors in order of name. The file is renamed to its path when it is complete.
 Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors);
 
 } // namespace sluice

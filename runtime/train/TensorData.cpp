@@ -123,7 +123,7 @@ private:
   std::vector<const plan::PortT *> ports;
   std::vector<Source> sources;
   std::uint64_t total = 0;
-  /// One row as it stands in the file: kept, so that a step does not allocate.
+  /// One row with the type of the file: a member, so that a step does not allocate.
   std::vector<std::byte> raw;
 };
 

@@ -6,9 +6,9 @@
 
 namespace sluice {
 
-/// Files with a tensor for each port, by its name; index i along the first dim is sample i, and files follow one another.
-/// Floats are converted to a float port's type, integers to an integer port's, and integers are held to the port's limit
-/// as they are read. Tensors that no port asks for are left alone.
+/// Files with a tensor for each port, by its name; index i along the first dim is sample i, and files follow one
+/// another. Floats are converted to a float port's type, integers to an integer port's; integers are compared with the
+/// port's limit when they are read. Tensors without a port are ignored.
 Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string> &paths,
                                                   const std::vector<const plan::PortT *> &ports);
 

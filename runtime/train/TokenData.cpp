@@ -1,4 +1,4 @@
-//===- TokenData.cpp - tokens to train on ------------------------------------------===//
+//===- TokenData.cpp - token files and byte files --------------------------------===//
 #include "runtime/train/TokenData.h"
 
 #include <algorithm>
@@ -18,7 +18,10 @@ struct TokenFormat {
 };
 static constexpr TokenFormat formats[] = {{20240520, 1, 2}, {20240801, 7, 4}};
 
-/// Tokens that one read of the check at open() takes in.
+/// A file without a header is read as bytes if the vocabulary has at most this size.
+static constexpr std::uint64_t byteValues = 256;
+
+/// Number of tokens that open() checks in one read.
 static constexpr std::uint64_t checkedAtOnce = 1 << 16;
 
 static bool isGlob(const std::string &text) { return text.find_first_of("*?[") != std::string::npos; }
@@ -36,7 +39,7 @@ std::vector<std::string> expandGlobs(const std::vector<std::string> &sources) {
   return paths;
 }
 
-Result<TokenData::Source> TokenData::openSource(const std::string &path) {
+Result<TokenData::Source> TokenData::openSource(const std::string &path, std::uint64_t vocabulary) {
   SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path));
   if (file.size() == 0)
     return inputError(fmt::format("'{}' is empty, expected a token file or text", path));
@@ -60,6 +63,15 @@ Result<TokenData::Source> TokenData::openSource(const std::string &path) {
                                     path, headerBytes + count * format.width, count, file.size()));
     return Source{std::move(file), headerBytes, format.width, count, 0};
   }
+  if (vocabulary == 0 || vocabulary > byteValues)
+    return inputError(
+               fmt::format(
+                   "'{}' is neither a token file nor a safetensors file, and its bytes cannot be the tokens of {}",
+                   path,
+                   vocabulary ? fmt::format("a vocabulary of {}", vocabulary)
+                              : "a model without the size of its vocabulary"))
+        .withNote(
+            "write the token ids to a token file; --data-format and --tokenizer are not implemented in this version");
   std::uint64_t count = file.size();
   return Source{std::move(file), 0, 1, count, 0};
 }
@@ -72,7 +84,7 @@ Result<TokenData> TokenData::open(const std::vector<std::string> &sources, const
   std::vector<std::string> paths = expandGlobs(sources);
   std::uint64_t total = 0;
   for (const std::string &path : paths) {
-    SLUICE_ASSIGN_OR_RETURN(Source source, openSource(path));
+    SLUICE_ASSIGN_OR_RETURN(Source source, openSource(path, shape.vocabulary));
     source.before = total;
     total += source.count;
     SLUICE_RETURN_IF_ERROR(data.checkVocabulary(source));
@@ -91,7 +103,7 @@ Result<TokenData> TokenData::open(const std::vector<std::string> &sources, const
 }
 
 Status TokenData::checkVocabulary(const Source &source) {
-  // The widest token that the format can hold may be within bounds already.
+  // A token of this width may always be less than the bound.
   bool unbounded = shape.vocabulary == 0;
   if (source.width < 4 && (unbounded || shape.vocabulary >= std::uint64_t(1) << (8 * source.width)))
     return Status::ok();
@@ -109,7 +121,7 @@ Status TokenData::readTokens(const Source &source, std::uint64_t first, std::spa
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::uint32_t token = 0;
     std::memcpy(&token, bytes.data() + i * source.width, source.width);
-    // Also without a bound a token is an int32.
+    // Tokens are int32 even if the vocabulary has no bound.
     if (token > INT32_MAX || (shape.vocabulary != 0 && token >= shape.vocabulary))
       return inputError(fmt::format("'{}': token {} of the file is outside the vocabulary, expected less than {} but "
                                     "got {}",

@@ -1,8 +1,8 @@
-//===- TokenData.h - tokens to train on ------------------------------------------===//
+//===- TokenData.h - token files and byte files ----------------------------------===//
 //
-// A stream of tokens out of files, read by the sequence. Sequence i of length T has the tokens
-// [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. Files are llm.c's .bin or plain bytes (one byte, one token);
-// several are read one after another. Everything that can be wrong with a file is found by open().
+// The tokens of several files, one after the other, in sequences: sequence i of length T has the tokens
+// [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. A file is llm.c's .bin; or, if the vocabulary has at most 256
+// entries, any bytes, one token each. open() reports all errors in the files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TOKENDATA_H
@@ -18,13 +18,13 @@ namespace sluice {
 struct TokenShape {
   /// Tokens of one row.
   std::uint64_t sequence = 0;
-  /// Rows of one rank's micro-batch: fewer sequences than that are an error.
+  /// Rows of one rank's micro-batch; fewer sequences are an error.
   std::uint64_t rows = 0;
   /// Exclusive upper bound of a token; 0: unbounded.
   std::uint64_t vocabulary = 0;
 };
 
-/// Replaces globs by the paths that they match, in order of name; one that matches none stays.
+/// Replaces each glob by the paths that it matches, sorted; a glob without a match is not replaced.
 std::vector<std::string> expandGlobs(const std::vector<std::string> &sources);
 
 class TokenData {
@@ -32,7 +32,7 @@ public:
   /// `sources`: paths and quoted globs.
   static Result<TokenData> open(const std::vector<std::string> &sources, const TokenShape &shape);
 
-  /// Whole sequences: (tokens - 1) / T rounded down.
+  /// Number of complete sequences: (tokens - 1) / T rounded down.
   std::uint64_t sequences() const { return sequenceCount; }
   /// Fills both rows, each `sequence` long.
   Status read(std::uint64_t sequence, std::span<std::int32_t> tokens, std::span<std::int32_t> targets);
@@ -47,7 +47,7 @@ private:
     std::uint64_t count = 0;
     std::uint64_t before = 0;
   };
-  static Result<Source> openSource(const std::string &path);
+  static Result<Source> openSource(const std::string &path, std::uint64_t vocabulary);
   /// Reads tokens of one file and checks them against the vocabulary.
   Status readTokens(const Source &source, std::uint64_t first, std::span<std::int32_t> out);
   Status checkVocabulary(const Source &source);
@@ -55,7 +55,7 @@ private:
   TokenShape shape;
   std::vector<Source> files;
   std::uint64_t sequenceCount = 0;
-  /// Raw bytes of one read, and a row with its last target: kept, so that steps do not allocate.
+  /// Raw bytes of one read, and a row with its last target: members, so that steps do not allocate.
   std::vector<std::byte> raw;
   std::vector<std::int32_t> row;
 };

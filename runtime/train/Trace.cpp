@@ -1,4 +1,4 @@
-//===- Trace.cpp - what ran when, for chrome://tracing and Perfetto --------------------===//
+//===- Trace.cpp - spans for chrome://tracing and Perfetto -------------------------===//
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Json.h"

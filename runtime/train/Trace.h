@@ -1,4 +1,4 @@
-//===- Trace.h - what ran when, for chrome://tracing and Perfetto ---------------------===//
+//===- Trace.h - spans for chrome://tracing and Perfetto ---------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TRACE_H
 #define SLUICE_RUNTIME_TRAIN_TRACE_H
 
@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-/// Writes spans in Chrome's trace format: a process a rank, a thread a stream. The file appears whole or not at all.
+/// Writes spans in Chrome's trace format: one process per rank, one thread per stream. The file is renamed to its path
+/// when it is complete.
 Status writeTrace(const std::string &path, std::span<const Span> spans);
 
 } // namespace sluice

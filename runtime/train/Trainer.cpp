@@ -35,7 +35,7 @@ Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
   return init.empty() ? Status::ok() : loadWeights(ranks, init);
 }
 
-/// Reads what an entry point says of the step it ran. The first one's loss and norm are the step's.
+/// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.
 static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly, StepReport &report) {
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, "loss"));
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, "grad_norm"));
@@ -48,7 +48,7 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
     report.losses.emplace_back(entry.name, *loss);
   if (const plan::PortT *port = findOutput(entry, "loss"))
     report.dtype = baseType(port->view->dtype);
-  // A plan without a guard (an evaluation, say) changes no weights, so its loss alone decides.
+  // A plan without a guard (an evaluation, say) changes no weights, so only its loss decides.
   report.guard = report.guard && (guard ? *guard != 0 : !loss || std::isfinite(*loss));
   return Status::ok();
 }
@@ -117,7 +117,7 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     report.learningRate = rate.at(step);
     if (scales)
       report.lossScale = scale.value();
-    // Asked before the step, so that it is done where something else comes behind it.
+    // Decided before the step, so that it is complete if a different entry point follows.
     const bool isLast = step + 1 == options.steps || evaluation.isDue(report.step, options.steps);
     auto begin = known.value_or(std::chrono::steady_clock::now());
     for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -1,8 +1,8 @@
 //===- Trainer.h - the loop over steps --------------------------------------------===//
 //
-// Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It
-// knows ports by their names and nothing of the model: inputs "lr", "loss_scale", "step" (from 1), "seed", "row", every
-// other one filled from the data; outputs "loss", "grad_norm", "guard".
+// Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It uses
+// ports by their names and does not depend on the model: inputs "lr", "loss_scale", "step" (from 1), "seed", "row",
+// every other one filled from the data; outputs "loss", "grad_norm", "guard".
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
@@ -41,7 +41,7 @@ struct TrainOptions {
   const std::atomic<bool> *stop = nullptr;
 };
 
-/// Told of the run as it goes; called by the thread that trains.
+/// Observes the run; called by the training thread.
 class TrainObserver {
 public:
   virtual ~TrainObserver() = default;
@@ -49,7 +49,7 @@ public:
   virtual void onBegin() {}
   virtual void onStep(const StepReport &report) = 0;
   virtual void onSummary(const RunSummary &summary) {}
-  /// The run ends early, after this step, because it was asked to.
+  /// The run ends after this step because of an interrupt.
   virtual void onStopped(std::uint64_t step) {}
 };
 

@@ -15,13 +15,13 @@ namespace sluice {
 /// True where a tensor of a weights file is a variable's, of any rank.
 bool isVariable(const plan::PlanT &plan, std::string_view name);
 
-/// Checks that each variable stands in the file for every rank, with its shape and dtype.
+/// Checks that the file has each variable for every rank, with its shape and dtype.
 Status checkVariables(const Ranks &ranks, const Checkpoint &file);
 
 /// Writes each variable of every rank. The file was checked.
 Status loadVariables(Ranks &ranks, const Checkpoint &file);
 
-/// Adds the variables of all ranks to what a weights file is to hold.
+/// Adds the variables of all ranks to the tensors of a weights file.
 void addVariables(const Ranks &ranks, std::vector<SafetensorsTensor> &tensors);
 
 } // namespace sluice

@@ -18,9 +18,9 @@ namespace sluice {
 
 /// Bytes that are read, compared or written at once, at most; a smaller tensor takes no more than its own, since new
 /// memory costs time, page by page.
-static constexpr std::uint64_t pieceBytes = 1 << 20, pieceElements = pieceBytes / 8;
+static constexpr std::uint64_t bufferBytes = 1 << 20, bufferElements = bufferBytes / 8;
 
-/// How a parameter lies in its file and on its ranks: `outer` rows of `total` times `inner` bytes, of which a rank holds
+/// Layout of a parameter in its file and on its ranks: `outer` rows of `total` times `inner` bytes, of which a rank has
 /// `chunk` from its coordinate on.
 struct Layout {
   std::uint64_t outer = 1, total = 1, chunk = 1, inner = 1;
@@ -35,7 +35,7 @@ struct Layout {
     }
     chunk = parameter.dim < 0 ? total : static_cast<std::uint64_t>(parameter.chunk);
   }
-  /// First slice of a coordinate, and how many it truly has.
+  /// First slice of a coordinate, and the number of valid slices.
   std::uint64_t begin(std::uint64_t coordinate) const {
     return static_cast<std::uint64_t>(chunkBegin(signedOf(total), signedOf(chunk), signedOf(coordinate)));
   }
@@ -51,9 +51,9 @@ static std::string_view dtypeOf(const plan::ParameterT &parameter) {
   return parameter.dtype == plan::DType::f64 ? "F64" : "F32";
 }
 
-/// What checkpoints may hold beside the weights, computed and never trained: the causal masks of an attention in a numbered
-/// block, and the frequencies of rotary positions in a block or of the whole model, which older library versions saved. The
-/// shape tells a mask from a bias that another model has trained under that name.
+/// Tensors that checkpoints may contain in addition to the weights, computed and never trained: the causal masks of an
+/// attention in a numbered block, and the frequencies of rotary positions in a block or of the model, which older
+/// library versions saved. The shape distinguishes a mask from a trained bias of that name.
 static bool isBuffer(const CheckpointTensor &tensor) {
   const std::string_view name = tensor.name();
   const std::vector<std::int64_t> &shape = tensor.entry->shape;
@@ -73,8 +73,8 @@ static bool isBuffer(const CheckpointTensor &tensor) {
 
 namespace {
 
-/// How a checkpoint's names differ from the plan's: a first part more where it was saved from the module around the
-/// model ("transformer."), a first part less where it was saved from the module inside ("model.").
+/// Difference between the names of a checkpoint and of the plan: an additional prefix if it was saved from the outer
+/// module ("transformer."), a missing prefix if it was saved from the inner module ("model.").
 struct Naming {
   std::string added;
   bool cut = false;
@@ -114,9 +114,9 @@ static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT
   return Status::ok();
 }
 
-/// Elements of the whole parameter that a rank holds, as runs from `begin` on.
-static Status forEachHeld(const plan::PlanT &plan, const plan::ParameterT &parameter, int rank,
-                          const std::function<Status(std::uint64_t begin, std::uint64_t count)> &visit) {
+/// Elements of the full parameter that a rank has, as runs from `begin` on.
+static Status forEachShardRun(const plan::PlanT &plan, const plan::ParameterT &parameter, int rank,
+                              const std::function<Status(std::uint64_t begin, std::uint64_t count)> &visit) {
   auto coordinate = [&](const std::vector<std::uint32_t> &axes) {
     return coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes);
   };
@@ -138,20 +138,21 @@ static Status forEachHeld(const plan::PlanT &plan, const plan::ParameterT &param
 /// what its ranks have of it.
 static Status checkSame(const Ranks &ranks, const plan::ParameterT &parameter, const CheckpointTensor &first,
                         const CheckpointTensor &second) {
-  std::vector<double> a(std::min(pieceElements, first.elements())), b(a.size());
+  std::vector<double> a(std::min(bufferElements, first.elements())), b(a.size());
   std::vector<std::byte> room;
   for (int rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks.holds(rank))
       continue;
-    SLUICE_RETURN_IF_ERROR(forEachHeld(ranks.plan(), parameter, rank, [&](std::uint64_t begin, std::uint64_t all) {
-      for (std::uint64_t at = 0; at < all; at += pieceElements) {
-        auto count = static_cast<std::size_t>(std::min(pieceElements, all - at));
+    SLUICE_RETURN_IF_ERROR(forEachShardRun(ranks.plan(), parameter, rank, [&](std::uint64_t begin, std::uint64_t all) {
+      for (std::uint64_t at = 0; at < all; at += bufferElements) {
+        auto count = static_cast<std::size_t>(std::min(bufferElements, all - at));
         SLUICE_RETURN_IF_ERROR(first.readAs(begin + at, std::span(a).first(count), room));
         SLUICE_RETURN_IF_ERROR(second.readAs(begin + at, std::span(b).first(count), room));
         if (std::memcmp(a.data(), b.data(), count * sizeof(double)) != 0)
-          return refusedError(fmt::format("'{}': tensors '{}' and '{}' are one in this plan, expected equal values but got "
-                                          "different ones",
-                                          second.file->path(), first.name(), second.name()));
+          return refusedError(
+              fmt::format("'{}': tensors '{}' and '{}' are one parameter of this plan, expected equal values but got "
+                          "different ones",
+                          second.file->path(), first.name(), second.name()));
       }
       return Status::ok();
     }));
@@ -193,24 +194,24 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
   return found;
 }
 
-/// As loadShard, where the rank computes with a part of the parameter.
+/// As loadShard, for a parameter with a split.
 template <typename T>
 static Status loadPart(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
   const plan::PlanT &plan = ranks.plan();
   std::uint64_t elements = elementCount(shardShape(parameter)).value_or(0);
-  std::vector<T> piece(std::min(pieceElements, elements));
+  std::vector<T> buffer(std::min(bufferElements, elements));
   std::vector<std::byte> room;
-  for (std::uint64_t at = 0; at < elements; at += pieceElements)
+  for (std::uint64_t at = 0; at < elements; at += bufferElements)
     SLUICE_RETURN_IF_ERROR(ranks.write(
         rank, parameter.buffer, at * sizeof(T),
-        std::as_bytes(std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, elements - at))))));
+        std::as_bytes(std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, elements - at))))));
   std::uint32_t part = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.split->axes);
   std::uint32_t shard = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
   return forEachRun(plan, parameter, [&](const Run &run) -> Status {
     if (run.part != part || run.shard != shard)
       return Status::ok();
-    for (std::uint64_t at = 0; at < run.count; at += pieceElements) {
-      std::span<T> values = std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, run.count - at)));
+    for (std::uint64_t at = 0; at < run.count; at += bufferElements) {
+      std::span<T> values = std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, run.count - at)));
       SLUICE_RETURN_IF_ERROR(tensor.readAs(run.begin + at, values, room));
       SLUICE_RETURN_IF_ERROR(
           ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
@@ -228,13 +229,13 @@ static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, 
   Layout layout(parameter);
   std::uint64_t coordinate = parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
   std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
-  std::vector<T> piece(std::min(pieceElements, row));
+  std::vector<T> buffer(std::min(bufferElements, row));
   std::vector<std::byte> room;
   for (std::uint64_t outer = 0; outer < layout.outer; ++outer) {
     std::uint64_t from = (outer * layout.total + layout.begin(coordinate)) * inner;
     for (std::uint64_t at = 0; at < row;) {
       std::uint64_t left = (at < real ? real : row) - at;
-      std::span<T> part = std::span(piece).first(static_cast<std::size_t>(std::min(pieceElements, left)));
+      std::span<T> part = std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, left)));
       if (at < real)
         SLUICE_RETURN_IF_ERROR(tensor.readAs(from + at, part, room));
       else
@@ -262,18 +263,18 @@ Status loadWeights(Ranks &ranks, const std::string &path) {
   return loadVariables(ranks, file);
 }
 
-/// As emitParameter, where ranks compute with parts of the parameter.
+/// As emitParameter, for a parameter with a split.
 static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, const SafetensorsTensor::Sink &sink) {
   const plan::PlanT &plan = ranks.plan();
   std::vector<std::uint32_t> axes = parameter.split->axes;
   axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
   std::vector<int> holders = groupMembers(plan, 0, axes);
   std::uint64_t shards = groupSize(plan, parameter.axes), element = dtypeBytes(baseType(parameter.dtype));
-  std::vector<std::byte> piece(std::min(pieceBytes, elementCount(parameter.shape).value_or(0) * element));
+  std::vector<std::byte> buffer(std::min(bufferBytes, elementCount(parameter.shape).value_or(0) * element));
   return forEachRun(plan, parameter, [&](const Run &run) -> Status {
     for (std::uint64_t at = 0; at < run.count * element;) {
       std::span<std::byte> part =
-          std::span(piece).first(static_cast<std::size_t>(std::min(pieceBytes, run.count * element - at)));
+          std::span(buffer).first(static_cast<std::size_t>(std::min(bufferBytes, run.count * element - at)));
       SLUICE_RETURN_IF_ERROR(
           ranks.read(holders[run.part * shards + run.shard], parameter.buffer, run.offset * element + at, part));
       SLUICE_RETURN_IF_ERROR(sink(part));
@@ -283,23 +284,24 @@ static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, c
   });
 }
 
-/// Hands a whole parameter to `sink`, in the file's order, out of the shards of its ranks.
+/// Passes a full parameter to `sink`, in the file's order, from the shards of its ranks.
 static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter,
                             const SafetensorsTensor::Sink &sink) {
   const plan::PlanT &plan = ranks.plan();
   if (parameter.split)
     return emitParts(ranks, parameter, sink);
   Layout layout(parameter);
-  // The ranks at the origin of every other axis hold the shards in order; a whole parameter is rank 0's.
+  // The ranks at coordinate 0 of every other axis have the shards in order; a replicated parameter is read from rank 0.
   std::vector<int> holders{0};
   if (parameter.dim >= 0)
     holders = groupMembers(plan, 0, parameter.axes);
-  std::vector<std::byte> piece(std::min(pieceBytes, layout.chunk * layout.inner));
+  std::vector<std::byte> buffer(std::min(bufferBytes, layout.chunk * layout.inner));
   for (std::uint64_t row = 0; row < layout.outer; ++row)
     for (std::uint64_t coordinate = 0; coordinate < holders.size(); ++coordinate) {
       std::uint64_t bytes = layout.count(coordinate) * layout.inner;
       for (std::uint64_t at = 0; at < bytes;) {
-        std::span<std::byte> part = std::span(piece).first(static_cast<std::size_t>(std::min(pieceBytes, bytes - at)));
+        std::span<std::byte> part =
+            std::span(buffer).first(static_cast<std::size_t>(std::min(bufferBytes, bytes - at)));
         SLUICE_RETURN_IF_ERROR(
             ranks.read(holders[coordinate], parameter.buffer, row * layout.chunk * layout.inner + at, part));
         SLUICE_RETURN_IF_ERROR(sink(part));
@@ -309,8 +311,8 @@ static Status emitParameter(const Ranks &ranks, const plan::ParameterT &paramete
   return Status::ok();
 }
 
-/// The model's config with the dtype that the weights are saved in: a reader that converts to what the config names would
-/// otherwise round them.
+/// The model's config with the dtype of the saved weights: a reader that converts to the config's dtype would otherwise
+/// round them.
 static std::string withDType(const plan::PlanT &plan) {
   // No config is longer; a plan from anywhere must not take minutes to save.
   if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())

@@ -1,4 +1,4 @@
-//===- AbsentBackends.cpp - what was not tested, and why ----------------------------===//
+//===- AbsentBackends.cpp - backends that were not tested, with the reason ---------===//
 #include "test/conformance/Backends.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-//===- Backends.cpp - the devices and communicators that are tested ---------------===//
+//===- Backends.cpp - the backends that the conformance suites test ----------------===//
 #include "test/conformance/Backends.h"
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/process/ProcessWorld.h"
@@ -41,7 +41,7 @@ public:
   bool sharesMemory() const override { return true; }
 };
 
-/// A body that a stream of CUDA runs when it comes to it; a failure is reported to the device as one of its own.
+/// A function that a CUDA stream calls in order; a failure is reported to the device as a failure of a command.
 class StreamCommand final : public Command {
 public:
   StreamCommand(std::uint32_t index, std::function<Status(std::uint32_t)> body) : index(index), body(std::move(body)) {}
@@ -78,8 +78,8 @@ public:
   explicit CudaBackend(bool emulated) : emulated(emulated) {}
   std::string name() const override { return emulated ? "cuda_emulated" : "cuda"; }
   Result<std::unique_ptr<Device>> create(DelayInjector *delays) const override {
-    // Stays for the program's life: devices that tests leave behind use its functions. Used, so that the pointer itself
-    // stays, too, and the leak checker finds what it points to.
+    // Never destroyed, because devices of tests may use its functions until the end. The pointer is used, so that it is
+    // kept and the leak checker finds the object.
     [[gnu::used]] static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
     cuda::setTable(emulated ? &fake->table() : nullptr);
     auto made = CudaDevice::create({0, delays});
@@ -149,30 +149,31 @@ public:
   std::shared_ptr<World> create(int size) const override { return createLocalWorld(size); }
 };
 
-/// Worlds that know each other by sockets alone, all in this process.
+/// Worlds connected only by sockets, all in this process.
 class SocketWorlds final : public World {
 public:
   explicit SocketWorlds(int size) {
     const auto count = static_cast<std::size_t>(size);
-    std::vector<std::vector<socket::Socket>> ways(count);
-    for (auto &of : ways)
+    std::vector<std::vector<socket::Socket>> sockets(count);
+    for (auto &of : sockets)
       of.resize(count);
     for (std::size_t a = 0; a < count; ++a)
       for (std::size_t b = a + 1; b < count; ++b) {
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0) {
-          ways[a][b] = socket::Socket(pair[0]);
-          ways[b][a] = socket::Socket(pair[1]);
+          sockets[a][b] = socket::Socket(pair[0]);
+          sockets[b][a] = socket::Socket(pair[1]);
         }
       }
     for (std::size_t r = 0; r < count; ++r) {
-      auto made = process::ProcessWorld::create(socket::createSocketLink(static_cast<int>(r), std::move(ways[r])), {});
+      auto made =
+          process::ProcessWorld::create(socket::createSocketLink(static_cast<int>(r), std::move(sockets[r])), {});
       EXPECT_TRUE(made.isOk()) << made.status().message();
       worlds.push_back(std::move(*made));
     }
   }
   ~SocketWorlds() override {
-    // Each waits for the others' goodbye.
+    // Each waits for the goodbye of the others.
     std::vector<std::thread> threads;
     for (auto &world : worlds)
       threads.emplace_back([&world] { world.reset(); });
@@ -204,7 +205,7 @@ class MpiBackend final : public HostBackend {
 public:
   std::string name() const override { return "mpi"; }
   int maxRanks() const override { return mpi::worldSize(); }
-  bool isHere(int rank) const override { return rank == mpi::worldRank(); }
+  bool isLocal(int rank) const override { return rank == mpi::worldRank(); }
   std::shared_ptr<World> create(int size) const override {
     auto link = mpi::createMpiLink(size);
     EXPECT_TRUE(link.isOk()) << link.status().message();
@@ -254,7 +255,7 @@ std::vector<AbsentBackend> absentBackends() {
   if (const auto table = cuda::table(); !table.isOk())
     absent.push_back({"cuda", table.status().message()});
   absent.push_back({"nccl", "needs a GPU for each rank; test/cuda runs it on an emulated device"});
-  // Where it is there, the program conformance-mpi runs its suite.
+  // If MPI is available, the program conformance-mpi runs its suite.
   if (!mpi::absence().empty())
     absent.push_back({"mpi", std::string(mpi::absence())});
   return absent;

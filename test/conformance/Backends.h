@@ -1,7 +1,7 @@
-//===- Backends.h - what the conformance suites run against -----------------------===//
+//===- Backends.h - the backends that the conformance suites test ------------------===//
 //
-// A suite is written once; each backend says how its device, its world and its memory are made, or why it is absent
-// here. Adding a backend adds an entry to the lists in Backends.cpp and changes no test.
+// A suite is written once; each backend creates its device, world and memory, or gives the reason of its absence. A new
+// backend is an entry in the lists in Backends.cpp and changes no test.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CONFORMANCE_BACKENDS_H
@@ -20,7 +20,7 @@ public:
   virtual ~DeviceBackend() = default;
   virtual std::string name() const = 0;
   virtual Result<std::unique_ptr<Device>> create(DelayInjector *delays) const = 0;
-  /// A command that runs `body` when the stream comes to it.
+  /// A command that runs `body` on the stream.
   virtual std::unique_ptr<Command> command(std::uint32_t instruction,
                                            std::function<Status(std::uint32_t repetition)> body) const = 0;
   /// True where the memory that the device gives can be read and written by the host.
@@ -33,10 +33,10 @@ public:
   virtual std::string name() const = 0;
   /// Most ranks that this machine can run; the suite skips a case that needs more.
   virtual int maxRanks() const = 0;
-  /// Null where no rank of it is in this process.
+  /// Null if this process has no rank of it.
   virtual std::shared_ptr<World> create(int size) const = 0;
   /// Does that rank run in this process? A suite runs and judges those that do.
-  virtual bool isHere(int rank) const { return true; }
+  virtual bool isLocal(int rank) const { return true; }
   /// Memory that collectives work on, of one rank.
   virtual void *allocate(std::size_t bytes) const = 0;
   virtual void release(void *memory) const = 0;
@@ -44,7 +44,7 @@ public:
   virtual void read(void *to, const void *from, std::size_t bytes) const = 0;
   /// True where reductions are ordered: ((x0 + x1) + x2) + ..., to the bit.
   virtual bool isOrdered() const = 0;
-  /// Waits until what was called is done.
+  /// Waits until all calls are done.
   virtual Status synchronize() const = 0;
 };
 
@@ -54,7 +54,7 @@ struct AbsentBackend {
   std::string reason;
 };
 
-/// Those that are here; the suites run against each.
+/// The available backends; the suites run against each.
 std::vector<const DeviceBackend *> deviceBackends();
 std::vector<const CommunicatorBackend *> communicatorBackends();
 /// The others; each shows as one skip with its reason.

@@ -1,4 +1,4 @@
-//===- CollectiveSuite.cpp - what every collective computes ------------------------===//
+//===- CollectiveSuite.cpp - the results of every collective -----------------------===//
 //
 // Values are small integers or chosen so that the order of addition shows in the last bit.
 //
@@ -21,7 +21,7 @@ float rounding(int r, std::size_t i) {
 }
 
 // Tests that a gather lands the chunks in order of rank, for uneven counts, empty segments, and several segments.
-TEST_P(CollectiveSuite, AllGatherLandsChunksInOrder) {
+TEST_P(CollectiveSuite, AllGatherOrdersChunks) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
   const std::size_t counts[] = {5, 0, 1, 1000};
@@ -68,7 +68,7 @@ TEST_P(CollectiveSuite, AllGatherInPlace) {
   });
 }
 
-/// What `op` gives for f32 by the declared formula.
+/// The result of `op` in f32 by the stated formula.
 float expected(Reduction op, float scale, int ranks, std::size_t i) {
   float sum = rounding(0, i);
   if (op == Reduction::premulSum)
@@ -176,7 +176,7 @@ TEST_P(CollectiveSuite, MaxKeepsNaN) {
 template <typename T, typename Encode> void sumsOf(const CommunicatorBackend &backend, DType dtype, Encode &&encode) {
   auto world = backend.create(3);
   forRanks(backend, 3, [&](int r) {
-    auto communicator = world->create(r, everybody(3), "types");
+    auto communicator = world->create(r, allRanks(3), "types");
     ASSERT_TRUE(communicator.isOk());
     std::vector<T> values(50);
     for (int i = 0; i < 50; ++i)
@@ -265,7 +265,7 @@ TEST_P(CollectiveSuite, Broadcast) {
   });
 }
 
-// Tests the groups of a (2, 2) mesh, along one axis, the other, and both, on channels of their own at the same time.
+// Tests the groups of a (2, 2) mesh, along one axis, the other, and both, on different channels at the same time.
 TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
@@ -297,8 +297,8 @@ TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
   });
 }
 
-// Tests 128 ranks with parameters whose dim 0 is cut in ceil-chunks: smaller than the world, uneven, or even. Gathering
-// the padded chunks gives the whole, scattering the sum gives each its chunk back.
+// Tests 128 ranks with parameters whose dim 0 is sharded in ceil-chunks: smaller than the world, uneven, or even.
+// Gathering the padded chunks gives the full tensor; scattering the sum gives each rank its chunk.
 TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
   constexpr int ranks = 128;
   SLUICE_NEEDS_RANKS(ranks);

@@ -1,4 +1,4 @@
-//===- DeviceSuite.cpp - what every Device keeps -----------------------------------===//
+//===- DeviceSuite.cpp - the order, memory and errors of a Device ------------------===//
 #include "test/conformance/Backends.h"
 
 #include <atomic>
@@ -102,7 +102,7 @@ TEST_P(DeviceSuite, StreamsRunAsynchronously) {
 }
 
 // Tests the shape of prefetch: a gather that is held open until the compute issued before it has ended.
-TEST_P(DeviceSuite, HeldGatherDoesNotStopCompute) {
+TEST_P(DeviceSuite, DelayedGatherDoesNotStopCompute) {
   Gate computed;
   Command &gather = waitAt(computed);
   Command &compute = command([&](std::uint32_t) {
@@ -119,7 +119,7 @@ TEST_P(DeviceSuite, HeldGatherDoesNotStopCompute) {
   EXPECT_EQ(log, std::vector<int>({1}));
 }
 
-// Tests that what follows a wait comes after what stands before the record.
+// Tests that work after a wait runs after the work before the record.
 TEST_P(DeviceSuite, EventsOrderStreams) {
   Gate gate;
   ASSERT_TRUE(device->enqueue(0, waitAt(gate), 0).isOk());
@@ -140,7 +140,7 @@ TEST_P(DeviceSuite, EventsOrderStreams) {
 }
 
 // Tests that a wait is for the latest record issued, not for an older one that is complete.
-TEST_P(DeviceSuite, RecordAgainStartsAnew) {
+TEST_P(DeviceSuite, SecondRecordResetsTheEvent) {
   Gate gate;
   ASSERT_TRUE(device->record(0, 0).isOk());
   ASSERT_TRUE(device->synchronize().isOk());
@@ -212,7 +212,7 @@ TEST_P(DeviceSuite, PingPong) {
   EXPECT_FALSE(wrong);
 }
 
-// Tests that the host waits for one record, the latest, and for nothing behind it.
+// Tests that the host waits for one record, the latest, and not for later work.
 TEST_P(DeviceSuite, HostAwaitsARecord) {
   Gate first, second, behind;
   Command &a = waitAt(first), &b = waitAt(second), &c = waitAt(behind);
@@ -238,8 +238,8 @@ TEST_P(DeviceSuite, HostAwaitsARecord) {
   EXPECT_TRUE(device->await(0).isOk());
 }
 
-// Tests that a failure in front of the record is told, and again by synchronize().
-TEST_P(DeviceSuite, AwaitTellsAFailure) {
+// Tests that await() reports a failure before the record, and synchronize() reports it again.
+TEST_P(DeviceSuite, AwaitReportsAFailure) {
   Command &fails = command([](std::uint32_t) { return failedError("the first"); });
   (void)device->enqueue(0, fails, 0);
   ASSERT_TRUE(device->recordForHost(0, 0).isOk());
@@ -251,7 +251,7 @@ TEST_P(DeviceSuite, AwaitTellsAFailure) {
 // Tests that the first failure is kept, that later commands do not run on any stream, that waits do not hang on it, and
 // that the device works again after the failure was returned.
 TEST_P(DeviceSuite, FirstFailureStopsCommands) {
-  // enqueue may already know the failure.
+  // enqueue may already return the failure.
   (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("first"); }), 0);
   (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("second"); }), 0);
   (void)device->enqueue(0, note(1), 0);
@@ -268,7 +268,7 @@ TEST_P(DeviceSuite, FirstFailureStopsCommands) {
   EXPECT_EQ(log, std::vector<int>({3}));
 }
 
-// Tests that a failure that is known is told to the one who enqueues.
+// Tests that enqueue returns a known failure.
 TEST_P(DeviceSuite, EnqueueReturnsKnownFailure) {
   (void)device->enqueue(0, command([&](std::uint32_t) { return failedError("broken"); }), 0);
   Command &nothing = note(1);
@@ -281,7 +281,7 @@ TEST_P(DeviceSuite, EnqueueReturnsKnownFailure) {
   EXPECT_FALSE(device->synchronize().isOk());
 }
 
-// Tests that memory is zeroed, aligned, counted to the byte, and apart for each space.
+// Tests that memory is zeroed, aligned, counted to the byte, and separate for each space.
 TEST_P(DeviceSuite, MemoryIsZeroedAlignedAndCounted) {
   Result<void *> a = device->allocate(MemorySpace::device, 100001, "arena");
   Result<void *> b = device->allocate(MemorySpace::host, 77, "ports");
@@ -297,7 +297,7 @@ TEST_P(DeviceSuite, MemoryIsZeroedAlignedAndCounted) {
   }
 }
 
-// Tests that more memory than any machine has is an error that says what it was for.
+// Tests that a request for more memory than any machine has is an error with its purpose.
 TEST_P(DeviceSuite, TooMuchMemoryIsAnError) {
   Result<void *> memory = device->allocate(MemorySpace::device, std::uint64_t(1) << 60, "the arena of rank 3");
   ASSERT_FALSE(memory.isOk());
@@ -315,7 +315,7 @@ TEST_P(DeviceSuite, UnknownStreamsAndEventsAreErrors) {
   EXPECT_EQ(device->wait(0, 9).message(), "event 9, expected one of 4");
 }
 
-// Tests that injected delays are asked for before each command, by stream, instruction and repetition.
+// Tests that the injected delay is read before each command, by stream, instruction and repetition.
 TEST_P(DeviceSuite, DelaysAreInjected) {
   struct Recorder final : DelayInjector {
     void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) override {
@@ -334,7 +334,7 @@ TEST_P(DeviceSuite, DelaysAreInjected) {
   device.reset();
 }
 
-// Tests that a device that goes runs what it was given first.
+// Tests that the destructor of a device runs all enqueued work first.
 TEST_P(DeviceSuite, DestructionDrains) {
   std::atomic<int> count = 0;
   Command &slow = command([&](std::uint32_t) {

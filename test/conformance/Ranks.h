@@ -14,13 +14,13 @@ namespace sluice::test {
 template <typename Body> void forRanks(const CommunicatorBackend &backend, int size, Body &&body) {
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r)
-    if (backend.isHere(r))
+    if (backend.isLocal(r))
       threads.emplace_back([&body, r] { body(r); });
   for (std::thread &thread : threads)
     thread.join();
 }
 
-inline std::vector<int> everybody(int size) {
+inline std::vector<int> allRanks(int size) {
   std::vector<int> members(static_cast<std::size_t>(size));
   std::iota(members.begin(), members.end(), 0);
   return members;
@@ -57,9 +57,9 @@ class CommunicatorTest : public testing::TestWithParam<const CommunicatorBackend
 protected:
   const CommunicatorBackend &backend() const { return *GetParam(); }
 
-  /// The communicator of everybody.
+  /// The communicator of all ranks.
   std::unique_ptr<Communicator> join(World &world, int rank, std::string_view channel = "gather") const {
-    Result<std::unique_ptr<Communicator>> made = world.create(rank, everybody(world.size()), channel);
+    Result<std::unique_ptr<Communicator>> made = world.create(rank, allRanks(world.size()), channel);
     EXPECT_TRUE(made.isOk()) << made.status().message();
     return made.isOk() ? std::move(*made) : nullptr;
   }

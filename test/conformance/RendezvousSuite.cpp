@@ -1,4 +1,4 @@
-//===- RendezvousSuite.cpp - how ranks meet, and what happens when they do not -----===//
+//===- RendezvousSuite.cpp - ranks that meet in a call, and ranks that do not ------===//
 #include "test/conformance/Ranks.h"
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct Outcomes {
   std::vector<Status> of;
   void expectAll(std::string_view text) const {
     for (std::size_t r = 0; r < of.size(); ++r) {
-      if (!backend.isHere(static_cast<int>(r)))
+      if (!backend.isLocal(static_cast<int>(r)))
         continue;
       EXPECT_FALSE(of[r].isOk());
       EXPECT_NE(of[r].message().find(text), std::string::npos) << of[r].message();
@@ -98,8 +98,8 @@ TEST_P(RendezvousSuite, EveryDifferenceIsFound) {
   }
 }
 
-// Tests that a barrier holds everybody until the last has come: nobody leaves before the latest arrival of all. (The
-// steady clock is one for all processes of a machine.)
+// Tests that no rank leaves a barrier before the last one arrives. (The steady clock is the same for all processes of a
+// machine.)
 TEST_P(RendezvousSuite, BarrierHolds) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
@@ -120,7 +120,7 @@ TEST_P(RendezvousSuite, BarrierHolds) {
   });
 }
 
-// Tests that a rank which fails wakes everybody that waits, on every channel, with its reason; the first reason stays.
+// Tests that a rank which fails wakes all ranks that wait, on every channel, with its reason; the first reason stays.
 TEST_P(RendezvousSuite, WorldAbortWakesAll) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
@@ -138,7 +138,7 @@ TEST_P(RendezvousSuite, WorldAbortWakesAll) {
       gather.of[rank] = (r == 0 ? first : second)->barrier({0, "gather"});
     }
     later.of[rank] = second->barrier({1, "later"});
-    made.of[rank] = world->create(r, everybody(3), "new").status();
+    made.of[rank] = world->create(r, allRanks(3), "new").status();
   });
   gather.expectAll("rank 2 has fallen");
   later.expectAll("rank 2 has fallen");
@@ -155,12 +155,12 @@ TEST_P(RendezvousSuite, AbortWakesJoining) {
       world->abort(failedError("rank 1 has fallen"));
       return;
     }
-    EXPECT_EQ(world->create(r, everybody(2), "gather").status().message(), "rank 1 has fallen");
+    EXPECT_EQ(world->create(r, allRanks(2), "gather").status().message(), "rank 1 has fallen");
   });
 }
 
-// Tests that abort of one communicator leaves the others alone.
-TEST_P(RendezvousSuite, CommunicatorAbortIsItsOwn) {
+// Tests that abort of one communicator does not affect the others.
+TEST_P(RendezvousSuite, AbortOfOneCommunicator) {
   SLUICE_NEEDS_RANKS(2);
   auto world = backend().create(2);
   forRanks(backend(), 2, [&](int r) {
@@ -236,7 +236,7 @@ TEST_P(RendezvousSuite, ImpossibleCallsEndTheGroup) {
   }).expectAll("root of a broadcast, expected less than 2 but got 2");
   both([](Communicator &c) {
     return c.allReduce({}, DType::f32, Reduction::none, 1, {0, "x"}, nullptr);
-  }).expectAll("reduction of a collective, expected sum, mean, premul_sum or max but got none");
+  }).expectAll("missing reduction of a collective, expected sum, mean, premul_sum or max");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RendezvousSuite, testing::ValuesIn(communicatorBackends()),

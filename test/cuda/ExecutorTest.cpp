@@ -230,7 +230,7 @@ TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
   Status statuses[2];
   (void)(*group)->forEachRank([&](Executor &executor) { return statuses[executor.rank()] = executor.runEntry("train_step"); });
   EXPECT_TRUE(statuses[0].message().starts_with("cuStreamBeginCapture: ")) << statuses[0].message();
-  EXPECT_EQ(statuses[1].message(), "another rank of the graph failed");
+  EXPECT_EQ(statuses[1].message(), "a different rank of the graph failed");
 }
 
 // Tests that a launch that fails while ranks record together ends all of them, with its name.

@@ -68,7 +68,7 @@ TEST_F(CudaKernels, Movement) {
     compare({"concat", {}, 1, {integer("dim", 1)}}, {a, b}, {Tensor(dtype, {3, 6, 5})}, 1, "");
     Tensor part(dtype, {3, 2, 5});
     part.operand.origin[1] = 1;
-    compare({"piece", {}, 1, {integer("dim", 1)}}, {b}, {part}, 1, "");
+    compare({"slice", {}, 1, {integer("dim", 1)}}, {b}, {part}, 1, "");
     compare({"pad", {}, 1, {list("low", {1, 0, 2}), list("high", {0, 3, 1}), list("step", {1, 2, 1}), number("value", 7)}}, {a},
             {Tensor(dtype, {4, 6, 8})}, 1, "");
   }
@@ -330,7 +330,7 @@ TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}), Tensor(DType::f32, {4})}, out = {Tensor(DType::f32, {2, 3})};
   const Status status = runOnDevice({"add"}, in, out);
   EXPECT_EQ(status.code(), StatusCode::refused);
-  EXPECT_EQ(status.message(), "kernel 'add' input 1 extents, expected what broadcasts to [2, 3] but got [4]");
+  EXPECT_EQ(status.message(), "kernel 'add' input 1 extents, expected extents that broadcast to [2, 3] but got [4]");
 }
 
 // Tests what CUDA's kernels refuse beside that: heads that do not fit a block's shared memory.

@@ -57,7 +57,7 @@ TEST(NcclFailure, AHangingPeerIsReportedWithTheInstruction) {
     options.watchdogSeconds = 0.3;
     auto world = createNcclWorld(host, rank, options);
     ASSERT_TRUE(world.isOk());
-    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+    auto all = (*world)->createForDevice(rank, allRanks(2), "gather");
     ASSERT_TRUE(all.isOk()) << all.status().message();
     watchBy(*device, **world);
     const std::string wanted = "rank 0 has waited 0 s for its peers on channel 'gather' at instruction 12 (h.0)";
@@ -71,7 +71,8 @@ TEST(NcclFailure, AHangingPeerIsReportedWithTheInstruction) {
     EXPECT_EQ(device->synchronize().message(), wanted);
     EXPECT_TRUE(device->isAbandoned());
     EXPECT_EQ((*world)->state().message(), wanted);
-    EXPECT_FALSE((*all)->allGather({&segment, 1}, DType::f32, {13, "h.1"}, device->stream(0)).isOk());
+    EXPECT_EQ((*all)->allGather({&segment, 1}, DType::f32, {13, "h.1"}, device->stream(0)).message(),
+              "channel 'gather' was ended by an earlier failure");
     keep(std::move(device));
   });
 }
@@ -144,7 +145,7 @@ TEST(NcclFailure, NothingIsDestroyedAfterAFailure) {
       std::unique_ptr<CudaDevice> device = deviceOf(rank);
       auto world = createNcclWorld(host, rank, {});
       ASSERT_TRUE(world.isOk());
-      auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+      auto all = (*world)->createForDevice(rank, allRanks(2), "gather");
       ASSERT_TRUE(all.isOk()) << all.status().message();
       watchBy(*device, **world);
       if (rank == 1) {
@@ -190,7 +191,7 @@ TEST(NcclFailure, AThreadThatDoesNotReturnEndsTheProcess) {
   std::unique_ptr<CudaDevice> device = deviceOf(0);
   auto world = createNcclWorld(host, 0, options);
   ASSERT_TRUE(world.isOk());
-  auto all = (*world)->createForDevice(0, everybody(1), "gather");
+  auto all = (*world)->createForDevice(0, allRanks(1), "gather");
   ASSERT_TRUE(all.isOk());
   FakeCuda::setNcclError(6);
   for (int i = 0; i < 200 && !ended; ++i)
@@ -207,7 +208,7 @@ TEST(NcclFailure, ConnectingHasADeadline) {
   onThreads(2, [&](int rank) {
     if (rank == 1) {
       // Comes to the meeting on the host, and not to NCCL's.
-      auto all = host->create(1, everybody(2), "nccl");
+      auto all = host->create(1, allRanks(2), "nccl");
       ASSERT_TRUE(all.isOk());
       cuda::Uuid own{}, uuids[2];
       own.bytes[0] = 1;
@@ -224,7 +225,7 @@ TEST(NcclFailure, ConnectingHasADeadline) {
     options.startSeconds = 0.3;
     auto world = createNcclWorld(host, rank, options);
     ASSERT_TRUE(world.isOk());
-    const Status status = (*world)->createForDevice(rank, everybody(2), "gather").status();
+    const Status status = (*world)->createForDevice(rank, allRanks(2), "gather").status();
     EXPECT_EQ(status.message(), "ncclCommInitRankConfig: nccl has not connected the ranks within 0 s");
     EXPECT_EQ(status.notes().size(), 1u);
   });
@@ -238,7 +239,7 @@ TEST(NcclFailure, TwoRanksOnOneGpuAreRefused) {
     std::unique_ptr<CudaDevice> device = deviceOf(rank % 2);
     auto world = createNcclWorld(host, rank, {});
     ASSERT_TRUE(world.isOk());
-    const Status status = (*world)->createForDevice(rank, everybody(3), "gather").status();
+    const Status status = (*world)->createForDevice(rank, allRanks(3), "gather").status();
     EXPECT_EQ(status.code(), StatusCode::refused);
     EXPECT_EQ(status.message(), "rank 0 and rank 2 use the same GPU (GPU-00000000-0000-0000-0000-000000000000)");
   });
@@ -287,7 +288,7 @@ TEST(NcclFailure, SplitCommunicatorsShareResources) {
   forRanks(2, [&](int rank, CudaDevice &device) {
     auto world = createNcclWorld(host, rank, {});
     ASSERT_TRUE(world.isOk());
-    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+    auto all = (*world)->createForDevice(rank, allRanks(2), "gather");
     ASSERT_TRUE(all.isOk());
     float own = 1, both[2] = {};
     const SegmentPointers segment{&own, both, 1};

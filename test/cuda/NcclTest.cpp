@@ -45,7 +45,7 @@ TEST(Nccl, OneGroupForAUnit) {
     ASSERT_TRUE(world.isOk()) << world.status().message();
     // Pairs, as along the inner of two axes.
     const std::vector<int> pair = {rank / 2 * 2, rank / 2 * 2 + 1};
-    auto all = (*world)->createForDevice(rank, everybody(ranks), "gather"), two = (*world)->createForDevice(rank, pair, "gather");
+    auto all = (*world)->createForDevice(rank, allRanks(ranks), "gather"), two = (*world)->createForDevice(rank, pair, "gather");
     ASSERT_TRUE(all.isOk() && two.isOk());
     EXPECT_EQ((*two)->rank(), rank % 2);
     Unit unit = unitOf(rank, 12, 3, 3);
@@ -94,7 +94,7 @@ TEST(Nccl, RegistersWhereAsked) {
       options.registers = registers;
       auto world = createNcclWorld(host, rank, options);
       ASSERT_TRUE(world.isOk());
-      auto first = (*world)->createForDevice(rank, everybody(2), "gather"), second = (*world)->createForDevice(rank, everybody(2), "reduce");
+      auto first = (*world)->createForDevice(rank, allRanks(2), "gather"), second = (*world)->createForDevice(rank, allRanks(2), "reduce");
       ASSERT_TRUE(first.isOk() && second.isOk());
       ASSERT_TRUE((*world)->registerMemory(*arena, 4096).isOk());
       ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
@@ -131,7 +131,7 @@ TEST(Nccl, AnArenaWithoutHandlesIsAligned) {
     EXPECT_EQ(device.allocatedBytes(MemorySpace::device), 5000u);
     auto world = createNcclWorld(host, rank, {});
     ASSERT_TRUE(world.isOk());
-    auto all = (*world)->createForDevice(rank, everybody(2), "gather");
+    auto all = (*world)->createForDevice(rank, allRanks(2), "gather");
     ASSERT_TRUE(all.isOk());
     EXPECT_TRUE((*world)->registerMemory(*arena, 5000).isOk());
     ASSERT_TRUE((*all)->barrier({0, "test"}).isOk());
@@ -169,7 +169,7 @@ TEST(VirtualRanks, EqualTheLocalCommunicator) {
             : dtype == DType::i64  ? put(static_cast<std::int64_t>(value * 50))
                                    : put(static_cast<std::uint8_t>(engine() % 50));
           }
-          auto made = world->create(rank, everybody(ranks), "gather");
+          auto made = world->create(rank, allRanks(ranks), "gather");
           ASSERT_TRUE(made.isOk());
           Communicator &all = **made;
           const SegmentPointers scatter{in.data(), out.data(), chunk}, gather{out.data(), gathered.data(), chunk};
@@ -195,7 +195,7 @@ TEST(VirtualRanks, DifferentCallsAreNamed) {
   FakeCuda fake;
   const auto world = createVirtualRanks(2);
   forRanks(2, [&](int rank, CudaDevice &device) {
-    auto all = world->create(rank, everybody(2), "gather");
+    auto all = world->create(rank, allRanks(2), "gather");
     ASSERT_TRUE(all.isOk());
     Unit unit = unitOf(rank, 8, 8, 4);
     const Status status = rank == 0 ? (*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0))

@@ -28,7 +28,7 @@ inline std::vector<FakeCall> takeCallsOfSteps() {
   return calls;
 }
 
-inline std::vector<int> everybody(int size) {
+inline std::vector<int> allRanks(int size) {
   std::vector<int> members(static_cast<std::size_t>(size));
   std::iota(members.begin(), members.end(), 0);
   return members;

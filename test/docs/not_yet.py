@@ -1,6 +1,6 @@
 """not_yet.py README PLAN MODEL: each name in the README's "not yet" row is refused by an error that contains the name.
 
-Keys of the recipe that take only their default are in the row too.
+Options and subcommands are in no help text. Keys of the recipe that take only their default are in the row too.
 """
 
 import re
@@ -19,9 +19,10 @@ SETTINGS = {
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
 VALUELESS = ("--pareto", "--dry-run", "--doctor", "--poison", "--measure-pages", "--find-nonfinite")
+MEMORY = ("--at", "--account")
 SUBCOMMANDS = ("explain", "simulate", "pack", "compare", "calibrate")
-# Not a name of a feature: the program whose subcommands the row lists.
-PROGRAM = "sluice-plan"
+# Not names of features: the program and the subcommand whose parts the row lists.
+PROGRAMS = ("sluice-plan", "sluice-plan memory")
 
 
 def commands(name, plan, model):
@@ -33,6 +34,8 @@ def commands(name, plan, model):
     value = [] if name in VALUELESS else ["1"]
     if name in COMPILE:
         return [["sluice-compile", model, "-o", "x.plan", name, *value]]
+    if name in MEMORY:
+        return [["sluice-plan", "memory", plan, name, *value]]
     if name.startswith("--"):
         return [["sluice-train", plan, "--data", "random:1", name, *value]]
     return []
@@ -41,7 +44,7 @@ def commands(name, plan, model):
 def main():
     readme, plan, model = sys.argv[1:]
     row = re.search(r"^\| not yet \|.*$", Path(readme).read_text(), re.M)[0]
-    names = [name for name in re.findall(r"`([^`]+)`", row) if name != PROGRAM]
+    names = [name for name in re.findall(r"`([^`]+)`", row) if name not in PROGRAMS]
     problems = [f"'{name}' is not in the row" for name in SETTINGS if name not in names]
     table = subprocess.run(["sluice-compile", "--recipe-keys"], capture_output=True, text=True).stdout
     problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
@@ -52,9 +55,14 @@ def main():
             problems.append(f"no command asks for '{name}'")
         for command in asked:
             done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode not in (1, 2) or not done.stderr.startswith("error: ") or name not in done.stderr:
-                problems.append(f"{' '.join(command)}: expected an error with '{name}' but got exit code {done.returncode} "
+            code = 1 if name in SETTINGS else 2
+            if done.returncode != code or not done.stderr.startswith("error: ") or name not in done.stderr:
+                problems.append(f"{' '.join(command)}: expected exit code {code} and an error with '{name}' but got exit code {done.returncode} "
                                 f"and {done.stderr!r}")
+    for tool in (["sluice-compile"], ["sluice-train"], ["sluice-plan"], ["sluice-plan", "memory"]):
+        shown = set(re.findall(r"--[\w-]+|^  \w+", subprocess.run([*tool, "--help"], capture_output=True, text=True).stdout, re.M))
+        problems += [f"{' '.join(tool)} --help shows '{name}'" for name in names
+                     if name in shown or (name in SUBCOMMANDS and f"  {name}" in shown)]
     print("\n".join(problems) or f"{len(names)} features are refused by name")
     sys.exit(1 if problems else 0)
 

@@ -1,8 +1,8 @@
 //===- Fault.h - a rank that dies or stops on purpose ------------------------------===//
 //
-// What happens when a process is killed in the middle of a step can only be tried by killing one. The environment
-// variable SLUICE_FAULT names how, which and when: "kill:RANK:INSTRUCTION:TIMES", when that rank comes to the
-// instruction for that time, counted over all entry points; "stop" stops the process, "exit" ends it with code 9.
+// Kills a process in the middle of a step. The environment variable SLUICE_FAULT has the form
+// "kill:RANK:INSTRUCTION:TIMES": when that rank runs the instruction for that time, counted over all entry points;
+// "stop" stops the process, "exit" ends it with code 9.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_FAULTS_FAULT_H

@@ -1,4 +1,4 @@
-"""Who may include whom: the floors of the house, read from the include lines of C++ and tablegen files."""
+"""The layers of the code: which folder may include which, checked on the include lines of C++ and tablegen files."""
 
 import re
 
@@ -43,7 +43,7 @@ def allowed(name, target):
             return False
         if target.startswith(CATALOGUE):
             return at[1] != "base"
-        # Kernels read nothing but the base: they know neither plans nor devices.
+        # Kernels depend only on the base, not on plans or devices.
         return to[1] == "base" if at[1] == "kernel" else RUNTIME[to[1]] < RUNTIME[at[1]]
     if at[0] == "dialect":
         if at[1] == "rules":
@@ -63,7 +63,7 @@ def allowed(name, target):
 
 
 def plain(name):
-    """Must the file do without LLVM?"""
+    """May the file not include LLVM?"""
     return name.startswith(("runtime/", "passes/solver/")) or plain_tool(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Include guards are spelled from the full path, and each file's first line says what the file is."""
+"""Include guards are spelled from the full path, and each file's first line has its name and purpose."""
 
 import re
 

@@ -1,10 +1,11 @@
 """Every error message of the compiler, the runtime and the tools is named by a test.
 
-A message is the string literals of a statement that makes an error. It counts as tested where a test holds a piece of it,
-some words on end, that no other message has. Where other messages have all of its words, tests must hold its longest
-literal as often as there are such messages. Calls that hand only a name to a helper are judged by the helper's message.
-Internal errors are left out: only a bug in Sluice raises them. EXCEPTIONS holds what no test can bring about, each with
-its reason; one that names a tested message, or none, is an error as well.
+A message is the string literals of a statement that creates an error. It counts as tested if an assertion of a test
+contains some consecutive words of it that no other message has; a comment or the input of a tool is not an assertion.
+If other messages have all of its words, assertions must contain its longest literal as often as there are such
+messages. For calls that pass only a name to a helper the helper's message counts. Internal errors are excluded: only a
+bug in Sluice raises them. EXCEPTIONS lists messages that no test can cause, each with its reason; an entry for a tested
+message, or for no message, is also an error.
 """
 
 import re
@@ -15,34 +16,38 @@ CALL = re.compile(r"\b(?:emitOpError|emitError|emitWarning|emitOptionalError|inp
                   r"refuse|fail|error)\s*\(|\bStatusCode::(?:usage|budget|input|refused|failed)\s*,")
 LITERAL = re.compile(r'R"\((.*?)\)"|"((?:[^"\\]|\\.)*)"', re.S)
 
-# (a piece of the message, why no test names it)
-GONE = "a process that dies at one moment of many: the tests kill ranks, and any of several messages may be the first"
-SYSTEM = "the operating system or a library refuses a thread, a socket or a call that it has no reason to refuse in a test"
-NOISE = "another process of the same build that sends bytes which this build cannot read"
-GPU = "a driver, library or device of CUDA that is older than the one that tests have, or fails where it has no reason to"
+# (a part of the message, the reason why no test has it)
+GONE = "a process dies at an unknown moment: the tests kill ranks, and any of several messages may be the first"
+SYSTEM = "the operating system or a library refuses a thread, a socket or a call, which does not happen in a test"
+OTHER = "the consequence of a failure of a different rank, whose message is the tested one"
+NOISE = "a process of the same build sends bytes that this build cannot read"
+GPU = "a driver, library or device of CUDA that is older than that of the tests, or that fails"
 EXCEPTIONS = [
     ("partial results, expected one but got", "no op of the dialect reduces a split factor and has two results"),
     ("cannot start the thread of the mpi communicator:", SYSTEM),
     ("cannot start the thread of the socket communicator:", SYSTEM),
     ("cannot start the thread of rank", SYSTEM),
-    ("mpi cannot begin: error", SYSTEM),
-    ("mpi cannot make a group of processes:", SYSTEM),
-    ("cannot make a socket:", SYSTEM),
+    ("mpi cannot start: error", SYSTEM),
+    ("mpi cannot create a group of processes:", SYSTEM),
+    ("cannot create a socket:", SYSTEM),
     ("cannot accept a connection:", SYSTEM),
-    ("cannot make an event:", SYSTEM),
-    ("oneDNN matrix product, expected an implementation with at most", SYSTEM),
-    ("oneDNN matrix product:", SYSTEM),
-    ("oneDNN convolution:", SYSTEM),
+    ("cannot create an event:", SYSTEM),
+    ("oneDNN has no implementation of the matrix product with at most", SYSTEM),
+    ("oneDNN cannot prepare the matrix product:", SYSTEM),
+    ("oneDNN matrix product failed with status", SYSTEM),
+    ("oneDNN cannot prepare the convolution:", SYSTEM),
     ("oneDNN convolution failed with status", SYSTEM),
     ("as the launcher says but got rank", "a launcher whose environment and whose library disagree"),
-    ("segments of a collective, expected fewer but got", "a collective of a million segments: none is planned in a test"),
+    ("segments of a collective, expected fewer but got", "a collective of a million segments"),
     ("a call of rank", NOISE),
     ("the greeting of rank", NOISE),
-    ("was told to end (SIGTERM),", GONE),
+    ("received SIGTERM,", GONE),
     ("has died (process", GONE),
     ("has run nothing for", GONE),
+    (": the ranks have not met within", GONE),
+    ("a different rank of the collective failed", OTHER),
     ("cuda device code, expected it in this build but", GPU),
-    ("rank ... was lost in the rendezvous:", GONE),
+    ("rank ... was lost during the rendezvous:", GONE),
 ]
 
 
@@ -97,7 +102,7 @@ def speaks(part):
 
 
 def pieces(part):
-    """All runs of words of a literal that can stand for it."""
+    """All runs of words of a literal that can identify it."""
     words = part.split()
     for begin in range(len(words)):
         for end in range(begin + 1, len(words) + 1):
@@ -106,15 +111,26 @@ def pieces(part):
                 yield piece
 
 
+# A line of a lit file with an assertion: a directive of FileCheck, or an expected diagnostic.
+DIRECTIVE = re.compile(r"^(?!.*RUN:).*(?:\b[A-Z][A-Z0-9_-]*(?:-(?:NEXT|SAME|DAG|NOT|LABEL))?:|"
+                       r"expected-(?:error|note|remark|warning)).*$", re.M)
+COMMENT = {".cpp": re.compile(r'//[^\n]*|/\*.*?\*/|(R"\(.*?\)"|"(?:[^"\\\n]|\\.)*")', re.S),
+           ".py": re.compile(r'""".*?"""|#[^\n]*|("(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')', re.S)}
+COMMENT[".h"] = COMMENT[".cpp"]
+
+
 def tests(root):
-    """What the tests say, white space made one blank and literals joined."""
+    """The assertions of the tests: code without comments, and the checked lines of lit files, with single blanks."""
     texts = []
-    for name, path in lint.files(root, ("test",)):
+    for name, path in lint.files(root, ("test",), (*COMMENT, ".mlir", ".test")):
         if name.startswith(("test/lint/", "test/reference/", "test/bench/")):
             continue
         text = path.read_text(errors="replace")
-        if name.endswith((".cpp", ".h", ".py")):
+        if path.suffix in COMMENT:
+            text = COMMENT[path.suffix].sub(lambda match: match[1] or " ", text)
             text = re.sub(r'"\s*\n\s*R?f?"', "", text)
+        else:
+            text = "\n".join(DIRECTIVE.findall(text))
         texts.append(" ".join(text.replace('\\"', '"').split()))
     return "\n".join(texts)
 
@@ -137,15 +153,15 @@ def check(root, exceptions=EXCEPTIONS):
         excepted = [piece for piece, _ in exceptions if piece in text]
         used.update(excepted)
         if not tested and not excepted:
-            yield f"{name}:{number}: \"{text}\", expected a test that names it but got none"
+            yield f"{name}:{number}: \"{text}\", no test asserts this message"
         # Two words of it in a comment ("a call of") are no test of it.
         elif tested and any(piece in said for piece in excepted):
-            yield f"{name}:{number}: \"{excepted[0]}\" is an exception, expected no test that names it but got one"
+            yield f"{name}:{number}: \"{excepted[0]}\" is an exception, but a test asserts it"
     for piece, reason in exceptions:
         if piece not in used:
-            yield f"test/lint/messages.py:1: exception \"{piece}\", expected a message with it but got none"
+            yield f"test/lint/messages.py:1: exception \"{piece}\" is in no message"
         if not reason:
-            yield f"test/lint/messages.py:1: exception \"{piece}\", expected its reason but got none"
+            yield f"test/lint/messages.py:1: exception \"{piece}\" has no reason"
 
 
 def check_planted(root):
@@ -158,11 +174,15 @@ CLEAN = {**THERE,
          "test/unit/a.cpp": 'EXPECT_EQ(message, "the lake of \'x\' is dry, "\n  "expected water");\n'}
 PLANTED = [({"runtime/b.cpp": 'return refusedError(fmt::format("a gate of {} is stuck", 3));\n'}, "runtime/b.cpp:1"),
            ({"passes/b.cpp": '\nop.emitOpError() << "flows uphill, expected " << x;\n'}, "passes/b.cpp:2"),
-           # The words of another message do not stand for it.
+           # Words of a different message do not count.
            ({"runtime/c.cpp": 'return inputError("is dry, expected " + x);\n'
                               'return inputError("is dry, expected " + y);\n'}, "runtime/c.cpp:1"),
-           ({"test/unit/b.cpp": '"what cannot happen here"\n'}, "expected no test that names it"),
-           ({"runtime/z.cpp": "\n"}, "expected a message with it but got none")]
+           ({"test/unit/b.cpp": '"what cannot happen here"\n'}, "but a test asserts it"),
+           # A comment is no assertion, nor is the input of a lit test.
+           ({"runtime/d.cpp": 'return inputError("the gate rusts slowly");\n',
+             "test/unit/d.cpp": "// the gate rusts slowly\n",
+             "test/tools/d.test": "RUN: echo the gate rusts slowly\n"}, "runtime/d.cpp:1"),
+           ({"runtime/z.cpp": "\n"}, "is in no message")]
 
 if __name__ == "__main__":
     lint.main(check_planted if "--self-test" in __import__("sys").argv else check, CLEAN, PLANTED)

@@ -1,4 +1,4 @@
-"""Passes ask ops through their interfaces and do not look at their kinds: what a model computes needs no change in passes/.
+"""Passes query ops through their interfaces and do not depend on op kinds: a new op needs no change in passes/.
 
 They name the ops that say where things are, build the few that a phase adds of its own, and look for no others. They build
 collectives and copies and look for them by CollectiveOpInterface: another one needs no change in passes/.
@@ -11,11 +11,12 @@ import lint
 STRUCTURE = {"Parameter", "Read", "Write", "Gradient", "StepMean", "Block", "Checkpoint", "Recompute", "Yield",
              # The author's own collective, which becomes one.
              "AllReduce"}
-# What phases build: the loss's softmax over a split axis, clipping, updates, initial values, conversions, paddings.
+# Ops that phases create: the loss's softmax over a sharded axis, clipping, updates, initial values, conversions,
+# paddings.
 BUILT = {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Exp", "Log", "Scale", "Cast", "Constant", "Reshape",
          "Transpose", "Slice", "Pad", "PowerSum", "NormRoot", "ClipCoefficient", "AllFinite", "Sgd", "Adam", "Adamw",
          "RandomNormal", "RandomUniform"}
-# And look for again: a conversion at a boundary, sums and maxima that a reduction may be moved behind.
+# Ops that phases find again: a conversion at a boundary, sums and maxima after which a reduction may be moved.
 SOUGHT = {"Cast", "Add", "Maximum"}
 
 COLLECTIVE = re.compile(r"\bspmd::((?:AllGather|ReduceScatter|AllReduce|Copy)Start)Op\b")

@@ -23,7 +23,7 @@ def statement(text, begin):
 
 
 def acceptable_start(message):
-    """Lower case, or no letter at all; or a word that is a name of its own (P3, JSON, I64)."""
+    """Lower case, or no letter at all; or a proper name (P3, JSON, I64)."""
     if len(message) < 2 or not message[0].isalpha() or message[0].islower():
         return True
     word = re.match(r"[A-Za-z0-9]+", message)[0]

@@ -4,7 +4,7 @@ import re
 
 import lint
 
-# Spelled in pieces, so that this file does not hold them itself.
+# Written in parts, so that this file does not contain the words.
 MARKS = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b")
 PATHS = re.compile(r"(?<![\w./-])(/" + "work|/" + "root)(?=[/\\s\"'`)]|$)")
 

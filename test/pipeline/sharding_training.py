@@ -56,7 +56,7 @@ def states_behind_forward_and_backward():
 def states_at_every_instruction():
     # Sharded, whole from the issue of the gather to the release, a piece in between: by unit and micro-batch.
     model = zoo("mlp-sequence", "count=2", "dim=8")
-    for after, held in (("true", [("sharded", 4)]), ("2", [("piece", 2)]), ("false", [])):
+    for after, held in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
         for unit in ("0", "1"):
             states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.shown["states"]
@@ -69,7 +69,7 @@ def states_at_every_instruction():
             expect_equal([s[0] for s in states[1:]], [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and
                                                       e["unit"] == unit and e["what"] in ("unshard", "reshard")], f"{after}: places")
     plan = Plan(model, ["mesh.replicate=2", "mesh.shard=2", 'sharding.replicated=["1.*"]'])
-    expect_equal({(s["unit"], s["state"]) for s in plan.shown["states"] if s["unit"] == "1"}, {("1", "whole")}, "a whole unit")
+    expect_equal({(s["unit"], s["state"]) for s in plan.shown["states"] if s["unit"] == "1"}, {("1", "replicated")}, "a replicated unit")
 
 
 @test

@@ -1,4 +1,4 @@
-"""break_checkpoint.py FOLDER OUT FAULT: the sharded checkpoint of FOLDER in OUT, with one thing wrong with it."""
+"""break_checkpoint.py FOLDER OUT FAULT: the sharded checkpoint of FOLDER in OUT, with one fault."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def edit_header(file, change):
-    """The header as text, changed; its length stays, so that what follows does."""
+    """The changed header as text, of the same length, so that the data do not move."""
     data = file.read_bytes()
     length = struct.unpack("<Q", data[:8])[0]
     text = change(data[8:8 + length].decode())

@@ -34,7 +34,7 @@ def run(*words):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
-# Of each axis that parameters are cut along.
+# Ranks along each axis over which parameters are sharded.
 MESHES = {"shard": ["mesh.shard=4"], "tensor": ["mesh.tensor=2", 'sharding.tensor="megatron"']}
 
 
@@ -52,8 +52,8 @@ def costs_of(blocks):
 
 
 def grows_as_blocks():
-    """Four times the blocks take four times as much, and never six times: their square would be sixteen. What a busy
-    machine adds is left out: of up to three readings the least of each counts."""
+    """Four times the blocks take four times as much, and never six times: their square would be sixteen. On a busy
+    machine the minimum of up to three readings counts."""
     least, beyond = {}, []
     for _ in range(3):
         for blocks in (50, 200):

@@ -1,4 +1,4 @@
-"""config_fields.py: what the importers do with every field of the families' configuration classes.
+"""config_fields.py: the effect of every field of the families' configuration classes.
 
 config_fields.py --page PAGE      the page's table is that of the fields
 config_fields.py --classes        prints the fields of the classes in transformers that no table names
@@ -19,7 +19,7 @@ from pathlib import Path
 
 CHANGES, REFUSED, NEUTRAL = "changes", "refused", "neutral"
 
-# What every class has from PreTrainedConfig.
+# Fields that every class has from PreTrainedConfig.
 COMMON = {
     "transformers_version": ("4.0", NEUTRAL), "architectures": (["X"], NEUTRAL), "output_hidden_states": (True, NEUTRAL), "output_attentions": (True, NEUTRAL),
     "return_dict": (False, NEUTRAL), "dtype": ("bfloat16", NEUTRAL), "torch_dtype": ("bfloat16", NEUTRAL),
@@ -78,7 +78,8 @@ FAMILIES = {
 
 SLIDING = {"use_sliding_window": True}
 LLAMA3 = {"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}}
-# Fields that mean something beside others alone: the page's note, those others, and a value that then changes the program.
+# Fields that have an effect only together with others: the page's note, the others, and a value that then changes the
+# program.
 MORE = {
     **{(family, field): note for family in ("qwen2", "qwen3") for field, note in {
         "sliding_window": ("(1)", SLIDING, 3), "max_window_layers": ("(1)", SLIDING, 1),
@@ -112,7 +113,7 @@ def check(folder, family, table, base):
             failures.append(f"{family}: {field} = {value!r}, expected an error that names it but got {error}")
     for (of, field), (_, others, value) in MORE.items():
         if of == family and imported(folder, config | others)[0] == imported(folder, config | others | {field: value})[0]:
-            failures.append(f"{family}: {field} = {value!r} beside {others}, expected it to change the program")
+            failures.append(f"{family}: {field} = {value!r} with {others} does not change the program")
     return failures
 
 
@@ -127,7 +128,7 @@ def fields_of_class(family):
 
 
 def page_table():
-    """What the page says: a row for each field that some family uses or refuses, and a list of those without meaning."""
+    """The page: a row for each field that a family uses or refuses, and a list of those without effect."""
     words = {CHANGES: "used", REFUSED: "refused", NEUTRAL: "no effect"}
     rows = ["| field | " + " | ".join(FAMILIES) + " |", "|---" * (1 + len(FAMILIES)) + "|"]
     idle = []

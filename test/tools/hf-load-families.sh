@@ -1,6 +1,6 @@
 #!/bin/sh
-# hf-load-families.sh FAMILIES PYTHON SCRIPT: for each family two steps from its checkpoint, saved; then the first loss of a
-# run from what was saved, against Hugging Face's. In the current folder, with the tools on the PATH.
+# hf-load-families.sh FAMILIES PYTHON SCRIPT: for each family two steps from its checkpoint, saved; then the first loss
+# of a run from the saved weights, compared with Hugging Face's. Runs in the current folder, with the tools on the PATH.
 set -e
 families=$1 python=$2 script=$3
 for folder in "$families"/*/; do

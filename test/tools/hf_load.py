@@ -1,4 +1,4 @@
-"""The loss of the model that Hugging Face makes of a folder, on the first rows of a token file, against the first step of a run.
+"""The loss of the model that Hugging Face loads from a folder, on the first rows of a token file, against the first step of a run.
 
 usage: hf_load.py FOLDER TOKENS ROWS SEQUENCE RUN.jsonl
 """

@@ -1,4 +1,4 @@
-"""The logits of the models that Hugging Face makes of folders, against logits that were computed elsewhere.
+"""The logits of the models that Hugging Face loads from folders, against logits that were computed before.
 
 usage: hf_logits.py FOLDER LOGITS.safetensors [FOLDER LOGITS.safetensors]...   (tensors `tokens` and `logits`)
 """

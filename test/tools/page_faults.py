@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fresh pages that a step of sluice-train takes from the system: of runs of 3 and of 9 steps, the difference."""
+"""New pages that a step of sluice-train requests from the system: the difference of runs of 3 and 9 steps."""
 import resource
 import subprocess
 import sys

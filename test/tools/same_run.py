@@ -1,4 +1,4 @@
-"""same_run.py A.jsonl B.jsonl: two logs tell of the same losses, norms and rates, to the last digit."""
+"""same_run.py A.jsonl B.jsonl: two logs have the same losses, norms and rates, to the last digit."""
 
 import json
 import sys

@@ -19,9 +19,9 @@ if(SLUICE_SANITIZE)
   target_link_options(sluice_options INTERFACE ${flags})
 endif()
 
-# Most of the time to compile a file of the runtime is the headers: several at once take a third of it, and those of the
-# plan and of the library's containers are compiled once. Each file must compile alone as well, which OFF shows,
-# and a change of one file then compiles that file only.
+# Headers take most of the time to compile a file of the runtime: several files at once take a third of it, and the
+# headers of the plan and of the library's containers are precompiled. With OFF each file is compiled alone, which shows
+# missing includes and recompiles only changed files.
 option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
 
 # sluice_memory(NAME): GCC may take a gigabyte before it looks for memory that it no longer needs; the search is a
@@ -58,7 +58,7 @@ function(sluice_library name)
     file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   endif()
   if(NOT sources)
-    # Headers alone.
+    # Only headers.
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE sluice_options ${ARG_LINK})
     return()
@@ -109,7 +109,7 @@ function(sluice_test name)
   sluice_test_program(${name} ${ARG_UNITY})
   if(ARG_HEADERS AND SLUICE_UNITY)
     target_precompile_headers(${name} REUSE_FROM ${ARG_HEADERS})
-    # As the header's own library is compiled.
+    # With the compile options of the header's library.
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${name} PRIVATE -fPIC)
   endif()

@@ -1,7 +1,7 @@
 # cmake --install: the runtime's libraries and headers, the tools, and the package file for find_package(Sluice).
 #
-# find_package(Sluice) gives Sluice::runtime (read, check and run plans); with COMPONENTS train also Sluice::train (data,
-# weights, learning rates), which needs spdlog. Headers lie under include/sluice and are included as in this tree:
+# find_package(Sluice) provides Sluice::runtime (read, check and run plans); with COMPONENTS train also Sluice::train
+# (data, weights, learning rates), which needs spdlog. Headers are in include/sluice and are included as in this tree:
 # "runtime/executor/RankGroup.h".
 
 include(GNUInstallDirs)
@@ -57,7 +57,7 @@ install(FILES ${CMAKE_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_BINARY_DIR}/SluiceC
         DESTINATION ${package})
 
 if(SLUICE_TESTS)
-  # The example stands for every user outside of this tree: it is built against an installation, and run.
+  # The example represents a user outside this tree: the test builds it against an installation and runs it.
   add_test(NAME own-trainer COMMAND ${CMAKE_COMMAND}
            -DSOURCE=${CMAKE_SOURCE_DIR} -DBUILD=${CMAKE_BINARY_DIR} -DGENERATOR=${CMAKE_GENERATOR}
            -DLAUNCHER=${CCACHE} -DCOMPILER=${SLUICE_COMPILER}

@@ -8,7 +8,8 @@ include(AddMLIR)
 
 add_library(sluice_mlir INTERFACE)
 target_include_directories(sluice_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-# Linked from the static libraries: to load the whole of MLIR and LLVM took 50 ms of every start, most of what a tool took.
+# Linked from the static libraries: loading MLIR and LLVM as shared libraries took 50 ms of every start, most of a
+# tool's time.
 set(parts)
 set(lacking)
 foreach(part MLIROptLib MLIRPluginsLib MLIRRemarkStreamer MLIRObservers MLIRDebug MLIRIRDL MLIRTransforms
@@ -37,8 +38,8 @@ if(NOT LLVM_ENABLE_RTTI)
   target_compile_options(sluice_mlir INTERFACE -fno-rtti)
 endif()
 
-# Most of the time to compile a dialect or a pass is MLIR's headers, and for a pass those of the generated ops: they are
-# compiled once. What is built on the ops has a header of its own, which waits for their generation.
+# MLIR's headers take most of the time to compile a dialect or a pass, and those of the generated ops for a pass: they
+# are precompiled. Code that uses the ops has a separate precompiled header, which is built after their generation.
 set(headers
   <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
   <mlir/IR/IRMapping.h> <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Interfaces/ControlFlowInterfaces.h>
@@ -48,13 +49,13 @@ sluice_precompiled_headers(sluice_mlir_headers LINK sluice_mlir HEADERS ${header
 sluice_precompiled_headers(sluice_model_headers LINK sluice_mlir HEADERS ${headers} ${CMAKE_SOURCE_DIR}/dialect/model/Model.h)
 add_dependencies(sluice_model_headers sluice_rules_gen sluice_model_gen)
 
-# sluice_tablegen(target file.td output-prefix generator...): files land beside the source's place in the build tree.
+# sluice_tablegen(target file.td output-prefix generator...): generates files at the source's path in the build tree.
 # Generators are names of mlir-tblgen actions with the suffix of the file, as "gen-op-decls=Ops.h.inc".
 function(sluice_tablegen target td)
   file(GLOB_RECURSE deps CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/dialect/*.td ${CMAKE_SOURCE_DIR}/passes/*.td)
   set(outputs)
   foreach(pair ${ARGN})
-    # The file is what stands after the last '='; before it, '|' separates further arguments.
+    # The file is the text after the last '='; before it, '|' separates further arguments.
     string(REGEX MATCH "^(.+)=([^=]+)$" _ "${pair}")
     set(action ${CMAKE_MATCH_1})
     set(out ${CMAKE_CURRENT_BINARY_DIR}/${CMAKE_MATCH_2})

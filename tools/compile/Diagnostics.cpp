@@ -51,7 +51,7 @@ Diagnostics::Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
 llvm::LogicalResult Diagnostics::print(mlir::Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
   isOverBudget |= isError && llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
-  // The printer, registered before, takes what is not handled here.
+  // The printer, registered before, prints other diagnostics.
   if (hasFile(diagnostic.getLocation()))
     return mlir::failure();
   std::cerr << prefixOf(diagnostic.getSeverity()) << diagnostic.str() << pathOf(diagnostic.getLocation()) << "\n";

@@ -10,21 +10,8 @@
 namespace sluice {
 namespace {
 
-/// Options of the planner, which this version does not have.
-struct PlannerOptions {
-  std::vector<std::string> whatIf;
-  std::string fit;
-  bool pareto = false, asJson = false;
-};
-
-Status checkPlanner(const PlannerOptions &planner) {
-  for (auto [isGiven, name] : {std::pair(!planner.whatIf.empty(), "--what-if"), std::pair(planner.pareto, "--pareto"),
-                               std::pair(!planner.fit.empty(), "--fit"), std::pair(planner.asJson, "--json")})
-    if (isGiven)
-      return Status(StatusCode::usage, std::string(name) + ", expected a compiler with a planner but this version has none")
-          .withNote("compile each variant with --set, and compare plans with sluice-plan diff");
-  return Status::ok();
-}
+/// The planner and the verifier of plans against their model.
+constexpr const char *notImplemented[] = {"--what-if", "--pareto", "--fit", "--json", "--decisions", "--verify"};
 
 Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
   options.emits = compileTo.empty() || compileTo == "emit";
@@ -39,9 +26,9 @@ Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
 
 Status checkFiles(const CompileOptions &options) {
   if (options.input.empty())
-    return options.printRecipe ? Status::ok() : Status(StatusCode::usage, "model, expected a file but got nothing");
+    return options.printRecipe ? Status::ok() : Status(StatusCode::usage, "missing argument 'model', a file of IR");
   if (options.output.empty() && options.emits && !options.printRecipe)
-    return Status(StatusCode::usage, "-o, expected the plan's file but got nothing");
+    return Status(StatusCode::usage, "missing option '-o', the path of the plan");
   return Status::ok();
 }
 
@@ -56,30 +43,25 @@ std::string footer() {
 } // namespace
 
 std::optional<int> readCompileOptions(int argc, char **argv, CompileOptions &options) {
-  CLI::App app("Compiles a model by a recipe to a plan", "sluice-compile");
-  PlannerOptions planner;
+  CLI::App app("Compiles a model with a recipe to a plan.", "sluice-compile");
   std::string compileTo;
   app.add_option("model", options.input, "the model, or a file of --dump-phases; - is standard input");
-  app.add_option("--recipe", options.recipe, "the recipe, a TOML file")->check(anyPath());
-  app.add_option("--set", options.settings, "key=value over the recipe, any number of times")->allow_extra_args(false);
+  app.add_option("--recipe", options.recipe, "the recipe, a TOML file")->check(nonEmptyPath());
+  app.add_option("--set", options.settings, "key=value, replaces a value of the recipe; can be repeated")
+      ->allow_extra_args(false);
   app.add_option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
   app.add_option("--compile-to", compileTo, "stop after this phase and write the IR");
-  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")->check(anyPath());
-  app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and where it came from");
+  app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")
+      ->check(nonEmptyPath());
+  app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and its origin");
   app.add_flag("--recipe-keys", options.recipeKeys, "print all keys of the recipe as a table in Markdown");
-  app.add_option("--what-if", planner.whatIf, "compile variants and print a table")->allow_extra_args(false);
-  app.add_flag("--pareto", planner.pareto, "print a table of memory against time");
-  app.add_option("--fit", planner.fit, "the largest batch or sequence within the budget");
-  app.add_flag("--json", planner.asJson, "the table as JSON");
   app.set_version_flag("--version", versionText("sluice-compile"));
   app.footer(footer());
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
     return done;
   if (options.recipeKeys)
     return std::nullopt;
-  Status status = checkPlanner(planner);
-  if (status.isOk())
-    status = findLastPhase(compileTo, options);
+  Status status = findLastPhase(compileTo, options);
   if (status.isOk())
     status = checkFiles(options);
   return status.isOk() ? std::nullopt : std::optional(report(status));

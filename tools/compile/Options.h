@@ -22,7 +22,7 @@ struct CompileOptions {
   bool recipeKeys = false;
 };
 
-/// As parseCommandLine: nullopt where `options` are filled and fit together, else the exit code.
+/// As parseCommandLine: nullopt if `options` are complete and consistent, else the exit code.
 std::optional<int> readCompileOptions(int argc, char **argv, CompileOptions &options);
 
 } // namespace sluice

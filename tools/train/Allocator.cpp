@@ -1,4 +1,4 @@
-//===- Allocator.cpp - the memory that a library takes for one call ---------------------===//
+//===- Allocator.cpp - keeps the memory of oneDNN's products between calls ---------===//
 #include "tools/train/Allocator.h"
 
 #include <atomic>

@@ -1,9 +1,9 @@
-//===- Allocator.h - the memory that a library takes for one call -----------------------===//
+//===- Allocator.h - keeps the memory of oneDNN's products between calls -----------===//
 //
-// oneDNN packs the operands of each f32 product in blocks that it takes by posix_memalign for the call and frees at its
-// end. Returned to the system, they would come as fresh pages each time, 30,000 a step of a small model; in the C library's
-// heap, what an aligned block leaves at its two ends stays in a thread's cache and fragments the heap. So the program has a
-// posix_memalign and a free of its own, which hold these blocks for the next call and pass everything else to the C
+// oneDNN packs the operands of each f32 product in blocks that it allocates with posix_memalign for the call and frees
+// at its end. Returned to the system, they would be new pages each time, 30,000 per step of a small model; in the C
+// library's heap, the remainders at the ends of an aligned block stay in a thread's cache and fragment the heap. So the
+// program defines posix_memalign and free, which keep these blocks for the next call and pass everything else to the C
 // library (docs/rationale/libraries.md compares this with mimalloc).
 //
 //===--------------------------------------------------------------------------------===//

@@ -47,7 +47,7 @@ void Console::onStep(const StepReport &report) {
 
 void Console::onStopped(std::uint64_t step) {
   if (!quiet)
-    std::printf("%sstopped after step %llu, as asked\n", bar ? "\n" : "", static_cast<unsigned long long>(step));
+    std::printf("%sstopped by a signal after step %llu\n", bar ? "\n" : "", static_cast<unsigned long long>(step));
 }
 
 void Console::onSummary(const RunSummary &summary) { closing = summaryLine(summary); }

@@ -22,7 +22,7 @@ public:
   /// Prints the last line of a run, after the generated text.
   void close();
 
-  /// Of all steps, if `trace`.
+  /// Spans of all steps, if `trace`.
   std::vector<Span> spans;
 
 private:

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Accepts numbers above 0, and 0 where it is `included`.
+/// Accepts positive numbers, and 0 if it is `included`.
 static CLI::Validator seconds(bool included) {
   return CLI::Validator(
       [included](const std::string &text) {
@@ -21,62 +21,77 @@ static CLI::Validator seconds(bool included) {
       "");
 }
 
+/// Options of data, runs and training checkpoints.
+static constexpr const char *notImplemented[] = {
+    "--data-format", "--data-weights", "--epochs",        "--tokenizer",      "--config",     "--dry-run",
+    "--doctor",      "--poison",       "--measure-pages", "--find-nonfinite", "--save-dtype", "--log-every",
+    "--log-ranks",   "--checkpoint",   "--every",         "--keep",           "--keep-best",  "--resume"};
+
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
   app.add_option("--eval-data", train.evaluation.data, "data to evaluate the loss on");
-  app.add_option("--eval-every", train.evaluation.every, "steps between two evaluations (default: after the last)")
-      ->check(wholeNumber(1));
-  app.add_option("--eval-batches", train.evaluation.batches, "batches of an evaluation (default: all full ones)")
-      ->check(wholeNumber(1));
-  app.add_option("--steps", train.steps, "steps to train")->check(wholeNumber(0))->capture_default_str();
+  app.add_option("--eval-every", train.evaluation.every,
+                 "steps between evaluations (default: one, after the last step)")
+      ->check(integerFrom(1));
+  app.add_option("--eval-batches", train.evaluation.batches, "batches of an evaluation (default: all complete ones)")
+      ->check(integerFrom(1));
+  app.add_option("--steps", train.steps, "steps to train")->check(integerFrom(0))->capture_default_str();
   app.add_option("--entries", train.entries, "entry points, separated by commas, run in turn at each step")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("--init", train.init, "initial weights: a safetensors file, or a folder that holds one")->check(anyPath());
-  app.add_option("--seed", train.seed, "key of the initial weights and of the order")->check(wholeNumber(0))->capture_default_str();
+  app.add_option("--init", train.init, "initial weights: a safetensors file, or a folder with one")
+      ->check(nonEmptyPath());
+  app.add_option("--seed", train.seed, "key of the initial weights, dropout and the order of the data")
+      ->check(integerFrom(0))
+      ->capture_default_str();
   app.add_option("--order", order, "order of the data")->check(CLI::IsMember({"sequential", "shuffled"}))->capture_default_str();
-  app.add_flag("--overfit-one-batch", train.overfit, "every step takes the rows of the first");
+  app.add_flag("--overfit-one-batch", train.overfit, "each step reads the rows of the first step");
 }
 
 static void declareOutputs(CLI::App &app, TrainCommand &line) {
-  app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(anyPath());
-  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(anyPath());
-  app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(anyPath());
-  app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(wholeNumber(0));
+  app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(nonEmptyPath());
+  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(nonEmptyPath());
+  app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(nonEmptyPath());
+  app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(integerFrom(0));
   app.add_option("--prompt", line.generate.prompt, "prompt text");
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
-  app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(wholeNumber(0));
+  app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(integerFrom(0));
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
 }
 
 static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &launch) {
-  app.add_option("--threads", ranks.threads, "compute threads of a rank (default: the plan's target.threads)")->check(wholeNumber(1));
+  app.add_option("--threads", ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
+      ->check(integerFrom(1));
   app.add_option("--communicator", launch.communicator,
                  "communicator backend; auto: one process per rank under mpirun, torchrun and srun, else local")
       ->check(CLI::IsMember({"auto", "local", "mpi", "socket"}))
       ->capture_default_str();
-  app.add_option("--listen", launch.listen, "address to listen at beyond loopback, where ranks are on several machines");
+  app.add_option("--listen", launch.listen,
+                 "address to listen at if ranks are on several machines (default: loopback)");
   app.add_option("--join-timeout", launch.joinSeconds, "seconds that processes wait for each other at the start")
       ->check(seconds(false))
       ->capture_default_str();
-  app.add_option("--watchdog", launch.watchdogSeconds, "seconds after which a process that does nothing ends the run; 0: never")
+  app.add_option("--watchdog", launch.watchdogSeconds,
+                 "seconds without progress of a process after which the run ends; 0: never")
       ->check(seconds(true))
       ->capture_default_str();
-  app.add_option("--cuda-graph", ranks.cudaGraph, "on a GPU: record a step once and replay it; auto: where that is possible")
+  app.add_option("--cuda-graph", ranks.cudaGraph,
+                 "on a GPU: record a step once and replay it; auto: if that is possible")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   app.add_flag("--tf32", ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
   app.add_option("--algorithms", ranks.algorithms,
                  "on a GPU: a file of measured algorithms of matrix products, written if it does not exist (default: the library's choice)");
-  app.add_option("--cudnn", ranks.cudnn,
-                 "on a GPU: cuDNN computes convolutions, pooling and attention; auto: where it is installed and has an engine")
+  app.add_option(
+         "--cudnn", ranks.cudnn,
+         "on a GPU: cuDNN computes convolutions, pooling and attention; auto: if it is installed and has an engine")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
 }
 
 std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command) {
-  CLI::App app("Trains by a plan that sluice-compile wrote: all ranks in this process, or one process per rank.", "sluice-train");
+  CLI::App app("Executes the plan of a training: all ranks in this process, or one process per rank.", "sluice-train");
   app.add_option("plan", command.plan, "the plan, written by sluice-compile")->required();
   std::string order = "sequential";
   declareData(app, command.train, order);
@@ -85,7 +100,7 @@ std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command
   app.set_version_flag("--version", versionText("sluice-train"));
   app.footer("exit codes: 0 done, 1 an input is invalid or an output cannot be written, 2 usage, 4 the plan or weights "
              "are rejected, 5 a rank or device failed or the loss is not finite, 70 an internal error");
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
     return done;
   command.train.shuffled = order == "shuffled";
   return std::nullopt;

@@ -21,7 +21,7 @@ struct TrainCommand {
   LaunchOptions launch;
 };
 
-/// As parseCommandLine: nullopt where `command` is filled, else the exit code.
+/// As parseCommandLine: nullopt if `command` is complete, else the exit code.
 std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command);
 
 } // namespace sluice

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Set by the first Ctrl-C, which asks for an end after this step. The second one ends the process at once.
+/// Set by the first Ctrl-C, which ends the run after this step. A second one ends the process at once.
 extern std::atomic<bool> stopRequested;
 /// Set by SIGTERM: a launcher ends all processes of a job after one of them has died.
 extern std::atomic<bool> terminated;

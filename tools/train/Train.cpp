@@ -23,7 +23,7 @@ namespace {
 class Run {
 public:
   TrainCommand command;
-  /// Where a launcher has started this process.
+  /// If a launcher started this process.
   std::optional<Launch> launched;
   std::unique_ptr<DelayInjector> faults;
 
@@ -144,8 +144,8 @@ int Run::end(Status status) {
   }
   if (world)
     world->abort(status);
-  // An error before the processes have met is one of all of them, but for a rank that comes twice.
-  const bool isPrinted = world ? world->isHeard(0) : status.code() == StatusCode::usage;
+  // An error before the rendezvous is common to all processes, except a rank that connects twice.
+  const bool isPrinted = world ? world->isReachable(0) : status.code() == StatusCode::usage;
   return isRoot() || !isPrinted ? report(status) : static_cast<int>(status.code());
 }
 

@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/// What a test injects into the run of this rank; null for nothing.
+/// The fault that a test injects into the run of this rank; null for none.
 using FaultReader = Result<std::unique_ptr<DelayInjector>> (*)(int rank);
 
-/// The main of sluice-train. `faults`, if given, is asked in each process of a job that a launcher started.
+/// The main of sluice-train. `faults`, if given, is called in each process of a job that a launcher started.
 int trainMain(int argc, char **argv, FaultReader faults = nullptr);
 
 } // namespace sluice

@@ -165,7 +165,7 @@ LogicalResult AllSliceOp::verify() {
 
 KernelCall AllSliceOp::getKernelCall() {
   KernelCall call;
-  call.kernel = KernelId::piece;
+  call.kernel = KernelId::slice;
   call.attributes.push_back(
       {StringAttr::get(getContext(), "dim"),
        IntegerAttr::get(IntegerType::get(getContext(), 64), shardedDimOf(getResult().getType())->dim)});

@@ -128,7 +128,7 @@ private:
 
   Status failureOfOthers() const {
     return std::ranges::any_of(shown, [](const Shown &of) { return of.failed != 0; })
-               ? failedError("another rank of the collective failed")
+               ? failedError("a different rank of the collective failed")
                : Status();
   }
 

@@ -1,4 +1,4 @@
-//===- LocalGroup.cpp - where the ranks of one group meet -----------------------===//
+//===- LocalGroup.cpp - the rendezvous of the ranks of one group -------------------===//
 #include "runtime/collective/local/LocalGroup.h"
 #include "runtime/collective/local/Reduce.h"
 
@@ -49,8 +49,8 @@ Status LocalGroup::run(int member, const Call &call) {
     } else {
       abandonIfLeft();
       met.wait(lock, [&] { return meetings != meeting || !failure.isOk(); });
-      // Once the meeting is complete every member goes to work, whatever happens meanwhile: a reader of another
-      // member's memory must not be left behind. A failed comparison has not started any work.
+      // After the rendezvous is complete, every member does its part, whatever happens meanwhile: a member that reads
+      // the memory of another one must not be left alone. A failed comparison has not started any work.
       const bool complete = meetings != meeting;
       if (!complete) {
         calls[member] = nullptr;
@@ -124,7 +124,7 @@ void LocalGroup::work(int member) const {
       break;
     }
     case CallKind::reduceScatter: {
-      // The own chunk of everybody's source, into the own destination.
+      // The own chunk of every source, into the own destination.
       const Range chunk{calls, s, member * bytes};
       const MemberPointers destination{[](const void *context, int) { return const_cast<void *>(context); },
                                        segment.destination, 1};
@@ -132,7 +132,7 @@ void LocalGroup::work(int member) const {
       break;
     }
     case CallKind::allReduce: {
-      // The own part of the range, into everybody's destination: in place each element has one reader and writer.
+      // The own part of the range, into every destination: in place each element has one reader and writer.
       const std::uint64_t begin = segment.count * member / size();
       const std::uint64_t end = segment.count * (member + 1) / size();
       const Range part{calls, s, begin * element};

@@ -1,9 +1,9 @@
-//===- LocalGroup.h - where the ranks of one group meet -------------------------===//
+//===- LocalGroup.h - the rendezvous of the ranks of one group ---------------------===//
 //
-// A call is a rendezvous in three steps. Every member lays down what it calls and waits (asleep) for the others; the
-// last one to come compares the calls; then each member does its own part of the work on the memory of all; none leaves
-// before all have finished, because its memory is read by the others. Different calls end the group: every member gets
-// an error that names both. So does a member that leaves while others wait.
+// A call is a rendezvous in three steps. Each member publishes its call and waits (asleep) for the others; the last one
+// compares the calls; then each member does its part of the work on the memory of all. No member leaves before all have
+// finished, because the others read its memory. Different calls end the group: each member gets an error that names
+// both. A member that leaves while others wait also ends the group.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_LOCAL_LOCALGROUP_H
@@ -24,7 +24,7 @@ public:
   int size() const { return static_cast<int>(members.size()); }
   /// Runs `call` as member number `member`; returns when all members are done, or with the group's failure.
   Status run(int member, const Call &call);
-  /// The first reason given is the one that everybody gets.
+  /// All ranks get the first reason.
   void abort(const Status &reason);
   /// The member makes no further call.
   void leave(int member);
@@ -42,7 +42,7 @@ private:
   Status failure;
   /// True where the failure is that the calls of the last meeting differ.
   bool mismatch = false;
-  /// Of the members in the present rendezvous; null: not yet come.
+  /// The calls of the members in the present rendezvous; null: the member has not arrived.
   std::vector<const Call *> calls;
   int arrivedCount = 0;
   int finishedCount = 0;

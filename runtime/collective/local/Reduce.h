@@ -12,7 +12,7 @@
 
 namespace sluice::local {
 
-/// How elements are reduced.
+/// The element type and operation of a reduction.
 struct Reducer {
   DType dtype = DType::f32;
   Reduction op = Reduction::sum;

@@ -1,9 +1,9 @@
 //===- MpiLink.cpp - frames over MPI ----------------------------------------------===//
 //
-// One message a frame. A thread of its own makes every call of MPI between begin() and end(): it sends what the streams
-// have copied into buffers, and receives into a ring of buffers, which it delivers in the order in which they were
-// offered, the order that MPI matches them in. So no memory of a caller is ever in MPI's hands, and a call that fails
-// leaves nothing behind.
+// One message per frame. A separate thread makes all MPI calls between begin() and end(): it sends what the streams
+// have copied into buffers, and receives into a ring of buffers. It delivers these in the order in which they were
+// posted, which is the order of MPI's matching. So MPI never has a pointer to a caller's memory, and a call that fails
+// leaks nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifdef SLUICE_HAVE_MPI
@@ -122,7 +122,7 @@ public:
     hand(std::move(out));
   }
 
-  void hurry() override {
+  void abandonSends() override {
     std::lock_guard lock(mutex);
     hurried = true;
     room.notify_all();
@@ -138,7 +138,7 @@ public:
       handed.notify_all();
     }
     thread.join();
-    // What MPI still holds of a world that has failed stays with it.
+    // Requests that MPI still has after the world failed are leaked with it.
     if (orderly && comm != mpi.world)
       mpi.commFree(&comm);
     else if (!orderly)
@@ -178,7 +178,7 @@ private:
     int idle = 0;
     auto sleep = shortestSleep;
     while (true) {
-      const bool busy = takeGiven() | progressSends() | receive();
+      const bool busy = takeQueuedFrames() | progressSends() | receive();
       if (Clock::now() >= nextTick) {
         sink->onTick();
         nextTick = Clock::now() + tickInterval;
@@ -200,7 +200,7 @@ private:
     finish();
   }
 
-  bool takeGiven() {
+  bool takeQueuedFrames() {
     std::lock_guard lock(mutex);
     if (given.empty())
       return false;
@@ -262,10 +262,10 @@ private:
     }
   }
 
-  /// Lets what was sent last go out, and takes back the offers.
+  /// Waits until the last messages are sent, and cancels the posted receives.
   void finish() {
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(1);
-    takeGiven();
+    takeQueuedFrames();
     while (progressSends(), !sending.empty() && Clock::now() < deadline)
       std::this_thread::yield();
     for (Incoming &incoming : ring) {
@@ -311,7 +311,7 @@ Status begin() {
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   int got = 0;
   if (const int error = process.table.initThread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &got); error != MPI_SUCCESS)
-    return failedError("mpi cannot begin: error " + std::to_string(error));
+    return failedError("mpi cannot start: error " + std::to_string(error));
   if (got < MPI_THREAD_SERIALIZED)
     return failedError("mpi, expected support of threads but got level " + std::to_string(got));
   process.table.setErrorHandler(process.table.world, process.table.returnErrors);
@@ -329,7 +329,7 @@ Result<std::unique_ptr<process::Link>> createMpiLink(int size) {
   MPI_Comm comm = nullptr;
   const int colour = process.rank < size ? 0 : MPI_UNDEFINED;
   if (const int error = process.table.commSplit(process.table.world, colour, process.rank, &comm); error != MPI_SUCCESS)
-    return failedError("mpi cannot make a group of processes: " + process.table.words(error));
+    return failedError("mpi cannot create a group of processes: " + process.table.errorText(error));
   if (comm == process.table.noComm)
     return std::unique_ptr<process::Link>();
   process.table.setErrorHandler(comm, process.table.returnErrors);

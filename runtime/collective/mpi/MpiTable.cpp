@@ -45,7 +45,7 @@ Result<MpiTable> MpiTable::open(const std::string &library) {
   return table;
 }
 
-std::string MpiTable::words(int error) const {
+std::string MpiTable::errorText(int error) const {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   errorString(error, text, &length);

@@ -9,7 +9,7 @@
 
 #include "runtime/base/Status.h"
 
-// The C interface alone.
+// Only the C interface.
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
@@ -30,16 +30,16 @@ struct MpiTable {
   decltype(&MPI_Cancel) cancel = nullptr;
   decltype(&MPI_Get_count) getCount = nullptr;
   decltype(&MPI_Error_string) errorString = nullptr;
-  /// The library's own objects: names in the header stand for their addresses.
+  /// The library's global objects: names in the header are macros for their addresses.
   MPI_Comm world = nullptr;
   MPI_Comm noComm = nullptr;
   MPI_Datatype byte = nullptr;
   MPI_Errhandler returnErrors = nullptr;
 
-  /// Opens `library` (empty: Open MPI's usual name) and finds everything; names what is missing.
+  /// Opens `library` (empty: Open MPI's usual name) and finds all functions; an error names the missing one.
   static Result<MpiTable> open(const std::string &library = {});
-  /// The words of an error code.
-  std::string words(int error) const;
+  /// The text of an error code.
+  std::string errorText(int error) const;
 };
 
 } // namespace sluice::mpi

@@ -62,7 +62,7 @@ public:
   void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override {
     host->nameProgress(std::move(names));
   }
-  bool isHeard(int rank) override { return host->isHeard(rank); }
+  bool isReachable(int rank) override { return host->isReachable(rank); }
 
   void abort(const Status &reason) override {
     group->hasFailed = true;
@@ -177,9 +177,9 @@ private:
   Status start() {
     if (root)
       return {};
-    std::vector<int> everybody(static_cast<std::size_t>(size()));
-    std::iota(everybody.begin(), everybody.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, host->create(ownRank, everybody, "nccl"));
+    std::vector<int> allRanks(static_cast<std::size_t>(size()));
+    std::iota(allRanks.begin(), allRanks.end(), 0);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, host->create(ownRank, allRanks, "nccl"));
     SLUICE_RETURN_IF_ERROR(checkDevices(*all));
     std::size_t total = 0;
     SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&freeAtStart, &total), "cuMemGetInfo"));

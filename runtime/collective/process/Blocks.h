@@ -1,8 +1,8 @@
 //===- Blocks.h - a reduction in blocks ------------------------------------------===//
 //
 // Each member of a group owns a range of every segment and reduces it. The ranges of one owner, one segment after
-// another, are cut into blocks that fit a frame: so the memory for what comes from the others is bounded, however long
-// the segments are. The cut is the same on every member, and no element's sum depends on it.
+// another, are divided into blocks that fit a frame, so the memory for received data is bounded for segments of any
+// length. The division is the same on every member, and no element's sum depends on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_BLOCKS_H
@@ -15,7 +15,7 @@
 namespace sluice::process {
 
 /// Elements [begin, begin + count) of a segment.
-struct BlockPiece {
+struct BlockRange {
   std::size_t segment = 0;
   std::uint64_t begin = 0;
   std::uint64_t count = 0;
@@ -32,28 +32,30 @@ inline std::uint64_t ownedBegin(const Call &call, std::size_t segment, int owner
 /// Walks the blocks of one owner.
 class BlockCursor {
 public:
-  BlockCursor(const Call &call, int owner, int members) : call(&call), owner(owner), members(members) { settle(); }
+  BlockCursor(const Call &call, int owner, int members) : call(&call), owner(owner), members(members) {
+    skipEmptySegments();
+  }
 
   bool atEnd() const { return segment == call->segments.size(); }
 
-  /// Fills `pieces` with the next block, of at most `elements`.
-  void next(std::uint64_t elements, std::vector<BlockPiece> &pieces) {
-    pieces.clear();
+  /// Fills `ranges` with the next block, of at most `elements`.
+  void next(std::uint64_t elements, std::vector<BlockRange> &ranges) {
+    ranges.clear();
     while (elements != 0 && !atEnd()) {
       const std::uint64_t count = std::min(elements, end - at);
-      pieces.push_back({segment, at, count});
+      ranges.push_back({segment, at, count});
       at += count;
       elements -= count;
       if (at == end) {
         ++segment;
-        settle();
+        skipEmptySegments();
       }
     }
   }
 
 private:
-  /// Goes on to the next segment of which the owner has something.
-  void settle() {
+  /// Moves to the next segment in which the owner has elements.
+  void skipEmptySegments() {
     for (; segment < call->segments.size(); ++segment) {
       at = ownedBegin(*call, segment, owner, members);
       end = ownedBegin(*call, segment, owner + 1, members);

@@ -69,7 +69,7 @@ bool Channel::takeCall(int member, Part payload) {
   return true;
 }
 
-bool Channel::takeBlock(int member, Part payload) {
+bool Channel::receiveBlock(int member, Part payload) {
   Inbound &from = inbound[static_cast<std::size_t>(member)];
   const std::size_t slot = from.blocks % slotCount;
   if (from.blocks - from.reduced >= slotCount || !from.slots[slot] || payload.size() > blockBytes)
@@ -80,7 +80,7 @@ bool Channel::takeBlock(int member, Part payload) {
   return true;
 }
 
-bool Channel::takeResult(int member, Part payload) {
+bool Channel::receiveResult(int member, Part payload) {
   Inbound &from = inbound[static_cast<std::size_t>(member)];
   if (payload.size() > from.remaining)
     return false;
@@ -158,7 +158,7 @@ Status decodeStatus(Part bytes) {
   std::string message = reader.text();
   const auto notes = reader.get<std::uint32_t>();
   if (!reader.isGood() || code <= 0 || code > static_cast<int>(StatusCode::internal))
-    return failedError("another rank has ended the run with a reason that cannot be read");
+    return failedError("a different rank ended the run with a reason that cannot be read");
   Status status(static_cast<StatusCode>(code), std::move(message));
   for (std::uint32_t i = 0; i < notes && reader.isGood(); ++i)
     status.addNote(reader.text());

@@ -1,7 +1,7 @@
 //===- Channel.h - one member's end of a channel ---------------------------------===//
 //
-// What has come from the other members and has not been taken, and where what comes next shall land. Guarded by the
-// world's mutex, but for the slots: those of a block are the call's own until it takes the next one.
+// Received frames that no call has used yet, and the destinations of later frames. The world's mutex guards them,
+// except the slots: those of a block belong to the call until it takes the next block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_CHANNEL_H
@@ -28,7 +28,7 @@ struct Landing {
   std::uint64_t bytes = 0;
 };
 
-/// What comes from one member.
+/// Received data of one member.
 struct Inbound {
   bool joined = false;
   bool left = false;
@@ -38,7 +38,7 @@ struct Inbound {
   std::vector<Landing> landings;
   std::size_t landing = 0;
   std::uint64_t landed = 0;
-  /// Bytes still to come, and frames that have come in this call.
+  /// Bytes that are still expected, and frames received in this call.
   std::uint64_t remaining = 0;
   std::uint64_t results = 0;
 
@@ -71,11 +71,11 @@ struct Channel {
 
   /// Puts a frame's payload where it belongs; false where the frame makes no sense.
   bool takeCall(int member, Part payload);
-  bool takeBlock(int member, Part payload);
-  bool takeResult(int member, Part payload);
+  bool receiveBlock(int member, Part payload);
+  bool receiveResult(int member, Part payload);
 };
 
-/// A call as bytes, and back. The label's text and the segments lie in the decoded object.
+/// Encoding of a call as bytes. The label's text and the segments are in the decoded object.
 struct DecodedCall {
   Call call;
   std::string what;

@@ -24,7 +24,7 @@ public:
     const char *value = environment(name);
     return value ? value : "";
   }
-  /// A whole number within [low, high].
+  /// An integer within [low, high].
   Result<int> number(const char *name, int low, int high) const {
     const std::string value = text(name);
     int result = 0;
@@ -61,7 +61,7 @@ Result<Launch> readTorchrun(const Variables &variables) {
   launch.launcher = "torchrun";
   launch.oneMachine = variables.text("LOCAL_WORLD_SIZE") == std::to_string(launch.size);
   if (!variables.has("MASTER_ADDR") || !variables.has("MASTER_PORT"))
-    return usage("environment of a launcher, expected MASTER_ADDR and MASTER_PORT beside RANK but got none");
+    return usage("missing MASTER_ADDR or MASTER_PORT in the environment of a launcher that sets RANK");
   SLUICE_RETURN_IF_ERROR(readAddress(variables, launch));
   return launch;
 }
@@ -75,9 +75,8 @@ Result<Launch> readSrun(const Variables &variables) {
     return launch;
   }
   if (!launch.oneMachine)
-    return usage("environment of srun over several machines, expected MASTER_ADDR and MASTER_PORT of rank 0's but got "
-                 "none");
-  // Steps of one job get ports of their own.
+    return usage("missing MASTER_ADDR or MASTER_PORT of rank 0 in the environment of srun over several machines");
+  // Each step of a job gets a different port.
   SLUICE_ASSIGN_OR_RETURN(int job, variables.number("SLURM_JOB_ID", 0, 2147483647));
   SLUICE_ASSIGN_OR_RETURN(int step, variables.number("SLURM_STEP_ID", 0, 2147483647));
   launch.address = "127.0.0.1";
@@ -101,8 +100,7 @@ Result<std::unique_ptr<process::Link>> openSocketLink(const Launch &launch, cons
   else if (launch.oneMachine || isLoopback(launch.address))
     meeting.address = meeting.listen = "127.0.0.1";
   else
-    return usage("ranks on several machines, expected --listen ADDRESS (this machine's, or 0.0.0.0) but got none, and "
-                 "nothing listens beyond loopback unless told");
+    return usage("missing option '--listen ADDRESS' (this machine's, or 0.0.0.0) for ranks on several machines");
   SLUICE_ASSIGN_OR_RETURN(std::vector<socket::Socket> ways, socket::meet(meeting));
   return socket::createSocketLink(launch.rank, std::move(ways));
 }
@@ -132,33 +130,32 @@ Result<std::optional<Launch>> readLaunch(const Environment &environment, const L
   if (mpirun && wanted != "socket") {
     SLUICE_ASSIGN_OR_RETURN(launch, rankOf(variables, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"));
     launch->launcher = "mpirun";
-    launch->carrier = Carrier::mpi;
+    launch->transport = Transport::mpi;
     launch->oneMachine = variables.text("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(launch->size);
   } else if (wanted == "mpi") {
-    return usage("communicator mpi, expected a process started by mpirun but got no OMPI_COMM_WORLD_RANK");
+    return usage("'--communicator mpi' requires a process started by mpirun: missing OMPI_COMM_WORLD_RANK");
   } else if (torchrun) {
     SLUICE_ASSIGN_OR_RETURN(launch, readTorchrun(variables));
   } else if (srun) {
     SLUICE_ASSIGN_OR_RETURN(launch, readSrun(variables));
   } else if (wanted == "socket") {
-    return usage("communicator socket, expected RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment but "
-                 "got none");
+    return usage("'--communicator socket' requires RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment");
   }
   return launch;
 }
 
 Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptions &options) {
   Result<std::unique_ptr<process::Link>> link =
-      launch.carrier == Carrier::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
+      launch.transport == Transport::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
   if (!link.isOk())
     return link.takeStatus();
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,
                           process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds, options.terminated}));
-  const bool mpi = launch.carrier == Carrier::mpi;
+  const bool mpi = launch.transport == Transport::mpi;
   return std::shared_ptr<World>(world.release(), [mpi](World *last) {
     const bool orderly = static_cast<process::ProcessWorld *>(last)->end();
     delete last;
-    // A process that has died will not come to the end: MPI would wait for it.
+    // MPI would wait for a process that has died.
     if (mpi && orderly)
       mpi::end();
   });

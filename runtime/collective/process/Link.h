@@ -1,7 +1,7 @@
 //===- Link.h - frames between the processes of a world --------------------------===//
 //
-// What carries bytes from process to process (MPI, sockets) is a Link; what they mean is known above it. Frames from one
-// process arrive whole and in the order in which they were sent. A link has one thread of its own, which delivers.
+// A Link carries frames from process to process (MPI, sockets); the layer above knows their meaning. Frames from one
+// process arrive complete and in the order in which they were sent. A link delivers in a separate thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_LINK_H
@@ -21,7 +21,7 @@ enum class FrameKind : std::uint8_t {
   hello,
   /// The sender has made a channel.
   join,
-  /// What the sender calls on a channel, and a pulse.
+  /// The sender's call on a channel, and a heartbeat.
   call,
   /// Elements that the receiver reduces.
   block,
@@ -32,7 +32,7 @@ enum class FrameKind : std::uint8_t {
   /// A channel, or the world where the channel is 0, ends with a reason.
   abort,
   /// The sender lives, and how far it has come.
-  pulse,
+  heartbeat,
   /// The sender ends as it should; losing it is no failure.
   goodbye,
 };
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t maxFrameBytes = 1 << 18;
 
 using Part = std::span<const std::byte>;
 
-/// Called by the link's thread alone. None of these may wait for a frame or send() one; post() is allowed.
+/// Called only by the link's thread. None of these may wait for a frame or call send(); post() is allowed.
 class FrameSink {
 public:
   virtual ~FrameSink() = default;
@@ -74,11 +74,12 @@ public:
   /// Sends a frame of these parts, at most maxFrameBytes; they may be changed again when it returns. Waits while the
   /// way is full. Thread-safe; not for the link's thread.
   virtual Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) = 0;
-  /// Leaves a small frame to be sent after what was sent before. Never waits; thread-safe. To a lost process: nothing.
+  /// Queues a small frame after the frames that were sent. Never waits; thread-safe. Frames to a lost process are
+  /// dropped.
   virtual void post(int peer, FrameKind kind, std::uint64_t channel, Part payload) = 0;
   /// The world has failed: a send() that waits gives up after a moment.
-  virtual void hurry() = 0;
-  /// Ends the thread and the connections; `orderly`: every process has said goodbye.
+  virtual void abandonSends() = 0;
+  /// Ends the thread and the connections; `orderly`: every process has sent its goodbye.
   virtual void stop(bool orderly) = 0;
 };
 

@@ -1,11 +1,11 @@
 //===- ProcessCommunicator.cpp - one member's calls on a channel -----------------===//
 //
-// A call in four steps: say where results land; show the call to the others; compare; move the data. Data for a call
-// comes only from members that have seen the own call, so it always finds its place.
+// A call has four steps: set the destinations of results; send the call to the others; compare; move the data. Data for
+// a call comes only from members that have received this member's call, so its destination is always set.
 //
-// A reduction goes block by block, and each member may have two blocks here: it sends block k + 2 only when it knows
-// that block k was reduced. In a reduce_scatter all have as many blocks, and block k + 1 of the owner says so; in an
-// all_reduce the result of block k does.
+// A reduction runs block by block, and each member may have two blocks here: it sends block k + 2 only after block k
+// was reduced. In a reduce_scatter all owners have the same number of blocks, and block k + 1 of the owner confirms it;
+// in an all_reduce the result of block k does.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/process/ProcessCommunicator.h"
@@ -133,8 +133,8 @@ template <typename Visit> Status ProcessCommunicator::forOthers(Visit &&visit) {
 
 Status ProcessCommunicator::meet(const Call &call) {
   encodeCall(call, encoded);
-  const Pulse pulse = world.ownPulse();
-  const Part bytes = std::as_bytes(std::span(&pulse, 1));
+  const Heartbeat heartbeat = world.ownHeartbeat();
+  const Part bytes = std::as_bytes(std::span(&heartbeat, 1));
   encoded.insert(encoded.end(), bytes.begin(), bytes.end());
   if (encoded.size() > maxFrameBytes)
     return refusedError("segments of a collective, expected fewer but got " + std::to_string(call.segments.size()));
@@ -214,40 +214,40 @@ Status ProcessCommunicator::work(const Call &call) {
   return forOthers([&](int m) { return waitFor(lock, [&] { return from(m).remaining == 0; }); });
 }
 
-Status ProcessCommunicator::sendPieces(int member, FrameKind kind, const Call &call, std::span<const BlockPiece> pieces,
+Status ProcessCommunicator::sendRanges(int member, FrameKind kind, const Call &call, std::span<const BlockRange> ranges,
                                        bool source) {
   const std::uint64_t element = dtypeBytes(call.dtype);
   parts.clear();
-  for (const BlockPiece &piece : pieces) {
-    const SegmentPointers &segment = call.segments[piece.segment];
-    parts.push_back({at(source ? segment.source : segment.destination, piece.begin * element), piece.count * element});
+  for (const BlockRange &range : ranges) {
+    const SegmentPointers &segment = call.segments[range.segment];
+    parts.push_back({at(source ? segment.source : segment.destination, range.begin * element), range.count * element});
   }
   return world.link->send(channel->members[static_cast<std::size_t>(member)], kind, channel->id, parts);
 }
 
 Status ProcessCommunicator::sendToOthers(const Call &call) {
   const std::uint64_t elements = maxFrameBytes / dtypeBytes(call.dtype);
-  // The whole of each segment, as a group of one would own it.
+  // The full segments, as if a group of one owned them.
   BlockCursor cursor(call, 0, 1);
   while (!cursor.atEnd()) {
-    cursor.next(elements, pieces);
-    SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendPieces(m, FrameKind::result, call, pieces, true); }));
+    cursor.next(elements, ranges);
+    SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendRanges(m, FrameKind::result, call, ranges, true); }));
   }
   return {};
 }
 
-void ProcessCommunicator::reducePieces(const Call &call, std::span<const BlockPiece> pieces, std::uint64_t block) {
+void ProcessCommunicator::reduceRanges(const Call &call, std::span<const BlockRange> ranges, std::uint64_t block) {
   const std::uint64_t element = dtypeBytes(call.dtype);
   BlockSources sources{*channel, nullptr, block % slotCount, 0};
-  for (const BlockPiece &piece : pieces) {
-    const SegmentPointers &segment = call.segments[piece.segment];
-    sources.own = at(segment.source, piece.begin * element);
+  for (const BlockRange &range : ranges) {
+    const SegmentPointers &segment = call.segments[range.segment];
+    sources.own = at(segment.source, range.begin * element);
     const std::uint64_t first =
-        call.kind == CallKind::reduceScatter ? ownedBegin(call, piece.segment, channel->own, size()) : 0;
-    std::byte *to = at(segment.destination, (piece.begin - first) * element);
-    local::reduce({call.dtype, call.op, call.scale}, piece.count, {sourceOf, &sources, size()},
+        call.kind == CallKind::reduceScatter ? ownedBegin(call, range.segment, channel->own, size()) : 0;
+    std::byte *to = at(segment.destination, (range.begin - first) * element);
+    local::reduce({call.dtype, call.op, call.scale}, range.count, {sourceOf, &sources, size()},
                   {[](const void *context, int) { return const_cast<void *>(context); }, to, 1});
-    sources.offset += piece.count * element;
+    sources.offset += range.count * element;
   }
 }
 
@@ -268,15 +268,15 @@ Status ProcessCommunicator::reduceInBlocks(const Call &call) {
         Lock lock(world.mutex);
         SLUICE_RETURN_IF_ERROR(waitFor(lock, [&] { return from(m).results + slotCount > block; }));
       }
-      cursor.next(elements, pieces);
-      return sendPieces(m, FrameKind::block, call, pieces, true);
+      cursor.next(elements, ranges);
+      return sendRanges(m, FrameKind::block, call, ranges, true);
     }));
     if (own.atEnd())
       continue;
-    own.next(elements, pieces);
+    own.next(elements, ranges);
     std::uint64_t bytes = 0;
-    for (const BlockPiece &piece : pieces)
-      bytes += piece.count * element;
+    for (const BlockRange &range : ranges)
+      bytes += range.count * element;
     {
       Lock lock(world.mutex);
       SLUICE_RETURN_IF_ERROR(forOthers([&](int m) {
@@ -288,14 +288,14 @@ Status ProcessCommunicator::reduceInBlocks(const Call &call) {
                                  std::to_string(from(m).slotBytes[block % slotCount]));
       }));
     }
-    reducePieces(call, pieces, block);
+    reduceRanges(call, ranges, block);
     {
       Lock lock(world.mutex);
       for (Inbound &inbound : channel->inbound)
         inbound.reduced = block + 1;
     }
     if (all)
-      SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendPieces(m, FrameKind::result, call, pieces, false); }));
+      SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendRanges(m, FrameKind::result, call, ranges, false); }));
   }
   return {};
 }

@@ -34,17 +34,17 @@ private:
   Status work(const Call &call);
   Status reduceInBlocks(const Call &call);
   Status sendToOthers(const Call &call);
-  /// Where the results of this call land, and slots for blocks. Under the mutex.
+  /// Sets the destinations of this call's results, and slots for blocks. Under the mutex.
   void expect(const Call &call);
   void land(int member, const void *to, std::uint64_t bytes);
-  /// Sends pieces of the segments' memory; `source`: theirs, else the destinations.
-  Status sendPieces(int member, FrameKind kind, const Call &call, std::span<const BlockPiece> pieces, bool source);
-  void reducePieces(const Call &call, std::span<const BlockPiece> pieces, std::uint64_t block);
+  /// Sends ranges of the segments' memory; `source`: theirs, else the destinations.
+  Status sendRanges(int member, FrameKind kind, const Call &call, std::span<const BlockRange> ranges, bool source);
+  void reduceRanges(const Call &call, std::span<const BlockRange> ranges, std::uint64_t block);
   /// Waits until `ready()`; returns the failure of the channel or the world.
   template <typename Ready> Status waitFor(Lock &lock, Ready &&ready);
   Status failureOf() const { return channel->failure.isOk() ? world.failure : channel->failure; }
   Inbound &from(int member) { return channel->inbound[static_cast<std::size_t>(member)]; }
-  /// Calls `visit(member)` for all others, beginning behind the own one, so that not all send to the same.
+  /// Calls `visit(member)` for all other members, starting with the next rank, so that not all send to the same one.
   template <typename Visit> Status forOthers(Visit &&visit);
 
   ProcessWorld &world;
@@ -52,7 +52,7 @@ private:
   std::vector<std::byte> encoded;
   std::vector<DecodedCall> decoded;
   std::vector<const Call *> calls;
-  std::vector<BlockPiece> pieces;
+  std::vector<BlockRange> ranges;
   std::vector<Part> parts;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr auto pulseInterval = std::chrono::milliseconds(250);
 /// After the launcher's signal: long enough to see who has died.
 constexpr auto terminationDelay = std::chrono::milliseconds(300);
-/// How long a process whose world has failed waits for the others, so that rank 0 can tell of it.
+/// Seconds that a process of a failed world waits for the others, so that rank 0 can report the failure.
 constexpr auto failedPatience = std::chrono::seconds(3);
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -77,7 +77,7 @@ bool ProcessWorld::end() {
           return false;
       return true;
     };
-    // Who lives says goodbye sooner or later, and who does not makes the world fail.
+    // A running process sends its goodbye sooner or later; one that died makes the world fail.
     changed.wait(lock, [&] { return allGone() || !failure.isOk(); });
     if (!failure.isOk())
       changed.wait_for(lock, failedPatience, allGone);
@@ -122,7 +122,7 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
   for (int member : members)
     if (member != rank)
       link->post(member, FrameKind::join, channel->id, {});
-  // From here on the communicator's end tells the others.
+  // From here on the communicator's destructor notifies the others.
   auto communicator = std::make_unique<ProcessCommunicator>(*this, channel);
   Status status;
   for (std::size_t m = 0; m < channel->members.size() && status.isOk(); ++m) {
@@ -159,7 +159,7 @@ void ProcessWorld::fail(const Status &reason) {
   for (const auto &[id, channel] : channels)
     channel->changed.notify_all();
   changed.notify_all();
-  link->hurry();
+  link->abandonSends();
   postToAll(FrameKind::abort, encodeStatus(reason));
 }
 
@@ -173,13 +173,13 @@ void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::ui
   names = std::move(given);
 }
 
-bool ProcessWorld::isHeard(int rank) {
+bool ProcessWorld::isReachable(int rank) {
   std::lock_guard lock(mutex);
   const Peer &peer = peers[static_cast<std::size_t>(rank)];
   return peer.aborted || !peer.isGone();
 }
 
-void ProcessWorld::meet(int source, Part payload) {
+void ProcessWorld::receiveHello(int source, Part payload) {
   Hello hello;
   if (payload.size() != sizeof hello)
     return fail(failedError("the greeting of rank " + std::to_string(source) + " cannot be read"));
@@ -190,22 +190,22 @@ void ProcessWorld::meet(int source, Part payload) {
     peer.watch = ProcessWatch(hello.process);
 }
 
-void ProcessWorld::takePulse(Peer &peer, Part payload) {
-  if (payload.size() != sizeof(Pulse))
+void ProcessWorld::receiveHeartbeat(Peer &peer, Part payload) {
+  if (payload.size() != sizeof(Heartbeat))
     return;
-  const std::uint64_t before = peer.pulse.count;
-  std::memcpy(&peer.pulse, payload.data(), sizeof(Pulse));
-  if (peer.pulse.count != before)
+  const std::uint64_t before = peer.heartbeat.count;
+  std::memcpy(&peer.heartbeat, payload.data(), sizeof(Heartbeat));
+  if (peer.heartbeat.count != before)
     peer.moved = peer.heard;
 }
 
-Pulse ProcessWorld::ownPulse() const {
-  Pulse pulse;
-  pulse.count = progressCount.load(std::memory_order_relaxed);
+Heartbeat ProcessWorld::ownHeartbeat() const {
+  Heartbeat heartbeat;
+  heartbeat.count = progressCount.load(std::memory_order_relaxed);
   const std::uint64_t place = progressPlace.load(std::memory_order_relaxed);
-  pulse.entry = static_cast<std::uint32_t>(place >> 32);
-  pulse.instruction = static_cast<std::uint32_t>(place);
-  return pulse;
+  heartbeat.entry = static_cast<std::uint32_t>(place >> 32);
+  heartbeat.instruction = static_cast<std::uint32_t>(place);
+  return heartbeat;
 }
 
 void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) {
@@ -214,14 +214,14 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   peer.heard = Clock::now();
   switch (header.kind) {
   case FrameKind::hello:
-    return meet(source, payload);
-  case FrameKind::pulse:
-    return takePulse(peer, payload);
+    return receiveHello(source, payload);
+  case FrameKind::heartbeat:
+    return receiveHeartbeat(peer, payload);
   case FrameKind::call:
-    // A process that dies right after it is named with what it did right before.
-    if (payload.size() >= sizeof(Pulse)) {
-      takePulse(peer, payload.last(sizeof(Pulse)));
-      payload = payload.first(payload.size() - sizeof(Pulse));
+    // If this process dies now, the others can name its latest instruction.
+    if (payload.size() >= sizeof(Heartbeat)) {
+      receiveHeartbeat(peer, payload.last(sizeof(Heartbeat)));
+      payload = payload.first(payload.size() - sizeof(Heartbeat));
     }
     break;
   case FrameKind::goodbye:
@@ -238,7 +238,7 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   case FrameKind::abort:
     if (header.channel == 0) {
       peer.aborted = true;
-      // Passed on, so that no rank hears that this one has left before it hears why.
+      // Forwarded, so that every rank receives the reason before it sees that this rank left.
       return fail(decodeStatus(payload));
     }
     break;
@@ -258,7 +258,7 @@ void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part pay
   bool good = member >= 0;
   if (good) {
     Inbound &inbound = channel.inbound[static_cast<std::size_t>(member)];
-    // What still comes for a call that has failed here has no place.
+    // Frames for a call that has failed here are dropped.
     const bool failed = !channel.failure.isOk() || !failure.isOk();
     switch (header.kind) {
     case FrameKind::join:
@@ -271,10 +271,10 @@ void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part pay
       good = channel.takeCall(member, payload);
       break;
     case FrameKind::block:
-      good = channel.takeBlock(member, payload) || failed;
+      good = channel.receiveBlock(member, payload) || failed;
       break;
     case FrameKind::result:
-      good = channel.takeResult(member, payload) || failed;
+      good = channel.receiveResult(member, payload) || failed;
       break;
     case FrameKind::abort:
       if (channel.failure.isOk())
@@ -309,13 +309,13 @@ void ProcessWorld::onTick() {
   Peer &self = peers[static_cast<std::size_t>(rank())];
   if (now - self.heard >= pulseInterval) {
     self.heard = now;
-    Pulse pulse = ownPulse();
+    Heartbeat heartbeat = ownHeartbeat();
     for (const auto &[id, channel] : channels)
-      pulse.waits += channel->waiting ? 1 : 0;
-    if (pulse.count != self.pulse.count)
+      heartbeat.waits += channel->waiting ? 1 : 0;
+    if (heartbeat.count != self.heartbeat.count)
       self.moved = now;
-    self.pulse = pulse;
-    postToAll(FrameKind::pulse, std::as_bytes(std::span(&pulse, 1)));
+    self.heartbeat = heartbeat;
+    postToAll(FrameKind::heartbeat, std::as_bytes(std::span(&heartbeat, 1)));
   }
   if (!failure.isOk())
     return;
@@ -327,7 +327,7 @@ void ProcessWorld::onTick() {
   if (terminatedAt == Clock::time_point())
     terminatedAt = now;
   else if (now - terminatedAt >= terminationDelay)
-    fail(failedError("rank " + std::to_string(rank()) + " was told to end (SIGTERM), " + progressOf(rank())));
+    fail(failedError("rank " + std::to_string(rank()) + " received SIGTERM, " + progressOf(rank())));
 }
 
 void ProcessWorld::checkPeers(Clock::time_point now) {
@@ -350,13 +350,13 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
   for (const auto &[id, channel] : channels) {
     if (!channel->waiting || seconds(now - channel->since) <= options.watchdogSeconds)
       continue;
-    // Who waits in a collective itself is not the cause, unless all do.
+    // A rank that itself waits in a collective is not the cause, unless all ranks do.
     bool anyMoves = false;
     for (int p = 0; p < size(); ++p) {
       const Peer &peer = peers[static_cast<std::size_t>(p)];
-      const bool stuck = peer.pulse.count != 0 && seconds(now - peer.moved) > options.watchdogSeconds;
+      const bool stuck = peer.heartbeat.count != 0 && seconds(now - peer.moved) > options.watchdogSeconds;
       anyMoves = anyMoves || !stuck;
-      if (p != rank() && stuck && !peer.isGone() && peer.pulse.waits == 0)
+      if (p != rank() && stuck && !peer.isGone() && peer.heartbeat.waits == 0)
         return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
                                 rounded(seconds(now - peer.moved)) + " s while " + describeCall(rank(), *channel->waiting) +
                                 ", " + progressOf(p)));

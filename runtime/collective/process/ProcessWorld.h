@@ -1,9 +1,9 @@
 //===- ProcessWorld.h - a world of one process per rank --------------------------===//
 //
-// Collectives made of frames over a Link, the same for every kind of link: members first show each other their calls
-// and compare them, then move the data, and reduce it in order of rank by the local communicator's own arithmetic, so
-// that results are those of the local communicator to the bit. A watch finds processes that have died or are stuck, and
-// ends the world with their name.
+// Collectives over the frames of a Link, the same for every kind of link: members first exchange and compare their
+// calls, then move the data, and reduce it in order of rank with the local communicator's arithmetic, so results equal
+// those of the local communicator to the bit. A watch finds processes that died or are stuck, and ends the world with
+// an error that names them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_PROCESSWORLD_H
@@ -30,8 +30,8 @@ public:
   static Result<std::unique_ptr<ProcessWorld>> create(std::unique_ptr<Link> link, const ProcessWorldOptions &options);
   /// end(), if it was not called.
   ~ProcessWorld() override;
-  /// Says goodbye, waits for the others' (a moment only where the world has failed), and ends the link. True where all
-  /// have said goodbye. Communicators are gone by then.
+  /// Sends a goodbye, waits for those of the others (only briefly if the world has failed), and ends the link. True if
+  /// all have sent theirs. Communicators must be destroyed before.
   bool end();
 
   int rank() const { return link->rank(); }
@@ -42,7 +42,7 @@ public:
   Status state() const override;
   void noteProgress(std::uint32_t entry, std::uint32_t instruction) override;
   void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override;
-  bool isHeard(int rank) override;
+  bool isReachable(int rank) override;
 
 private:
   friend class ProcessCommunicator;
@@ -52,18 +52,20 @@ private:
   void onLost(int source, std::string_view why) override;
   void onTick() override;
 
-  void meet(int source, Part payload);
-  /// How far this process has come.
-  Pulse ownPulse() const;
-  void takePulse(Peer &peer, Part payload);
+  void receiveHello(int source, Part payload);
+  /// The progress of this process.
+  Heartbeat ownHeartbeat() const;
+  void receiveHeartbeat(Peer &peer, Part payload);
   void takeOnChannel(int source, const FrameHeader &header, Part payload);
   void checkPeers(Clock::time_point now);
   void checkWaits(Clock::time_point now);
-  /// Sends what is posted once, to every process that is still there.
+  /// Posts a frame to every process that is not lost.
   void postToAll(FrameKind kind, Part payload);
-  /// The first reason stays; wakes everybody. Under the mutex.
+  /// The first reason stays; wakes all ranks. Under the mutex.
   void fail(const Status &reason);
-  std::string progressOf(int peer) const { return describeProgress(peers[static_cast<std::size_t>(peer)].pulse, names); }
+  std::string progressOf(int peer) const {
+    return describeProgress(peers[static_cast<std::size_t>(peer)].heartbeat, names);
+  }
 
   const std::unique_ptr<Link> link;
   const ProcessWorldOptions options;
@@ -76,7 +78,7 @@ private:
   std::map<std::uint64_t, std::shared_ptr<Channel>> channels;
   /// Members that have made a channel which this process has not.
   std::map<std::uint64_t, std::set<int>> early;
-  /// How often a channel of this name and these members was made.
+  /// Number of channels created with this name and these members.
   std::map<std::string, std::uint64_t> generations;
   bool ended = false;
   /// When the launcher's end was first seen.

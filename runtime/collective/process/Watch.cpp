@@ -1,4 +1,4 @@
-//===- Watch.cpp - who of the other processes lives, and how far each has come ---===//
+//===- Watch.cpp - processes that are alive, and the progress of each --------------===//
 #include "runtime/collective/process/Watch.h"
 #include "runtime/base/Sha256.h"
 
@@ -12,7 +12,7 @@
 namespace sluice::process {
 
 Hello ownHello() {
-  // The kernel's boot and the namespace of process numbers: a name of the machine would not tell containers apart.
+  // The boot of the kernel and the namespace of process ids: the host name would be the same in two containers.
   std::string text;
   if (std::FILE *file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
     char line[64];
@@ -53,12 +53,12 @@ bool ProcessWatch::hasEnded() const {
   return descriptor >= 0 && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
-std::string describeProgress(const Pulse &pulse, const ProgressNames &names) {
-  if (pulse.entry == ~std::uint32_t(0))
+std::string describeProgress(const Heartbeat &heartbeat, const ProgressNames &names) {
+  if (heartbeat.entry == ~std::uint32_t(0))
     return "it has run no instruction";
-  return "its last instruction was " + (names ? names(pulse.entry, pulse.instruction)
-                                              : "number " + std::to_string(pulse.instruction) + " of entry point " +
-                                                    std::to_string(pulse.entry));
+  return "its last instruction was " + (names ? names(heartbeat.entry, heartbeat.instruction)
+                                              : "number " + std::to_string(heartbeat.instruction) + " of entry point " +
+                                                    std::to_string(heartbeat.entry));
 }
 
 } // namespace sluice::process

@@ -1,6 +1,6 @@
-//===- Watch.h - who of the other processes lives, and how far each has come -----===//
+//===- Watch.h - processes that are alive, and the progress of each ----------------===//
 //
-// Every process sends a pulse to every other, with the number of instructions that it has run and the last one. A
+// Every process sends a heartbeat to every other, with the number of instructions that it has run and the last one. A
 // process that falls silent is taken for dead; one that lives but runs no instruction while others wait for it is taken
 // to be stuck. Both are named with the last thing that they did. Guarded by the world's mutex.
 //
@@ -14,8 +14,8 @@
 
 namespace sluice::process {
 
-/// The payload of a pulse.
-struct Pulse {
+/// The payload of a heartbeat.
+struct Heartbeat {
   /// Instructions run and collectives done so far.
   std::uint64_t count = 0;
   std::uint32_t entry = ~std::uint32_t(0);
@@ -23,16 +23,16 @@ struct Pulse {
   /// Nonzero while some stream of the process waits in a collective.
   std::uint64_t waits = 0;
 };
-static_assert(sizeof(Pulse) == 24);
+static_assert(sizeof(Heartbeat) == 24);
 
 /// The payload of a hello.
 struct Hello {
-  /// Of the machine and its process numbers; equal where numbers mean the same.
+  /// Identifies the machine and its process ids; equal if ids mean the same.
   std::uint64_t machine = 0;
   std::uint64_t process = 0;
 };
 
-/// What this process says of itself.
+/// The data that a process sends about itself.
 Hello ownHello();
 
 /// Watches that a process of this machine lives.
@@ -51,13 +51,13 @@ private:
 
 struct Peer {
   Clock::time_point heard;
-  /// When `pulse.count` last changed.
+  /// When `heartbeat.count` last changed.
   Clock::time_point moved;
-  Pulse pulse;
+  Heartbeat heartbeat;
   std::uint64_t process = 0;
   ProcessWatch watch;
   bool saidGoodbye = false;
-  /// It has ended the world, and told why.
+  /// It has ended the world and sent the reason.
   bool aborted = false;
   bool lost = false;
 
@@ -68,7 +68,7 @@ struct Peer {
 using ProgressNames = std::function<std::string(std::uint32_t entry, std::uint32_t instruction)>;
 
 /// "its last instruction was train_step, instruction 12 (launch matmul)".
-std::string describeProgress(const Pulse &pulse, const ProgressNames &names);
+std::string describeProgress(const Heartbeat &heartbeat, const ProgressNames &names);
 
 } // namespace sluice::process
 

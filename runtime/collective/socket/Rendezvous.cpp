@@ -1,4 +1,4 @@
-//===- Rendezvous.cpp - how the processes of a job find each other ---------------===//
+//===- Rendezvous.cpp - connects the processes of a job ----------------------------===//
 #include "runtime/collective/socket/Rendezvous.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::array<char, 8> magic = {'S', 'L', 'U', 'I', 'C', 'E', '0', '1'};
-/// What comes without the magic within this time is no rank.
+/// A connection that does not send the magic within this time is not a rank.
 constexpr auto greetingTime = std::chrono::seconds(2);
 constexpr std::size_t longestAddress = 64, longestReason = 1024;
 
@@ -99,7 +99,7 @@ private:
       for (std::size_t other = 1; other < places.size() && status.isOk() && sent.isOk(); ++other)
         sent = sendAll(ways[r], bytesOf(places[other]), deadline + greetingTime);
       if (!sent.isOk() && status.isOk())
-        return failedError("rank " + std::to_string(r) + " was lost in the rendezvous: " + sent.message());
+        return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + sent.message());
     }
     return status;
   }
@@ -120,7 +120,7 @@ private:
         status = failedError("world size, expected " + std::to_string(options.size) + " as on rank 0 but got " +
                              std::to_string(greeting.size) + " on rank " + std::to_string(greeting.rank));
       else if (r >= ways.size() || r == 0 || ways[r].isOpen())
-        status = failedError("rank " + std::to_string(greeting.rank) + " has come twice, expected ranks 0 to " +
+        status = failedError("rank " + std::to_string(greeting.rank) + " connected twice, expected ranks 0 to " +
                              std::to_string(options.size - 1) + " once each");
       if (!status.isOk()) {
         Answer answer;
@@ -145,10 +145,9 @@ private:
         ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
         ++count;
       }
-    return failedError((count == 1 ? "rank " : "ranks ") + ranks + (count == 1 ? " has" : " have") +
-                       " not come within " + rounded(options.seconds) + " s, expected " +
-                       std::to_string(options.size) + " ranks at " + options.address + ":" +
-                       std::to_string(options.port));
+    return failedError((count == 1 ? "rank " : "ranks ") + ranks + " did not connect within " +
+                       rounded(options.seconds) + " s, expected " + std::to_string(options.size) + " ranks at " +
+                       options.address + ":" + std::to_string(options.port));
   }
 
   /// Every other rank.
@@ -156,14 +155,15 @@ private:
     SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, 0));
     Result<Socket> host = connectUntil(options.address, options.port, deadline);
     if (!host.isOk())
-      return failedError("rank 0 has not come within " + rounded(options.seconds) + " s: " + host.status().message());
+      return failedError("rank 0 did not accept a connection within " + rounded(options.seconds) +
+                         " s: " + host.status().message());
     Greeting greeting;
     greeting.magic = magic;
     greeting.rank = options.rank;
     greeting.size = options.size;
     greeting.port = portOf(listening);
     Answer answer;
-    // Rank 0 may have begun to wait later, and tells who is missing at its own deadline.
+    // Rank 0 may have started to wait later, and names the missing ranks at its own deadline.
     const Deadline patience =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds)) +
         2 * greetingTime;
@@ -171,18 +171,18 @@ private:
     if (status.isOk())
       status = receiveAll(*host, writableBytesOf(answer), patience);
     if (!status.isOk())
-      return failedError("rank 0 was lost in the rendezvous: " + status.message());
+      return failedError("rank 0 was lost during the rendezvous: " + status.message());
     if (answer.refused)
       return failedError(textOf(answer.reason));
     ways[0] = std::move(*host);
     std::vector<Place> places(ways.size());
     for (std::size_t r = 1; r < places.size(); ++r)
       if (Status got = receiveAll(ways[0], writableBytesOf(places[r]), patience); !got.isOk())
-        return failedError("rank 0 was lost in the rendezvous: " + got.message());
+        return failedError("rank 0 was lost during the rendezvous: " + got.message());
     return connectPeers(listening, places, answer.token, patience);
   }
 
-  /// Each connects to those before it and accepts those behind it.
+  /// Each rank connects to lower ranks and accepts higher ones.
   Status connectPeers(const Socket &listening, const std::vector<Place> &places, std::uint64_t token,
                       Deadline patience) {
     const auto own = static_cast<std::size_t>(options.rank);
@@ -191,13 +191,14 @@ private:
       const Introduction introduction{token, options.rank, 0};
       Status status = way.isOk() ? sendAll(*way, bytesOf(introduction), patience) : way.status();
       if (!status.isOk())
-        return failedError("rank " + std::to_string(r) + " was lost in the rendezvous: " + status.message());
+        return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + status.message());
       ways[r] = std::move(*way);
     }
     for (std::size_t come = own + 1; come < ways.size();) {
       Result<Socket> way = acceptUntil(listening, patience);
       if (!way.isOk())
-        return failedError("rank " + std::to_string(come) + " was lost in the rendezvous: " + way.status().message());
+        return failedError("rank " + std::to_string(come) +
+                           " was lost during the rendezvous: " + way.status().message());
       Introduction introduction;
       if (!receiveAll(*way, writableBytesOf(introduction), std::min(patience, Clock::now() + greetingTime)).isOk() ||
           introduction.token != token)

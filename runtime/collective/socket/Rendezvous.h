@@ -1,8 +1,9 @@
-//===- Rendezvous.h - how the processes of a job find each other -----------------===//
+//===- Rendezvous.h - connects the processes of a job ------------------------------===//
 //
-// Rank 0 listens at an address that all know; the others connect and say who they are. When all have come, rank 0 gives
-// every one the addresses of the others and a number that only they know, and each pair connects. A rank that does not
-// come in time is named; a rank that comes twice, or believes in another world size, ends the rendezvous for all.
+// Rank 0 listens at an address that all ranks know; the others connect and send their rank. When all are connected,
+// rank 0 sends each one the addresses of the others and a secret number, and each pair connects. An error names a rank
+// that does not connect in time. A rank that connects twice, or has a different world size, ends the rendezvous for
+// all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_SOCKET_RENDEZVOUS_H
@@ -17,10 +18,10 @@ namespace sluice::socket {
 struct RendezvousOptions {
   int rank = 0;
   int size = 1;
-  /// Where rank 0 is found.
+  /// Address of rank 0.
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;
-  /// Where this process listens; loopback unless told.
+  /// Address at which this process listens (default: loopback).
   std::string listen = "127.0.0.1";
   double seconds = 60;
 };

@@ -35,7 +35,7 @@ Result<Addresses> resolve(const std::string &address, std::uint16_t port, bool p
 Result<Socket> open(const addrinfo &address) {
   Socket made(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!made.isOpen())
-    return failedError("cannot make a socket: " + reason(errno));
+    return failedError("cannot create a socket: " + reason(errno));
   const int one = 1;
   setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   return made;
@@ -93,11 +93,11 @@ Result<Socket> acceptUntil(const Socket &listening, Deadline deadline) {
     setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     return made;
   }
-  return failedError("nobody has come");
+  return failedError("no process connected in time");
 }
 
 Result<Socket> connectUntil(const std::string &address, std::uint16_t port, Deadline deadline) {
-  std::string last = "nobody listens there";
+  std::string last = "no process listens there";
   do {
     SLUICE_ASSIGN_OR_RETURN(Addresses list, resolve(address, port, false));
     for (const addrinfo *one = list.get(); one; one = one->ai_next) {
@@ -135,7 +135,7 @@ Status sendAll(const Socket &socket, std::span<const std::byte> bytes, Deadline 
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!waitFor(socket.get(), POLLOUT, deadline))
-        return failedError("the connection is stuck");
+        return failedError("the peer did not read in time");
     } else if (errno != EINTR)
       return failedError("the connection has broken: " + reason(errno));
   }
@@ -151,7 +151,7 @@ Status receiveAll(const Socket &socket, std::span<std::byte> bytes, Deadline dea
       return failedError("the connection was closed");
     else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!waitFor(socket.get(), POLLIN, deadline))
-        return failedError("nothing has come");
+        return failedError("no data arrived in time");
     } else if (errno != EINTR)
       return failedError("the connection has broken: " + reason(errno));
   }

@@ -42,7 +42,7 @@ Result<Socket> listenAt(const std::string &address, std::uint16_t port);
 std::uint16_t portOf(const Socket &listening);
 /// The next connection, or none at the deadline.
 Result<Socket> acceptUntil(const Socket &listening, Deadline deadline);
-/// Tries again until somebody listens there or the deadline has come.
+/// Retries until a socket listens there or the deadline passes.
 Result<Socket> connectUntil(const std::string &address, std::uint16_t port, Deadline deadline);
 /// The address of the other end, in numbers.
 std::string addressOfPeer(const Socket &socket);

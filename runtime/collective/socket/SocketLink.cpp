@@ -1,7 +1,7 @@
 //===- SocketLink.cpp - frames over connected sockets ----------------------------===//
 //
-// One thread reads from all peers. Whoever sends holds the peer's way for a whole frame; what is posted meanwhile waits
-// in a queue, which the holder empties before it goes.
+// One thread reads from all peers. A sender holds the lock of a peer's connection for one complete frame; frames posted
+// meanwhile wait in a queue, which the holder sends before it releases the lock.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/socket/SocketLink.h"
@@ -25,11 +25,11 @@ using namespace process;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto tickInterval = std::chrono::milliseconds(100);
-/// How long a frame that has begun may still take when the world has failed.
+/// Seconds that a frame in transfer may still take after the world failed.
 constexpr auto hurriedTime = std::chrono::seconds(2);
 
-/// The way to one process.
-struct Way {
+/// The connection to one process.
+struct Connection {
   Socket socket;
   /// Held while a frame is being sent.
   std::mutex sending;
@@ -51,22 +51,22 @@ class SocketLink final : public Link {
 public:
   SocketLink(int rank, std::vector<Socket> sockets) : ownRank(rank) {
     for (Socket &socket : sockets) {
-      ways.push_back(std::make_unique<Way>());
-      ways.back()->socket = std::move(socket);
-      ways.back()->payload.resize(maxFrameBytes);
+      connections.push_back(std::make_unique<Connection>());
+      connections.back()->socket = std::move(socket);
+      connections.back()->payload.resize(maxFrameBytes);
     }
   }
   ~SocketLink() override { stop(false); }
 
   int rank() const override { return ownRank; }
-  int size() const override { return static_cast<int>(ways.size()); }
+  int size() const override { return static_cast<int>(connections.size()); }
   std::string_view name() const override { return "socket"; }
 
   Status start(FrameSink &given) override {
     sink = &given;
     wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake.isOpen())
-      return failedError(std::string("cannot make an event: ") + std::strerror(errno));
+      return failedError(std::string("cannot create an event: ") + std::strerror(errno));
     try {
       thread = std::thread([this] { read(); });
     } catch (const std::system_error &error) {
@@ -76,28 +76,28 @@ public:
   }
 
   Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) override {
-    Way &way = *ways[static_cast<std::size_t>(peer)];
+    Connection &connection = *connections[static_cast<std::size_t>(peer)];
     FrameHeader header{channel, 0, kind, {}};
-    std::vector<iovec> pieces{{&header, sizeof header}};
+    std::vector<iovec> buffers{{&header, sizeof header}};
     for (const Part &part : parts) {
       header.bytes += static_cast<std::uint32_t>(part.size());
-      pieces.push_back({const_cast<std::byte *>(part.data()), part.size()});
+      buffers.push_back({const_cast<std::byte *>(part.data()), part.size()});
     }
     Status status;
     {
-      std::lock_guard lock(way.sending);
-      while (status.isOk() && !flush(way))
-        status = waitForRoom(way);
+      std::lock_guard lock(connection.sending);
+      while (status.isOk() && !flush(connection))
+        status = waitForRoom(connection);
       if (status.isOk())
-        status = write(way, pieces);
+        status = write(connection, buffers);
     }
-    flushAgain(way);
+    flushAgain(connection);
     return status;
   }
 
   void post(int peer, FrameKind kind, std::uint64_t channel, Part payload) override {
-    Way &way = *ways[static_cast<std::size_t>(peer)];
-    if (way.lost)
+    Connection &connection = *connections[static_cast<std::size_t>(peer)];
+    if (connection.lost)
       return;
     const FrameHeader header{channel, static_cast<std::uint32_t>(payload.size()), kind, {}};
     std::vector<std::byte> frame(sizeof header + payload.size());
@@ -105,13 +105,13 @@ public:
     if (!payload.empty())
       std::memcpy(frame.data() + sizeof header, payload.data(), payload.size());
     {
-      std::lock_guard lock(way.queueing);
-      way.queue.push_back(std::move(frame));
+      std::lock_guard lock(connection.queueing);
+      connection.queue.push_back(std::move(frame));
     }
-    flushAgain(way);
+    flushAgain(connection);
   }
 
-  void hurry() override {
+  void abandonSends() override {
     std::int64_t none = 0;
     hurriedAt.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
   }
@@ -122,11 +122,11 @@ public:
     stopping = true;
     awake();
     thread.join();
-    // What was posted last, a goodbye say, still goes out where there is room.
-    for (const auto &way : ways)
-      if (way->socket.isOpen()) {
-        flushAgain(*way);
-        shutdown(way->socket.get(), SHUT_WR);
+    // The last posted frame, such as a goodbye, is still sent if the socket accepts it.
+    for (const auto &connection : connections)
+      if (connection->socket.isOpen()) {
+        flushAgain(*connection);
+        shutdown(connection->socket.get(), SHUT_WR);
       }
   }
 
@@ -136,98 +136,98 @@ private:
     (void)!::write(wake.get(), &one, sizeof one);
   }
 
-  /// Sends what is queued as far as there is room; true where nothing is left. Under `sending`.
-  bool flush(Way &way) {
-    while (!way.lost) {
+  /// Sends queued frames as far as the socket accepts them; true if the queue is empty. Under `sending`.
+  bool flush(Connection &connection) {
+    while (!connection.lost) {
       std::vector<std::byte> *first = nullptr;
       {
-        std::lock_guard lock(way.queueing);
-        if (way.queue.empty())
+        std::lock_guard lock(connection.queueing);
+        if (connection.queue.empty())
           return true;
-        first = &way.queue.front();
+        first = &connection.queue.front();
       }
-      const ssize_t count =
-          ::send(way.socket.get(), first->data() + way.gone, first->size() - way.gone, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t count = ::send(connection.socket.get(), first->data() + connection.gone,
+                                   first->size() - connection.gone, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0) {
         if (errno == EINTR)
           continue;
         if (errno == EAGAIN || errno == EWOULDBLOCK)
           return false;
-        // The reading thread finds out why and says so.
-        way.lost = true;
+        // The reading thread finds the reason and reports it.
+        connection.lost = true;
         return true;
       }
-      way.gone += static_cast<std::size_t>(count);
-      if (way.gone == first->size()) {
-        std::lock_guard lock(way.queueing);
-        way.queue.pop_front();
-        way.gone = 0;
+      connection.gone += static_cast<std::size_t>(count);
+      if (connection.gone == first->size()) {
+        std::lock_guard lock(connection.queueing);
+        connection.queue.pop_front();
+        connection.gone = 0;
       }
     }
     return true;
   }
 
-  /// For who has left the way: what was queued while it was held must not stay behind.
-  void flushAgain(Way &way) {
+  /// For a sender that releases the connection: frames queued while it held it must still be sent.
+  void flushAgain(Connection &connection) {
     while (true) {
       {
-        std::unique_lock lock(way.sending, std::try_to_lock);
-        // Whoever holds the way comes here afterwards.
+        std::unique_lock lock(connection.sending, std::try_to_lock);
+        // The holder of the connection runs this afterwards.
         if (!lock.owns_lock())
           return;
-        if (!flush(way)) {
+        if (!flush(connection)) {
           awake();
           return;
         }
       }
-      std::lock_guard lock(way.queueing);
-      if (way.queue.empty() || way.lost)
+      std::lock_guard lock(connection.queueing);
+      if (connection.queue.empty() || connection.lost)
         return;
     }
   }
 
-  Status waitForRoom(Way &way) {
-    if (way.lost || stopping)
+  Status waitForRoom(Connection &connection) {
+    if (connection.lost || stopping)
       return failedError("the connection has broken");
     const std::int64_t hurried = hurriedAt;
     if (hurried != 0 && Clock::now() - Clock::time_point(Clock::duration(hurried)) > hurriedTime)
       return failedError("the world has ended");
-    waitFor(way.socket.get(), POLLOUT, Clock::now() + tickInterval);
+    waitFor(connection.socket.get(), POLLOUT, Clock::now() + tickInterval);
     return {};
   }
 
-  /// Sends all pieces. Under `sending`.
-  Status write(Way &way, std::vector<iovec> &pieces) {
-    constexpr std::size_t mostPieces = 512;
+  /// Sends all buffers. Under `sending`.
+  Status write(Connection &connection, std::vector<iovec> &buffers) {
+    constexpr std::size_t maxBuffers = 512;
     std::size_t at = 0;
     while (true) {
-      while (at < pieces.size() && pieces[at].iov_len == 0)
+      while (at < buffers.size() && buffers[at].iov_len == 0)
         ++at;
-      if (at == pieces.size())
+      if (at == buffers.size())
         return {};
-      if (way.lost)
+      if (connection.lost)
         return failedError("the connection has broken");
       msghdr message{};
-      message.msg_iov = &pieces[at];
-      message.msg_iovlen = std::min(pieces.size() - at, mostPieces);
-      const ssize_t count = sendmsg(way.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      message.msg_iov = &buffers[at];
+      message.msg_iovlen = std::min(buffers.size() - at, maxBuffers);
+      const ssize_t count = sendmsg(connection.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
-          if (Status status = waitForRoom(way); !status.isOk()) {
+          if (Status status = waitForRoom(connection); !status.isOk()) {
             // A frame that was begun and not ended: nothing can follow it.
-            way.lost = true;
+            connection.lost = true;
             return status;
           }
         } else if (errno != EINTR)
-          way.lost = true;
+          connection.lost = true;
         continue;
       }
       for (auto left = static_cast<std::size_t>(count); left != 0;) {
-        const std::size_t taken = std::min(left, pieces[at].iov_len);
-        pieces[at].iov_base = static_cast<std::byte *>(pieces[at].iov_base) + taken;
-        pieces[at].iov_len -= taken;
+        const std::size_t taken = std::min(left, buffers[at].iov_len);
+        buffers[at].iov_base = static_cast<std::byte *>(buffers[at].iov_base) + taken;
+        buffers[at].iov_len -= taken;
         left -= taken;
-        if (pieces[at].iov_len == 0)
+        if (buffers[at].iov_len == 0)
           ++at;
       }
     }
@@ -236,18 +236,18 @@ private:
   void read() {
     std::vector<pollfd> polled;
     std::vector<int> who;
-    std::vector<bool> over(ways.size());
+    std::vector<bool> over(connections.size());
     over[static_cast<std::size_t>(ownRank)] = true;
     Clock::time_point nextTick = Clock::now() + tickInterval;
     while (!stopping) {
       polled.assign(1, {wake.get(), POLLIN, 0});
       who.assign(1, -1);
-      for (std::size_t p = 0; p < ways.size(); ++p) {
+      for (std::size_t p = 0; p < connections.size(); ++p) {
         if (over[p])
           continue;
-        std::lock_guard lock(ways[p]->queueing);
-        const bool full = !ways[p]->queue.empty() && !ways[p]->lost;
-        polled.push_back({ways[p]->socket.get(), static_cast<short>(POLLIN | (full ? POLLOUT : 0)), 0});
+        std::lock_guard lock(connections[p]->queueing);
+        const bool full = !connections[p]->queue.empty() && !connections[p]->lost;
+        polled.push_back({connections[p]->socket.get(), static_cast<short>(POLLIN | (full ? POLLOUT : 0)), 0});
         who.push_back(static_cast<int>(p));
       }
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(nextTick - Clock::now()).count();
@@ -262,56 +262,57 @@ private:
       for (std::size_t i = 1; i < polled.size(); ++i) {
         const int peer = who[i];
         if (polled[i].revents & POLLOUT)
-          flushAgain(*ways[static_cast<std::size_t>(peer)]);
+          flushAgain(*connections[static_cast<std::size_t>(peer)]);
         if (polled[i].revents & (POLLIN | POLLHUP | POLLERR))
           over[static_cast<std::size_t>(peer)] = !take(peer);
       }
     }
   }
 
-  /// Reads what has come from one process; false when no more will.
+  /// Reads the available bytes of one process; false at the end of the stream.
   bool take(int peer) {
-    Way &way = *ways[static_cast<std::size_t>(peer)];
-    const auto lose = [&](std::string_view why) {
-      way.lost = true;
+    Connection &connection = *connections[static_cast<std::size_t>(peer)];
+    const auto reportLoss = [&](std::string_view why) {
+      connection.lost = true;
       sink->onLost(peer, why);
       return false;
     };
     // Fair to the others: one frame's bytes at a time.
     for (std::size_t budget = maxFrameBytes; budget != 0;) {
-      const bool inHeader = way.headerBytes < sizeof way.header;
-      std::byte *to = inHeader ? reinterpret_cast<std::byte *>(&way.header) + way.headerBytes
-                               : way.payload.data() + way.payloadBytes;
-      const std::size_t wanted = inHeader ? sizeof way.header - way.headerBytes : way.header.bytes - way.payloadBytes;
+      const bool inHeader = connection.headerBytes < sizeof connection.header;
+      std::byte *to = inHeader ? reinterpret_cast<std::byte *>(&connection.header) + connection.headerBytes
+                               : connection.payload.data() + connection.payloadBytes;
+      const std::size_t wanted = inHeader ? sizeof connection.header - connection.headerBytes
+                                          : connection.header.bytes - connection.payloadBytes;
       ssize_t count = 0;
       if (wanted != 0) {
-        count = recv(way.socket.get(), to, std::min(wanted, budget), MSG_DONTWAIT);
+        count = recv(connection.socket.get(), to, std::min(wanted, budget), MSG_DONTWAIT);
         if (count == 0)
-          return lose("connection closed");
+          return reportLoss("connection closed");
         if (count < 0) {
           if (errno == EAGAIN || errno == EWOULDBLOCK)
             return true;
           if (errno == EINTR)
             continue;
-          return lose(std::strerror(errno));
+          return reportLoss(std::strerror(errno));
         }
         budget -= static_cast<std::size_t>(count);
       }
-      (inHeader ? way.headerBytes : way.payloadBytes) += static_cast<std::size_t>(count);
-      if (way.headerBytes < sizeof way.header)
+      (inHeader ? connection.headerBytes : connection.payloadBytes) += static_cast<std::size_t>(count);
+      if (connection.headerBytes < sizeof connection.header)
         continue;
-      if (way.header.bytes > maxFrameBytes || way.header.kind > FrameKind::goodbye)
-        return lose("what it sends is no frame");
-      if (way.payloadBytes < way.header.bytes)
+      if (connection.header.bytes > maxFrameBytes || connection.header.kind > FrameKind::goodbye)
+        return reportLoss("it sent an invalid frame");
+      if (connection.payloadBytes < connection.header.bytes)
         continue;
-      sink->onFrame(peer, way.header, Part(way.payload).first(way.header.bytes));
-      way.headerBytes = way.payloadBytes = 0;
+      sink->onFrame(peer, connection.header, Part(connection.payload).first(connection.header.bytes));
+      connection.headerBytes = connection.payloadBytes = 0;
     }
     return true;
   }
 
   const int ownRank;
-  std::vector<std::unique_ptr<Way>> ways;
+  std::vector<std::unique_ptr<Connection>> connections;
   FrameSink *sink = nullptr;
   Socket wake;
   std::thread thread;
@@ -321,8 +322,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<process::Link> createSocketLink(int rank, std::vector<Socket> ways) {
-  return std::make_unique<SocketLink>(rank, std::move(ways));
+std::unique_ptr<process::Link> createSocketLink(int rank, std::vector<Socket> connections) {
+  return std::make_unique<SocketLink>(rank, std::move(connections));
 }
 
 } // namespace sluice::socket

@@ -10,8 +10,8 @@
 
 namespace sluice::socket {
 
-/// `ways`: a stream socket to every rank, as meet() gives them; that of `rank` is not open.
-std::unique_ptr<process::Link> createSocketLink(int rank, std::vector<Socket> ways);
+/// `sockets`: a stream socket to every rank, as meet() gives them; that of `rank` is not open.
+std::unique_ptr<process::Link> createSocketLink(int rank, std::vector<Socket> sockets);
 
 } // namespace sluice::socket
 

@@ -18,8 +18,8 @@ namespace {
 constexpr std::uint64_t hugePage = 2 << 20;
 constexpr std::uint64_t pageSize = 4096;
 
-/// Maps zeroed, resident memory; null with errno where there is none. What holds huge pages lies on their border and asks
-/// for them: fewer misses of the address cache, and a faster start. The system may give small ones, of equal total size.
+/// Maps zeroed, resident memory; null with errno on failure. A mapping that can contain huge pages is aligned to them
+/// and requests them: fewer TLB misses, and a faster start. The system may use small pages of the same total size.
 void *mapResident(std::uint64_t bytes) {
   const std::uint64_t slack = bytes >= hugePage ? hugePage : 0;
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -31,7 +31,7 @@ void *mapResident(std::uint64_t bytes) {
     return nullptr;
   if (!slack)
     return reserved;
-  // Cut to the border: the pages before and behind go back.
+  // Unmaps the pages before and after the aligned range.
   const auto begin = reinterpret_cast<std::uintptr_t>(reserved), first = (begin + hugePage - 1) / hugePage * hugePage;
   const std::uintptr_t end = (first + bytes + pageSize - 1) / pageSize * pageSize;
   if (first != begin)
@@ -47,7 +47,7 @@ void *mapResident(std::uint64_t bytes) {
     munmap(address, bytes);
     return errno = error, nullptr;
   }
-  // A system that does not know the request: touch every page.
+  // If the system does not support the request: touch every page.
   for (std::uint64_t at = 0; at < bytes; at += pageSize)
     static_cast<volatile char *>(address)[at] = 0;
   return address;

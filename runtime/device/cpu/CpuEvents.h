@@ -1,11 +1,11 @@
 //===- CpuEvents.h - events between the streams of a CPU device ----------------===//
 //
 // An event is a counter of generations. Issuing a record opens the next generation; the stream that reaches the record
-// completes it. A wait is for the generation that was the latest when the wait was issued, so recording an event again
-// never disturbs waits issued before. Generations of one event complete in order, whatever streams they stand on.
+// completes it. A wait is for the latest generation at the time when the wait was issued, so a later record never
+// affects earlier waits. Generations of one event complete in order, on whatever streams they are recorded.
 //
-// openGeneration() and latest() are called by the rank's thread alone, the others by stream threads, and await() by the
-// rank's as well.
+// Only the rank's thread calls openGeneration() and latest(), stream threads call the others, and the rank's thread
+// also calls await().
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_CPUEVENTS_H
@@ -56,7 +56,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   int waiting = 0;
-  /// Touched by the rank's thread alone.
+  /// Used only by the rank's thread.
   std::vector<std::uint64_t> issued;
   std::vector<std::uint64_t> completed;
 };

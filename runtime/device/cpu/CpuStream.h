@@ -1,8 +1,9 @@
 //===- CpuStream.h - one stream: a thread and a ring of commands ---------------===//
 //
-// The ring is made with the stream; pushing to it and running from it allocate nothing. A full ring blocks the pusher:
-// that cannot deadlock, because whatever the stream's head waits for was issued before it. The thread sleeps while the
-// ring is empty. After a failure commands are skipped; records and waits are still honoured, so nobody waits for ever.
+// The ring is allocated with the stream; pushing to it and running from it allocate nothing. A full ring blocks the
+// thread that pushes: this cannot deadlock, because everything that the stream's head waits for was issued before it.
+// The thread sleeps while the ring is empty. After a failure commands are skipped, but records and waits are executed,
+// so that no thread waits forever.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_CPUSTREAM_H
@@ -57,7 +58,8 @@ private:
   bool workerSleeps = false;
   bool hostSleeps = false;
   bool stopping = false;
-  /// Counts since the start; their difference is what the ring holds. An item leaves the count when it is done.
+  /// Counters since the start; their difference is the number of items in the ring. An item is counted until it is
+  /// done.
   std::uint64_t pushedCount = 0;
   std::uint64_t doneCount = 0;
   std::vector<CpuStreamItem> ring;

@@ -1,7 +1,7 @@
 //===- FirstFailure.h - the failure that all streams of a device share ---------===//
 //
-// Keeps the first failure reported by any thread until it is taken. known() costs one atomic load, so that it can be
-// asked before every command.
+// Keeps the first failure reported by any thread until it is taken. known() costs one atomic load, so it can be called
+// before every command.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_FIRSTFAILURE_H

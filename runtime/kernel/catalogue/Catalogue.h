@@ -22,7 +22,7 @@ const KernelRecord &kernelRecord(KernelId id);
 std::string_view kernelName(KernelId id);
 std::uint32_t catalogueVersion();
 
-/// How many operands a launch must have.
+/// Number of operands of a launch.
 struct OperandCounts {
   std::size_t inputs = 0, outputs = 0;
   /// `inputs` is the least number.
@@ -43,8 +43,8 @@ AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attribut
 
 /// "an integer", "a number" or "a list of integers": how a plan stores an attribute of the kind.
 std::string_view kindText(AttributeKind kind);
-/// What is wrong with an attribute's presence or value, without the kernel's name; empty if nothing is. An attribute that
-/// the record does not have is wrong.
+/// The error in an attribute's presence or value, without the kernel's name; empty for a valid one. An attribute that
+/// the record does not have is an error.
 std::string attributeProblem(const KernelRecord &record, const Attributes &attributes);
 /// Adds the record's fallbacks of absent attributes.
 Attributes withFallbacks(const KernelRecord &record, const Attributes &attributes);
@@ -54,7 +54,7 @@ Attributes withFallbacks(const KernelRecord &record, const Attributes &attribute
 Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
                    const Attributes &attributes);
 
-/// What a plan's kernels are chosen for.
+/// The target for which a plan's kernels are chosen.
 struct KernelTarget {
   /// "cpu" or "cuda".
   std::string_view device = "cpu";

@@ -1,7 +1,7 @@
-//===- CpuWorkspace.h - how much scratch memory each CPU kernel takes ----------===//
+//===- CpuWorkspace.h - workspace of the CPU kernels -------------------------------===//
 //
-// Pure arithmetic, shared by the kernels and by the caps of their records: a cap is enough because it is the same formula, on
-// extents that are at least as large. Bytes.
+// Pure arithmetic, shared by the kernels and by the caps of their records: a cap is enough because it is the same
+// formula, on extents that are at least as large. Bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_CPUWORKSPACE_H
@@ -37,7 +37,7 @@ constexpr std::uint64_t plainLinearLossWorkspace(std::int64_t columns, std::int6
 inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 
-/// Queries and keys of a tile of scores, forward: long rows, so that what is done once a row and tile is done seldom.
+/// Queries and keys of a tile of scores, forward. Rows are long, so that work per row and tile is rare.
 inline constexpr std::int64_t wideQueryTile = 24, wideKeyTile = 256;
 /// Backward.
 inline constexpr std::int64_t queryTile = 48, keyTile = 64;
@@ -57,7 +57,7 @@ constexpr std::int64_t attentionGradFloats(std::int64_t queries, std::int64_t ke
 
 /// Panels of a bf16 or f16 product that is widened to f32.
 inline constexpr std::int64_t widenM = 256, widenN = 512, widenK = 1024;
-/// Rows of a panel are this much longer than their elements: rows a power of two apart would fall on each other in a cache.
+/// Rows of a panel are padded by this: rows at distances of a power of two would map to the same cache set.
 inline constexpr std::int64_t widenSlack = 16;
 /// Floats of a panel in either layout.
 constexpr std::int64_t widenPanelFloats(std::int64_t rows, std::int64_t columns) {
@@ -68,8 +68,8 @@ constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int6
   return static_cast<std::uint64_t>(widenPanelFloats(m, k) + widenPanelFloats(k, n) + widenPanelFloats(m, n)) * 4;
 }
 
-/// Runs of rows whose channel sums are added in order, and floats of one run: two sums a channel, or what is subtracted
-/// before and two sums.
+/// Runs of rows whose channel sums are added in order, and floats of one run: two sums per channel, or the subtracted
+/// value and two sums.
 inline constexpr std::int64_t batchNormRuns = 64;
 constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
   return static_cast<std::uint64_t>((batchNormRuns * 3 + 2) * channels) * 4;
@@ -81,11 +81,11 @@ constexpr std::uint64_t packedWeightBytes(std::int64_t groups, std::int64_t out,
   return static_cast<std::uint64_t>(roundUp(channels * kernel, 16)) * 4;
 }
 /// A weight with its channels exchanged and its taps in the other direction, plain.
-constexpr std::uint64_t turnedWeightBytes(std::int64_t out, std::int64_t in, std::int64_t kernel) {
+constexpr std::uint64_t transposedWeightBytes(std::int64_t out, std::int64_t in, std::int64_t kernel) {
   return static_cast<std::uint64_t>(roundUp(out * in * kernel, 16)) * 4;
 }
-/// What an implementation by matrix products may take beside it: unrolled windows and partial weights. Where that is large
-/// the library has a direct implementation that needs nothing.
+/// Scratch memory of an implementation by matrix products: unrolled windows and partial weights. If that is large, the
+/// library has a direct implementation without scratch memory.
 constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows, std::int64_t inputs, std::int64_t outputs,
                                       std::int64_t kernel) {
   constexpr std::int64_t most = std::int64_t(4) << 20;
@@ -96,7 +96,7 @@ constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows,
   return floats > 4 * most ? 0 : static_cast<std::uint64_t>(floats) * 4;
 }
 
-/// What oneDNN may take as scratchpad; an implementation that wants more is passed over.
+/// The largest scratchpad of oneDNN; implementations that need more are not used.
 constexpr std::uint64_t libraryWorkspace(int threads, bool avx512) {
   return (avx512 ? std::uint64_t(2) << 20 : std::uint64_t(64) << 10) * static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
 }

@@ -1,10 +1,10 @@
 //===- CpuWorkspaceCaps.cpp - scratch memory of the CPU's kernels --------------===//
 //
-// A test holds the caps against what the kernels take.
+// A test compares the caps with the memory that the kernels use.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
-#include "runtime/kernel/catalogue/WeightGradCut.h"
+#include "runtime/kernel/catalogue/WeightGradTasks.h"
 #include "runtime/kernel/catalogue/WorkspaceCaps.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct ConvolutionOperands {
   bool areImages() const { return x.rank == 4 && weight.rank == 4 && y.rank == 4 && x.dtype != DType::f64; }
 };
 
-/// What the library may take, the weight as it packs it, unrolled windows, and dense f32 copies of other operands.
+/// Scratchpad of the library, the packed weight, unrolled windows, and dense f32 copies of other operands.
 std::uint64_t libraryConvolution(const LaunchDescription &launch, const ConvolutionOperands &o) {
   const std::int64_t groups = std::max<std::int64_t>(launch.attributes.integer("groups"), 1);
   const std::int64_t outputs = o.weight.shape[0], inputs = o.weight.shape[1], kernel = o.weight.shape[2] * o.weight.shape[3];
@@ -50,27 +50,27 @@ std::uint64_t denseCopies(const ConvolutionOperands &o) {
   return bytes;
 }
 
-/// What the kernel's own form takes, by the panels of every instruction set that has it.
+/// Workspace of Sluice's implementation, for the largest panels of all its instruction sets.
 std::uint64_t ownWeightGrad(const LaunchDescription &launch, const ConvolutionOperands &o) {
   const auto stride = launch.attributes.list("stride"), dilation = launch.attributes.list("dilation");
   if (launch.avx512 || stride.size() != 2 || dilation.size() != 2)
     return 0;
   const std::int64_t groups = std::max<std::int64_t>(launch.attributes.integer("groups"), 1);
-  const WeightGradCut::Sizes sizes{o.x.shape[0],
-                                   o.weight.shape[1] * groups,
-                                   o.weight.shape[0],
-                                   {o.y.shape[1], o.y.shape[2]},
-                                   {o.weight.shape[2], o.weight.shape[3]},
-                                   {stride[0], stride[1]},
-                                   {dilation[0], dilation[1]}};
+  const WeightGradTasks::Sizes sizes{o.x.shape[0],
+                                     o.weight.shape[1] * groups,
+                                     o.weight.shape[0],
+                                     {o.y.shape[1], o.y.shape[2]},
+                                     {o.weight.shape[2], o.weight.shape[3]},
+                                     {stride[0], stride[1]},
+                                     {dilation[0], dilation[1]}};
   std::uint64_t bytes = 0;
-  if (WeightGradCut::serves(sizes))
+  if (WeightGradTasks::serves(sizes))
     for (std::int64_t panel : {8, 16})
-      bytes = std::max(bytes, WeightGradCut(sizes, panel).workspace(sizes, launch.threads));
+      bytes = std::max(bytes, WeightGradTasks(sizes, panel).workspace(sizes, launch.threads));
   return bytes;
 }
 
-/// A chunk of logits, a number beside it, and what the largest of the products takes, or cross entropy.
+/// A chunk of logits, one number, and the largest workspace of its products and of cross entropy.
 std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight, const Operand &targets) {
   if (x.rank < 1 || weight.rank != 2)
     return 0;
@@ -131,7 +131,8 @@ std::uint64_t convolutionInputGradCap(const LaunchDescription &launch) {
   if (!o.areImages())
     return 0;
   return libraryConvolution(launch, o) +
-         turnedWeightBytes(o.weight.shape[0], o.weight.shape[1], o.weight.shape[2] * o.weight.shape[3]) + denseCopies(o);
+         transposedWeightBytes(o.weight.shape[0], o.weight.shape[1], o.weight.shape[2] * o.weight.shape[3]) +
+         denseCopies(o);
 }
 
 std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch) {

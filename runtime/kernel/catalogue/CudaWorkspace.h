@@ -1,4 +1,4 @@
-//===- CudaWorkspace.h - how much scratch memory each CUDA kernel takes ---------===//
+//===- CudaWorkspace.h - workspace of the CUDA kernels -----------------------------===//
 //
 // Pure arithmetic, shared by the kernels and by the caps of their records. Bytes.
 //

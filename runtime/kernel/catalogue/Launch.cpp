@@ -19,7 +19,7 @@ std::size_t countOf(std::span<const OperandRecord *const> operands, OperandCount
   return static_cast<std::size_t>(std::ranges::count(operands, count, &OperandRecord::count));
 }
 
-/// An operand that is there or not by the number of operands alone.
+/// An optional operand, present or absent by the number of operands.
 bool isByCount(const OperandRecord &operand) {
   return operand.count == OperandCount::optional && operand.given.empty();
 }
@@ -88,7 +88,7 @@ Status checkTypes(const KernelRecord &record, std::string_view side, std::span<c
   return Status::ok();
 }
 
-/// As attributeProblem, for the attributes of the record alone.
+/// As attributeProblem, only for the attributes of the record.
 std::string valueProblem(const KernelRecord &record, const Attributes &attributes) {
   for (const AttributeRecord &attribute : record.attributes) {
     const Attributes::Item *item = attributes.find(attribute.name);

@@ -14,9 +14,8 @@ namespace sluice {
 
 inline constexpr int maxRank = 8;
 
-/// A typed strided window of memory, as bound on this rank at load. `shape` is the storage extent that the plan
-/// declares; `extent` is what is truly there on this rank (shape with padded dims cut to their valid extent): kernels
-/// iterate over `extent` and never touch what lies beyond it.
+/// A typed strided window of memory, as bound on this rank at load. `shape` is the storage extent in the plan; `extent`
+/// is the valid extent on this rank. Kernels iterate over `extent` and never access elements beyond it.
 struct Operand {
   void *data = nullptr;
   DType dtype = DType::f32;

@@ -1,7 +1,7 @@
 //===- Record.h - the record of a kernel --------------------------------------===//
 //
-// A record says what a launch of the kernel must have, which memory its operands may share and how much scratch memory it
-// takes. Implementations are found by KernelId (runtime/kernel/Kernel.h).
+// A record states the operands and attributes of a launch, which operands may share memory, and the workspace.
+// Implementations are found by KernelId (runtime/kernel/Kernel.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_RECORD_H
@@ -51,7 +51,7 @@ private:
   std::uint8_t bits = 0;
 };
 
-/// How many operands of a launch one operand of a record describes.
+/// Number of operands of a launch that one operand of a record describes.
 enum class OperandCount : std::uint8_t {
   one,
   /// One or none, by the attribute `given`, else by the number of inputs.
@@ -92,10 +92,10 @@ struct AliasRecord {
 /// The class of the reduction inside a kernel. The values are those of ReductionClass in runtime/plan/plan.fbs.
 enum class KernelReduction : std::uint8_t { not_a_reduction, ordered, fixed, none };
 
-/// The form of a kernel on the CPU besides its reference.
+/// The CPU implementation in addition to the reference.
 enum class CpuForm : std::uint8_t { reference, fast };
 
-/// A launch as the compiler knows it: shapes without memory, attributes with their defaults.
+/// A launch as the compiler sees it: shapes without memory, attributes with their defaults.
 struct LaunchDescription {
   std::span<const Operand> inputs, outputs;
   const Attributes &attributes;

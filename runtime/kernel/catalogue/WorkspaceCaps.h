@@ -33,7 +33,7 @@ namespace cuda {
 std::uint64_t matmulCap(const LaunchDescription &launch);
 std::uint64_t attentionCap(const LaunchDescription &launch);
 std::uint64_t attentionGradCap(const LaunchDescription &launch);
-/// Of conv2d and conv2d_input_grad.
+/// For conv2d and conv2d_input_grad.
 std::uint64_t convolutionCap(const LaunchDescription &launch);
 std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch);
 std::uint64_t batchNormCap(const LaunchDescription &launch);

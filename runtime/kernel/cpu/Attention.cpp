@@ -45,7 +45,7 @@ template <typename T> struct Forward {
     std::int64_t first = 0, count = 0;
     Columns any = {};
   };
-  /// Where one tile of queries stands.
+  /// Position of one tile of queries.
   struct Tile {
     std::int64_t b, h, t0, rows, wide;
     FloatRows<T> q;
@@ -116,7 +116,7 @@ template <typename T> struct Forward {
       tile.begun[groups[i].first] = true;
   }
 
-  /// q k, in whole panels: those that all groups read at once, the others group by group.
+  /// q k, in complete panels: first those that all groups read, then the others group by group.
   void scores(const Tile &tile, const Group *groups, int count, std::int64_t j0, const float *keys) const {
     auto product = [&](std::int64_t first, std::int64_t rows, std::int64_t from, std::int64_t to) {
       if (from < to)
@@ -135,7 +135,7 @@ template <typename T> struct Forward {
     }
   }
 
-  /// Scores become exponentials; what was there before is scaled to the new maximum.
+  /// Replaces scores by exponentials and scales the earlier values to the new maximum.
   void powers(Tile &tile, const Group &group, std::int64_t j0, std::int64_t width) const {
     ScoreRows rows{tile.scores + group.first * wideKeyTile, wideKeyTile, static_cast<int>(group.count), {}, {},
                    group.any.begin, group.any.end, static_cast<float>(s.scale), tile.maximum + group.first,

@@ -1,6 +1,6 @@
 //===- AttentionGrad.cpp - the derivatives of attention by tiles --------------===//
 //
-// The probabilities are made again from the saved row statistics, tile by tile. Work is cut by batch row and key head.
+// Recomputes the probabilities from the saved row statistics, tile by tile. Work is divided by batch row and key head.
 // Order of sums: tiles of keys upwards (dq), tiles of queries upwards within each head of the group (dk, dv).
 //
 //===----------------------------------------------------------------------===//
@@ -12,14 +12,14 @@
 namespace sluice::cpu {
 namespace {
 
-/// Keys are gone over tile by tile, under each of them the tiles of queries that read it. A tile is packed when it is
-/// first come to and written out when it is done with, so that it is near both times.
+/// The outer loop is over tiles of keys, the inner one over the tiles of queries that read it. A tile is packed at its
+/// first use and written after its last use, so it is in the cache both times.
 template <typename T> struct Backward {
   const AttentionShape &s;
   Call &call;
   const Loops &l = loops();
 
-  /// What one batch row and key head needs, in workspace. Packed tiles lie one after the other, `wide` floats a row.
+  /// Workspace of one batch row and key head. Packed tiles are contiguous, `wide` floats per row.
   struct Memory {
     std::int64_t wide;
     float *keyRows, *valueRows, *keyColumns, *q, *dout, *qColumns, *doutColumns, *dq, *dk, *dv;
@@ -74,7 +74,7 @@ template <typename T> struct Backward {
         l.of<T>().narrow(m.dv + j * m.wide, rowOf<T>(call.outputs[2], head.b, j, g), s.size);
       }
     }
-    // Where there are no keys at all.
+    // If there are no keys.
     packQueries(head, s.queries, m);
     for (std::int64_t t = 0; t < s.queries; ++t)
       l.of<T>().narrow(m.dq + t * m.wide, rowOf<T>(call.outputs[0], head.b, t, head.h), s.size);
@@ -112,7 +112,7 @@ template <typename T> struct Backward {
     std::int64_t rows = std::min(queryTile, s.queries - t0);
     for (std::int64_t r0 = 0; r0 < rows; r0 += l.rows)
       group(head, t0, r0, std::min<std::int64_t>(l.rows, rows - r0), j0, width, m);
-    // Of a few keys, dv and dk: as far as queries of the tile read them.
+    // dv and dk of a few keys, up to the last that queries of the tile read.
     for (std::int64_t c = 0; c < width; c += l.rows) {
       std::int64_t keys = std::min<std::int64_t>(l.rows, width - c);
       std::int64_t from = std::max<std::int64_t>(0, s.firstQuery(j0 + c) - t0);

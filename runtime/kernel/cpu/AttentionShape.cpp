@@ -40,7 +40,7 @@ Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelR
                         std::to_string(shape.keys));
   std::int64_t window = request.attributes->integer("window");
   if (window < 0 || (window != 0 && !shape.causal))
-    return check.refuse("window, expected 0, or a number above 0 beside causal, but got " + std::to_string(window));
+    return check.refuse("window, expected 0, or a positive number with causal, but got " + std::to_string(window));
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
   return shape;
 }

@@ -20,7 +20,7 @@ struct AttentionShape {
   std::int64_t batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0, size = 0;
   double scale = 1;
   bool causal = false;
-  /// How many keys a query reads at most; as many as there are where there is no window.
+  /// Largest number of keys that a query reads; all keys without a window.
   std::int64_t window = 0;
 
   std::int64_t headsPerKey() const { return heads / keyHeads; }

@@ -1,4 +1,4 @@
-//===- AttentionTiles.h - what the two passes of attention share ---------------===//
+//===- AttentionTiles.h - common code of the forward and backward of attention -----===//
 //
 // Rows of one head, the part of a tile that queries read, and the heads shared among threads.
 //
@@ -23,7 +23,7 @@ inline float *statisticOf(const Operand &o, std::int64_t b, std::int64_t h, std:
   return o.as<float>() + b * o.strides[0] + h * o.strides[1] + t * o.strides[2];
 }
 
-/// Hands out the floats of one thread's workspace.
+/// Allocates the floats of one thread's workspace.
 struct Floats {
   float *next;
   float *take(std::int64_t count) {
@@ -33,10 +33,10 @@ struct Floats {
   }
 };
 
-/// Brings what the head that comes next reads and writes nearer, a row at a time between products: its rows lie far
-/// apart, and each would cost the way to memory.
+/// Prefetches the rows that the next head reads and writes, one row at a time between products: each row would be a
+/// cache miss.
 struct Ahead {
-  /// Rows brought nearer at most: more would push out what is worked on.
+  /// Largest number of prefetched rows: more would evict the data in use.
   static constexpr std::int64_t mostRows = 256;
   struct Part {
     const char *next;
@@ -46,7 +46,7 @@ struct Ahead {
   int count = 0;
   std::int64_t left = 0, bytes = 0;
 
-  /// After query head h of batch row b; the next key head where it is another one.
+  /// After query head h of batch row b; starts with the next key head if that is a different one.
   Ahead(const AttentionShape &s, std::initializer_list<const Operand *> likeQ,
         std::initializer_list<const Operand *> likeK, std::int64_t b, std::int64_t h) {
     std::int64_t next = b * s.heads + h + 1, nextB = next / s.heads, nextH = next % s.heads;

@@ -1,9 +1,9 @@
 //===- BatchNorm.cpp - batch norm by rows of channels ------------------------------===//
 //
-// Sums over rows: rows are cut in up to 64 runs, each run is added in order, and the runs are added in order in f64. The
-// order of addition is a function of the number of rows alone. Mean and variance come of one pass over memory: a
-// run adds up the differences to the mean of its first rows and their squares, and the runs' means and squares about them
-// are joined in f64.
+// Sums over rows: rows are divided into up to 64 runs, each run is added in order, and the runs are added in order in
+// f64. The order of addition depends only on the number of rows. Mean and variance need one pass over memory: a run
+// adds the differences to the mean of its first rows and their squares, and the runs' means and squares are combined in
+// f64.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
@@ -27,9 +27,9 @@ struct Scratch {
   float *second() const { return first() + channels; }
 };
 
-/// Rows that a run has at least, where there are as many, and rows whose mean is what the run subtracts, at most.
+/// Smallest number of rows of a run if there are enough, and largest number of rows whose mean the run subtracts.
 constexpr std::int64_t runRows = 32, shiftRows = 64;
-/// Channels that are joined together.
+/// Channels that are combined at once.
 constexpr std::int64_t channelBlock = 128;
 
 struct Runs {

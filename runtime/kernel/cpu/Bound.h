@@ -52,7 +52,7 @@ template <typename Function> Bound makeKernel(const KernelRequest &request, Func
   return Bound(std::unique_ptr<BoundKernel>(new FunctionKernel<Function>(request, std::move(body))));
 }
 
-/// Says what a request lacks. Every method returns ok or a refusal that names the kernel and the operand.
+/// Checks of a request. Every method returns ok or a refusal that names the kernel and the operand.
 class Check {
 public:
   Check(std::string_view kernel, const KernelRequest &request) : kernel(kernel), request(request) {}

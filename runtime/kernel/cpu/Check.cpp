@@ -1,4 +1,4 @@
-//===- Check.cpp - what a kernel request must satisfy -------------------------===//
+//===- Check.cpp - checks of a kernel request --------------------------------------===//
 #include "runtime/kernel/cpu/Bound.h"
 
 namespace sluice::cpu {
@@ -49,7 +49,7 @@ Status Check::extent(const Operand &operand, const Operand &expected) const {
 
 Status Check::broadcast(const Operand &operand, const Operand &frame) const {
   if (!broadcasts(operand, frame))
-    return refuse(name(operand) + " extents, expected what broadcasts to " + extentText(frame) + " but got " +
+    return refuse(name(operand) + " extents, expected extents that broadcast to " + extentText(frame) + " but got " +
                   extentText(operand));
   return Status::ok();
 }

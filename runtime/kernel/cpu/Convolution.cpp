@@ -1,8 +1,8 @@
 //===- Convolution.cpp - convolutions by oneDNN, and the weight's gradient ---------===//
 //
-// Dense f32 operands go to the library as they are. Strided ones go through dense f32 copies in workspace, and so do bf16
-// and f16 ones, since the library has no such convolution for every processor; the result is rounded once. f64 and what the library
-// has only a plain loop for go to the reference.
+// Dense f32 operands are passed to the library. Strided, bf16 and f16 operands are copied to dense f32 in workspace,
+// since the library does not have these convolutions for every processor; the result is rounded once. f64, and shapes
+// for which the library has only a plain loop, use the reference.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
@@ -60,8 +60,8 @@ void convert(int threads, const Operand &operand, float *dense, bool comesIn) {
     if (!operand.isDense())
       return convertStrided<T>(threads, operand, dense, comesIn);
     std::int64_t elements = operand.elements();
-    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
-      std::int64_t begin = piece * stretch, count = std::min(stretch, elements - begin);
+    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t chunk) {
+      std::int64_t begin = chunk * stretch, count = std::min(stretch, elements - begin);
       if (comesIn)
         loops().of<T>().widen(operand.as<T>() + begin, dense + begin, count);
       else

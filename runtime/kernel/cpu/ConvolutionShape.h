@@ -21,7 +21,7 @@ struct ConvolutionShape {
   static Result<ConvolutionShape> of(const Check &check, const KernelRequest &request, const Operand &x,
                                      const Operand &weight, const Operand &y);
 
-  /// The input place of a window's element, or -1 where it is padding.
+  /// The input position of a window's element, or -1 for padding.
   std::int64_t place(int dim, std::int64_t window, std::int64_t element) const {
     std::int64_t at = window * stride[dim] - padding[dim] + element * dilation[dim];
     return at < in[dim] ? (at < 0 ? -1 : at) : -1;
@@ -43,7 +43,7 @@ struct PoolShape {
     return adaptive ? ((window + 1) * in[dim] + out[dim] - 1) / out[dim]
                     : std::min(window * stride[dim] - padding[dim] + kernel[dim], in[dim]);
   }
-  /// What the sum of a window is divided by. A window that reaches over the padded input's end is smaller.
+  /// The divisor of a window's sum. A window that extends beyond the padded input is smaller.
   std::int64_t divisor(std::int64_t i, std::int64_t j) const {
     if (adaptive || withoutPadding)
       return (end(0, i) - begin(0, i)) * (end(1, j) - begin(1, j));

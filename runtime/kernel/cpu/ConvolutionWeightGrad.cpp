@@ -1,7 +1,7 @@
 //===- ConvolutionWeightGrad.cpp - the gradient of a convolution's weight ----------===//
 //
-// A piece goes over its rows of dy once; the rows of x that a window's taps read stay packed until the last of them has.
-// Sums of a few rows are added up apart, so that sums over large images keep their digits.
+// A task reads its rows of dy once; a packed row of x is kept until the last tap has read it. Sums of a few rows are
+// added separately, so that sums over large images keep their digits.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionWeightGrad.h"
@@ -22,11 +22,11 @@ constexpr std::int64_t rowsTogether = 32;
 
 std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-WeightGradCut::Sizes sizesOf(const ConvolutionShape &s) {
+WeightGradTasks::Sizes sizesOf(const ConvolutionShape &s) {
   return {s.images, s.inputs, s.outputs, s.out, s.kernel, s.stride, s.dilation};
 }
 
-/// Asks for `count` runs of `size` floats, `pitch` apart, while other work goes on.
+/// Prefetches `count` runs of `size` floats, `pitch` floats between them.
 void fetch(const float *x, std::int64_t pitch, std::int64_t count, std::int64_t size) {
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t c = 0; c < size; c += 16)
@@ -35,12 +35,12 @@ void fetch(const float *x, std::int64_t pitch, std::int64_t count, std::int64_t 
 
 } // namespace
 
-struct WeightGrad::Piece {
+struct WeightGrad::Task {
   std::int64_t panel, firstOutput, outputs, firstRow, endRow;
 };
 
 bool WeightGrad::serves(const ConvolutionShape &s) {
-  return loops().isa != "avx512" && s.groups == 1 && WeightGradCut::serves(sizesOf(s));
+  return loops().isa != "avx512" && s.groups == 1 && WeightGradTasks::serves(sizesOf(s));
 }
 
 WeightGrad::WeightGrad(const ConvolutionShape &shape)
@@ -48,16 +48,16 @@ WeightGrad::WeightGrad(const ConvolutionShape &shape)
 
 std::uint64_t WeightGrad::workspace(int threads) const { return cut.workspace(sizesOf(s), threads); }
 
-WeightGrad::Piece WeightGrad::pieceOf(std::int64_t number) const {
+WeightGrad::Task WeightGrad::taskOf(std::int64_t number) const {
   std::int64_t run = number / (cut.panels * cut.blocks), rows = s.images * s.out[0];
-  Piece piece{number / cut.blocks % cut.panels, number % cut.blocks * WeightGradCut::blockOutputs, 0,
-              rows * run / cut.runs, rows * (run + 1) / cut.runs};
-  piece.outputs = std::min(WeightGradCut::blockOutputs, s.outputs - piece.firstOutput);
-  return piece;
+  Task task{number / cut.blocks % cut.panels, number % cut.blocks * WeightGradTasks::blockOutputs, 0,
+            rows * run / cut.runs, rows * (run + 1) / cut.runs};
+  task.outputs = std::min(WeightGradTasks::blockOutputs, s.outputs - task.firstOutput);
+  return task;
 }
 
-/// `count` rows of a panel from `from` on, `pitch` apart, of which `size` columns count. The columns behind them are read
-/// along where memory goes on: what the products make of them is not used.
+/// Packs `count` rows of a panel, from `from` on, `pitch` floats between them, of which `size` columns are used. The
+/// columns after them are also read where memory continues; products with them are not used.
 void WeightGrad::copyRows(const float *from, std::int64_t pitch, std::int64_t count, std::int64_t size, const float *end,
                           float *packed) const {
   std::int64_t whole = end - from < panel ? 0 : std::min((end - from - panel) / pitch + 1, count);
@@ -65,12 +65,12 @@ void WeightGrad::copyRows(const float *from, std::int64_t pitch, std::int64_t co
   loops().f32.packColumns(from + whole * pitch, pitch, count - whole, size, packed + whole * panel);
 }
 
-void WeightGrad::pack(const Piece &piece, const float *row, const float *end, float *packed) const {
-  const std::int64_t channels = s.inputs, width = s.in[1], stride = s.stride[1], first = piece.panel * panel;
+void WeightGrad::pack(const Task &task, const float *row, const float *end, float *packed) const {
+  const std::int64_t channels = s.inputs, width = s.in[1], stride = s.stride[1], first = task.panel * panel;
   const std::int64_t size = std::min(panel, cut.columns - first);
   std::memset(packed, 0, static_cast<std::size_t>(cut.places * panel) * sizeof(float));
   if (cut.merged) {
-    // Windows that lie inside are copied whole, others by element.
+    // Windows inside the image are copied as rows, others by element.
     for (std::int64_t q = 0; q < s.out[1];) {
       std::int64_t begin = q * stride - s.padding[1], after = begin + s.kernel[1];
       if (begin >= 0 && after <= width) {
@@ -99,33 +99,34 @@ void WeightGrad::pack(const Piece &piece, const float *row, const float *end, fl
 }
 
 /// The sums of one row of taps.
-void WeightGrad::addProducts(const Piece &piece, const float *dy, const float *packed, float *sums) const {
+void WeightGrad::addProducts(const Task &task, const float *dy, const float *packed, float *sums) const {
   const Loops &l = loops();
-  std::int64_t cuts = ceilDiv(s.out[1], placeBlock), tiles = ceilDiv(piece.outputs, l.rows);
+  std::int64_t cuts = ceilDiv(s.out[1], placeBlock), tiles = ceilDiv(task.outputs, l.rows);
   for (std::int64_t part = 0; part < cuts; ++part) {
     std::int64_t q = s.out[1] * part / cuts, count = s.out[1] * (part + 1) / cuts - q;
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      std::int64_t o = piece.outputs * tile / tiles, rows = piece.outputs * (tile + 1) / tiles - o;
+      std::int64_t o = task.outputs * tile / tiles, rows = task.outputs * (tile + 1) / tiles - o;
       for (std::int64_t tap = 0; tap < cut.taps; ++tap)
-        l.tileProduct({rows, panel, count, dy + q * s.outputs + o, 1, s.outputs, packed + (tap * cut.tapStep + q) * panel,
-                       0, sums + (tap * WeightGradCut::blockOutputs + o) * panel, panel, true});
+        l.tileProduct({rows, panel, count, dy + q * s.outputs + o, 1, s.outputs,
+                       packed + (tap * cut.tapStep + q) * panel, 0,
+                       sums + (tap * WeightGradTasks::blockOutputs + o) * panel, panel, true});
     }
   }
 }
 
 /// Into `sums`, which are zero, with `memory` for packed rows and the sums of a few rows.
-void WeightGrad::addRows(const Piece &piece, const float *dy, const float *x, float *memory, float *sums) const {
+void WeightGrad::addRows(const Task &task, const float *dy, const float *x, float *memory, float *sums) const {
   const std::int64_t kernel = s.kernel[0], inRow = s.in[1] * s.inputs, outRow = s.out[1] * s.outputs;
   const float *end = x + s.images * s.in[0] * inRow;
   float *few = memory + kernel * cut.rowFloats;
   const std::size_t bytes = static_cast<std::size_t>(cut.sumFloats) * sizeof(float);
-  // Rows of x by the place where they are packed. Neighbouring rows have places of their own.
-  std::int64_t held[WeightGradCut::mostTaps];
+  // The packed rows of x by slot. Neighbouring rows have different slots.
+  std::int64_t held[WeightGradTasks::mostTaps];
   std::fill(held, held + kernel, -1);
   std::memset(few, 0, bytes);
-  for (std::int64_t at = piece.firstRow; at < piece.endRow; ++at) {
+  for (std::int64_t at = task.firstRow; at < task.endRow; ++at) {
     std::int64_t first = at % s.out[0] * s.stride[0] - s.padding[0], before = at / s.out[0] * s.in[0];
-    const float *slopes = dy + at * outRow + piece.firstOutput;
+    const float *slopes = dy + at * outRow + task.firstOutput;
     for (std::int64_t i = 0; i < kernel; ++i) {
       std::int64_t row = first + i * s.dilation[0];
       if (row < 0 || row >= s.in[0])
@@ -134,49 +135,49 @@ void WeightGrad::addRows(const Piece &piece, const float *dy, const float *x, fl
       float *packed = memory + place * cut.rowFloats;
       if (held[place] != before + row) {
         held[place] = before + row;
-        pack(piece, x + (before + row) * inRow, end, packed);
+        pack(task, x + (before + row) * inRow, end, packed);
       }
-      addProducts(piece, slopes, packed, few + i * cut.taps * WeightGradCut::blockOutputs * panel);
-      // What the next row of dy asks for, a part for each row of taps.
-      if (i == 0 && at + 1 < piece.endRow)
-        fetch(slopes + outRow, s.outputs, s.out[1], piece.outputs);
+      addProducts(task, slopes, packed, few + i * cut.taps * WeightGradTasks::blockOutputs * panel);
+      // Prefetch for the next row of dy, one part per row of taps.
+      if (i == 0 && at + 1 < task.endRow)
+        fetch(slopes + outRow, s.outputs, s.out[1], task.outputs);
       std::int64_t next = first + s.stride[0] + (kernel - 1) * s.dilation[0];
       if (i == kernel / 2 && next < s.in[0])
-        fetch(x + (before + next) * inRow + (cut.merged ? 0 : piece.panel * panel), cut.merged ? panel : s.inputs,
+        fetch(x + (before + next) * inRow + (cut.merged ? 0 : task.panel * panel), cut.merged ? panel : s.inputs,
               cut.merged ? ceilDiv(inRow, panel) : s.in[1], panel);
     }
-    if ((at - piece.firstRow) % rowsTogether == rowsTogether - 1 || at + 1 == piece.endRow) {
+    if ((at - task.firstRow) % rowsTogether == rowsTogether - 1 || at + 1 == task.endRow) {
       loops().f32.addTo(few, sums, cut.sumFloats);
       std::memset(few, 0, bytes);
     }
   }
 }
 
-void WeightGrad::write(const Piece &piece, const float *sums, float *dweight) const {
-  std::int64_t first = piece.panel * panel;
+void WeightGrad::write(const Task &task, const float *sums, float *dweight) const {
+  std::int64_t first = task.panel * panel;
   for (std::int64_t i = 0; i < s.kernel[0]; ++i)
-    for (std::int64_t tap = 0; tap < cut.taps; ++tap, sums += WeightGradCut::blockOutputs * panel)
-      for (std::int64_t o = 0; o < piece.outputs; ++o)
+    for (std::int64_t tap = 0; tap < cut.taps; ++tap, sums += WeightGradTasks::blockOutputs * panel)
+      for (std::int64_t o = 0; o < task.outputs; ++o)
         for (std::int64_t column = first; column < std::min(first + panel, cut.columns); ++column) {
           std::int64_t c = cut.merged ? column % s.inputs : column, j = cut.merged ? column / s.inputs : tap;
-          dweight[(((piece.firstOutput + o) * s.inputs + c) * s.kernel[0] + i) * s.kernel[1] + j] =
+          dweight[(((task.firstOutput + o) * s.inputs + c) * s.kernel[0] + i) * s.kernel[1] + j] =
               sums[o * panel + column - first];
         }
 }
 
 void WeightGrad::run(const float *dy, const float *x, float *dweight, void *workspace, int threads) const {
-  float *sums = static_cast<float *>(workspace), *memory = sums + cut.pieces() * cut.sumFloats;
+  float *sums = static_cast<float *>(workspace), *memory = sums + cut.tasks() * cut.sumFloats;
   std::int64_t own = cut.threadFloats(sizesOf(s)), inRun = cut.panels * cut.blocks;
-  forEach(threads, cut.pieces(), [&](std::int64_t number) {
+  forEach(threads, cut.tasks(), [&](std::int64_t number) {
     float *to = sums + number * cut.sumFloats;
     std::memset(to, 0, static_cast<std::size_t>(cut.sumFloats) * sizeof(float));
-    addRows(pieceOf(number), dy, x, memory + omp_get_thread_num() * own, to);
+    addRows(taskOf(number), dy, x, memory + omp_get_thread_num() * own, to);
   });
   forEach(threads, inRun, [&](std::int64_t number) {
     float *to = sums + number * cut.sumFloats;
     for (std::int64_t r = 1; r < cut.runs; ++r)
       loops().f32.addTo(to + r * inRun * cut.sumFloats, to, cut.sumFloats);
-    write(pieceOf(number), to, dweight);
+    write(taskOf(number), to, dweight);
   });
 }
 

@@ -9,7 +9,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H
 #define SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H
 
-#include "runtime/kernel/catalogue/WeightGradCut.h"
+#include "runtime/kernel/catalogue/WeightGradTasks.h"
 #include "runtime/kernel/cpu/ConvolutionShape.h"
 
 namespace sluice::cpu {
@@ -21,22 +21,22 @@ public:
   explicit WeightGrad(const ConvolutionShape &shape);
 
   std::uint64_t workspace(int threads) const;
-  /// Dense f32 operands. The order of sums depends on shapes alone.
+  /// Dense f32 operands. The order of sums depends only on shapes.
   void run(const float *dy, const float *x, float *dweight, void *workspace, int threads) const;
 
 private:
-  struct Piece;
-  Piece pieceOf(std::int64_t number) const;
-  void addRows(const Piece &piece, const float *dy, const float *x, float *memory, float *sums) const;
-  void pack(const Piece &piece, const float *row, const float *end, float *packed) const;
+  struct Task;
+  Task taskOf(std::int64_t number) const;
+  void addRows(const Task &task, const float *dy, const float *x, float *memory, float *sums) const;
+  void pack(const Task &task, const float *row, const float *end, float *packed) const;
   void copyRows(const float *from, std::int64_t pitch, std::int64_t count, std::int64_t size, const float *end,
                 float *packed) const;
-  void addProducts(const Piece &piece, const float *dy, const float *packed, float *sums) const;
-  void write(const Piece &piece, const float *sums, float *dweight) const;
+  void addProducts(const Task &task, const float *dy, const float *packed, float *sums) const;
+  void write(const Task &task, const float *sums, float *dweight) const;
 
   ConvolutionShape s;
   std::int64_t panel;
-  WeightGradCut cut;
+  WeightGradTasks cut;
 };
 
 } // namespace sluice::cpu

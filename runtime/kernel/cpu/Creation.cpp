@@ -84,7 +84,7 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
     for (int d = y.rank - 1; d >= 0; --d) {
       global.strides[d] = stride;
       first += y.origin[d] * stride;
-      // A dim whose global extent is not told is whole.
+      // A dim without a global extent is not sharded.
       stride *= y.global[d] > 0 ? y.global[d] : y.shape[d];
     }
     forEach(call.threads, rows.rows, [&](std::int64_t row) {

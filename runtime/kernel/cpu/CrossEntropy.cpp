@@ -59,7 +59,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
     if (s.mean)
       scale /= static_cast<double>(s.counted(targets));
     float factor = static_cast<float>(scale);
-    // What smoothing gives every class.
+    // The share of label smoothing for each class.
     double share = s.smoothing / static_cast<double>(s.total);
     auto less = static_cast<float>(share * scale);
     forEach(call.threads, x.rows, [&](std::int64_t row) {
@@ -72,7 +72,8 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
       const T *logits = x.at<T>(row);
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
       std::int64_t place = s.placeOf(target);
-      // p - 1 + smoothing - share, before the row is overwritten, where dlogits stand in the logits' place.
+      // p - 1 + smoothing - share, read before the row is overwritten, because dlogits may have the memory of the
+      // logits.
       double atTarget = place < 0 ? 0
                                   : std::expm1(static_cast<double>(static_cast<float>(logits[place])) - logSum) +
                                         (s.smoothing - share);

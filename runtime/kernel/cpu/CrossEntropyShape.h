@@ -8,7 +8,7 @@
 namespace sluice::cpu {
 
 struct CrossEntropyShape {
-  /// Of the logits that are here: how many, and which class is the first; and the classes in all.
+  /// The local logits: their number, and the first class; and the number of all classes.
   std::int64_t classes = 0, first = 0, total = 0, ignore = -100;
   bool mean = true;
   /// Share of the target that all classes have in common.

@@ -41,8 +41,7 @@ void drawBlocks(const DropoutMask::Draws &draws, std::uint64_t first, std::uint3
 
 /// y of `count` neighbours, the first of which is element `index` of the step.
 template <typename T>
-void dropStretch(const DropoutMask::Draws &draws, float factor, std::uint64_t index, const T *x, T *y,
-                 std::int64_t count) {
+void dropRun(const DropoutMask::Draws &draws, float factor, std::uint64_t index, const T *x, T *y, std::int64_t count) {
   std::uint32_t words[4 * together];
   std::uint32_t threshold = draws.threshold << 8;
   for (std::int64_t i = 0; i < count;) {
@@ -72,12 +71,12 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
     DropoutMask::Draws draws = mask.draws(call);
     StepIndex index(y, static_cast<std::uint64_t>(call.inputs[3].as<std::int64_t>()[0]));
     auto factor = static_cast<float>(mask.factor);
-    // Indices as an operand of their own, whose offsets are what is asked for.
+    // An operand whose offsets are the indices.
     Operand place = y;
     place.strides = index.strides;
     forStretches<3>(call.threads, {&x, &y, &place}, [&](auto &at, std::int64_t count) {
-      dropStretch(draws, factor, index.first + static_cast<std::uint64_t>(at[2]), x.as<T>() + at[0],
-                  y.as<T>() + at[1], count);
+      dropRun(draws, factor, index.first + static_cast<std::uint64_t>(at[2]), x.as<T>() + at[0], y.as<T>() + at[1],
+              count);
     });
     return Status::ok();
   });

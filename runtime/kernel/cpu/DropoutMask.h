@@ -1,9 +1,9 @@
 //===- DropoutMask.h - which elements of a step are kept ----------------------===//
 //
-// Element i of a step is kept where word i % 4 of Philox block i / 4, keyed by seed, step and the op's key, is a uniform
-// number of at least the rate. i is the index in the whole step: rows before this one times the elements of a row, plus
-// the global index in the operand, so the mask does not depend on who draws it. Steps count from 1, so that no block is
-// one of the initial weights', which have step 0's place empty.
+// Element i of a step is kept if word i % 4 of Philox block i / 4, keyed by seed, step and the op's key, is a uniform
+// number of at least the rate. i is the index in the step: earlier rows times the elements of a row, plus the global
+// index in the operand, so the mask does not depend on the sharding. Steps count from 1, so no block is one of the
+// initial weights', which use step 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H
@@ -15,10 +15,10 @@
 namespace sluice::cpu {
 
 struct DropoutMask {
-  /// Of 2^24: numbers below are dropped.
+  /// In units of 2^-24: smaller numbers are dropped.
   std::uint32_t threshold = 0;
   std::uint64_t key = 0;
-  /// What kept elements are multiplied by.
+  /// The factor of kept elements.
   double factor = 1;
 
   static Result<DropoutMask> of(const KernelRequest &request) {
@@ -60,7 +60,7 @@ struct StepIndex {
     std::uint64_t stride = 1, origin = 0;
     for (int d = operand.rank - 1; d >= 0; --d) {
       strides[d] = static_cast<std::int64_t>(stride);
-      // A dim whose global extent is not told is whole. The rows have no end.
+      // A dim without a global extent is not sharded. The rows are unbounded.
       origin += (d == 0 ? row : 0) * stride + static_cast<std::uint64_t>(operand.origin[d]) * stride;
       stride *= static_cast<std::uint64_t>(operand.global[d] > 0 ? operand.global[d] : operand.shape[d]);
     }

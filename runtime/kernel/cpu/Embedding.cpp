@@ -1,4 +1,4 @@
-//===- Embedding.cpp - whole rows by index ------------------------------------===//
+//===- Embedding.cpp - rows of a table, by index -----------------------------------===//
 //
 // Reading copies rows; adding goes over the rows of the table, each with the list of positions that name it, in order,
 // a block of columns at a time in f32.
@@ -29,14 +29,14 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
     auto indexAt = [&](std::int64_t i) {
       return loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
     };
-    RowsHere here(table);
+    LocalRows here(table);
     for (std::int64_t i = 0; i < out.rows; ++i)
       if (std::int64_t index = indexAt(i); !here.isValid(index))
         return indexError(name, i, index, here.total);
     forEach(call.threads, out.rows, [&](std::int64_t i) {
       char *to = out.operand->as<char>() + out.offset(i) * bytes;
       auto size = static_cast<std::size_t>(out.columns * bytes);
-      if (std::int64_t index = indexAt(i); here.isHere(index))
+      if (std::int64_t index = indexAt(i); here.isLocal(index))
         std::memcpy(to, table.as<char>() + (index - here.first) * table.strides[0] * bytes, size);
       else
         std::memset(to, 0, size);
@@ -50,7 +50,7 @@ template <typename T> Bound addRowsOf(std::string_view name, std::int64_t paddin
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y), padding));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], LocalRows(y), padding));
     forEach(call.threads, y.extent[0], [&](std::int64_t row) {
       std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
       for (std::int64_t c = 0; c < updates.columns; c += tableColumns) {

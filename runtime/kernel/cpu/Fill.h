@@ -1,7 +1,7 @@
 //===- Fill.h - one value over a window, one window into another --------------===//
 //
-// What kernels that make a tensor out of pieces are put together from. A target whose rows lie contiguous is written by
-// stretches, any other element by element with the type's size known.
+// Common code of kernels that copy parts of tensors. A target with contiguous rows is written by runs, others element
+// by element with a constant element size.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_FILL_H

@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-/// The library takes a limit as long as it has made nothing; AVX-512 is the largest it is asked for, with all that the
-/// machine adds to it.
+/// oneDNN accepts a limit until its first primitive exists. AVX-512 is the largest limit; it includes all extensions of
+/// the machine.
 bool limitLibrary(std::string_view isa) {
   if (isa == "avx512")
     return true;
@@ -34,7 +34,8 @@ Status useInstructionSet(std::string_view isa) {
   if (taken == isa)
     return {};
   if (!taken.empty())
-    return refusedError("instruction set, expected " + taken + ", to which this process is kept, but got " + std::string(isa));
+    return refusedError("instruction set, expected " + taken + " (already used by this process) but got " +
+                        std::string(isa));
   const cpu::Loops *found = cpu::loopsFor(isa == "sse2" ? "baseline" : isa);
   if (!found)
     return refusedError("instruction set, expected one that this machine has, " + std::string(machineIsa()) +

@@ -1,8 +1,8 @@
 //===- LinearCrossEntropy.cpp - a projection and its cross entropy, chunk by chunk ----===//
 //
-// Each chunk of rows is a product into workspace and the kernels of cross entropy on it; the gradient makes the chunk's
-// logits again, turns them into their gradient in place, and ends in two products. The kernels are the catalogue's own,
-// prepared once for whole chunks and once for the last one where it is shorter. Sums of chunks are added in f64, in order.
+// Each chunk of rows is a product into workspace and the kernels of cross entropy on it. The gradient recomputes the
+// chunk's logits, replaces them by their gradient in place, and ends in two products. The kernels are those of the
+// catalogue, prepared once for full chunks and once for a shorter last one. Sums of chunks are added in f64, in order.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
@@ -14,7 +14,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// A dense run of `rows` rows, `pitch` elements apart.
+/// A dense run of `rows` rows at distance `pitch` elements.
 Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
   Operand operand;
   operand.dtype = dtype;
@@ -43,7 +43,7 @@ char *shifted(const Operand &operand, std::int64_t elements) {
   return operand.as<char>() + elements * static_cast<std::int64_t>(dtypeBytes(operand.dtype));
 }
 
-/// What the chunks of one length run.
+/// The kernels of the chunks of one length.
 struct Steps {
   std::unique_ptr<BoundKernel> logits, loss, slopes, dx, firstWeight, nextWeight;
 };
@@ -56,7 +56,7 @@ struct Chunks {
   /// By whether the chunk is a short last one.
   Steps steps[2];
 
-  /// One f64 beside the logits: the sum of a chunk's losses, or the factor on its gradient.
+  /// One f64 next to the logits: the sum of a chunk's losses, or the factor of its gradient.
   double *number(Call &call) const { return reinterpret_cast<double *>(static_cast<char *>(call.workspace) + logitsBytes); }
   void *rest(Call &call) const { return static_cast<char *>(call.workspace) + logitsBytes + 64; }
 
@@ -98,7 +98,7 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
   std::vector<Attributes::Item> loss = {{"reduction", static_cast<std::int64_t>(kernel::LossReduction::sum), 0, {}}, {"ignore_index", s.loss.ignore, 0, {}}};
   if (s.loss.smoothing != 0)
     loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
-  Operand whole = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
+  Operand weights = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
   Operand wholeSlope = matrix(x.dtype, s.classes, s.columns, s.columns);
   for (int last : {0, 1}) {
     std::int64_t rows = last ? s.rows % s.chunk : s.chunk;
@@ -112,7 +112,8 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
                     std::vector<Attributes::Item> items) {
       return bind(request, used, kernel, std::move(in), std::move(out), std::move(items));
     };
-    SLUICE_ASSIGN_OR_RETURN(steps.logits, make(KernelId::matmul, {part, whole}, {logits}, {{"transpose_b", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.logits,
+                            make(KernelId::matmul, {part, weights}, {logits}, {{"transpose_b", 1, 0, {}}}));
     if (!dx) {
       SLUICE_ASSIGN_OR_RETURN(
           steps.loss, make(KernelId::cross_entropy, {logits, indices}, {scalar(DType::f64), statistics}, loss));
@@ -120,8 +121,8 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     }
     SLUICE_ASSIGN_OR_RETURN(steps.slopes, make(KernelId::cross_entropy_grad, {scalar(DType::f64), logits, indices, statistics},
                                                {logits}, loss));
-    SLUICE_ASSIGN_OR_RETURN(steps.dx, make(KernelId::matmul, {logits, whole},
-                                           {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
+    SLUICE_ASSIGN_OR_RETURN(
+        steps.dx, make(KernelId::matmul, {logits, weights}, {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
     SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
                             make(KernelId::matmul, {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
     SLUICE_ASSIGN_OR_RETURN(steps.nextWeight,
@@ -193,9 +194,9 @@ Bound fast::linear_cross_entropy_grad(const KernelRequest &request) {
       SLUICE_RETURN_IF_ERROR(steps.slopes->run(loss, logits, c.rest(call)));
       void *down[] = {slopes, weight.data}, *rows[] = {shifted(dx, at * c.dxPitch)};
       SLUICE_RETURN_IF_ERROR(steps.dx->run(down, rows, c.rest(call)));
-      void *outer[] = {slopes, part, dweight.data}, *whole[] = {dweight.data};
-      return at == 0 ? steps.firstWeight->run(std::span(outer, 2), whole, c.rest(call))
-                     : steps.nextWeight->run(outer, whole, c.rest(call));
+      void *outer[] = {slopes, part, dweight.data}, *sums[] = {dweight.data};
+      return at == 0 ? steps.firstWeight->run(std::span(outer, 2), sums, c.rest(call))
+                     : steps.nextWeight->run(outer, sums, c.rest(call));
     });
   });
 }

@@ -86,7 +86,7 @@ Bound direct(const KernelRequest &request, const MatmulShape &s, bool biasFirst,
   });
 }
 
-/// The f32 products of whole and last panels, by (last m, last n, last k) and whether it is the first along k.
+/// The f32 products of full and last panels, by (last m, last n, last k) and whether it is the first along k.
 struct PanelProducts {
   std::unique_ptr<LibraryProduct> of[2][2][2][2];
 };

@@ -1,4 +1,4 @@
-//===- MatmulGelu.cpp - a product and the gelu behind it as two kernels -------===//
+//===- MatmulGelu.cpp - a product followed by gelu, as two kernels -----------------===//
 #include "runtime/kernel/cpu/MatmulGelu.h"
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/FastKernels.h"
@@ -6,7 +6,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// Binds and runs the two; `isGrad` says what stands behind the product.
+/// Binds and runs both kernels; `isGrad` selects gelu_grad.
 class ProductAndGelu final : public BoundKernel {
 public:
   ProductAndGelu(std::unique_ptr<BoundKernel> product, std::unique_ptr<BoundKernel> gelu, bool isGrad)
@@ -32,7 +32,7 @@ Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavou
     for (const Operand &operand : operands)
       SLUICE_RETURN_IF_ERROR(check.dtype(operand, first.dtype));
   SLUICE_RETURN_IF_ERROR(check.extent(isGrad ? request.inputs[2] : request.outputs[1], first));
-  // Of the attributes a product reads those that it knows.
+  // The product reads only its own attributes.
   KernelRequest inner = request;
   inner.inputs = isGrad ? request.inputs.first(2) : request.inputs;
   inner.outputs = request.outputs.first(1);

@@ -1,7 +1,7 @@
-//===- MatmulGelu.h - a product and the gelu behind it as two kernels ---------===//
+//===- MatmulGelu.h - a product followed by gelu, as two kernels -------------------===//
 //
-// The catalogue's product and its gelu, or gelu_grad, one behind the other: the bits are theirs, whatever they are made of.
-// The product's result is the first output of either; the derivative is taken in place.
+// The catalogue's product followed by its gelu or gelu_grad: the bits equal those of the two kernels, whatever their
+// implementations. The product's result is the first output of either; the derivative is computed in place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_MATMULGELU_H

@@ -58,8 +58,8 @@ Bound fast::copy(const KernelRequest &request) {
 }
 
 /// The rows that the output's origin and extent say.
-Bound fast::piece(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::piece(request));
+Bound fast::slice(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::slice(request));
   std::int64_t dim = request.attributes->integer("dim");
   return makeKernel(request, [dim](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];

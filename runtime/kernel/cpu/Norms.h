@@ -1,8 +1,8 @@
 //===- Norms.h - the frame of the norms over rows ------------------------------===//
 //
-// The gradients of the vectors are sums over rows: rows are cut in a fixed number of runs, each run is summed in order
-// into its own vectors in workspace, and these are added in order. The order of addition is a function of the number of
-// rows alone.
+// The gradients of the vectors are sums over rows: rows are divided into a fixed number of runs, each run is summed in
+// order into vectors in workspace, and these are added in order. The order of addition depends only on the number of
+// rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_NORMS_H

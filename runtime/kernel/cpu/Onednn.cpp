@@ -1,4 +1,4 @@
-//===- Onednn.cpp - one matrix product of oneDNN, made once -------------------===//
+//===- Onednn.cpp - one matrix product of oneDNN -----------------------------------===//
 #include "runtime/kernel/cpu/Onednn.h"
 
 #include "runtime/kernel/cpu/OnednnLibrary.h"
@@ -13,7 +13,7 @@ dnnl::memory::data_type typeOf(DType dtype) {
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
-/// A matrix with one stride of 1; where a dim is 1 its stride is made up so that the library sees a plain layout.
+/// A matrix with one stride of 1; if a dim is 1, its stride is chosen so that the library sees a plain layout.
 dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride,
                           DType dtype) {
   if (columns == 1 && rowStride != 1)
@@ -58,15 +58,15 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
     dnnl::matmul::primitive_desc chosen(description, attributes, engine);
     // The library's last resort is a plain loop, a thousand times slower: no implementation at all.
     auto isPlain = [&] { return std::string_view(chosen.impl_info_str()).substr(0, 3) == "ref"; };
-    bool wantsMore = false;
+    bool needsMore = false;
     while (isPlain() || chosen.scratchpad_desc().get_size() > p.scratchpad) {
-      wantsMore = wantsMore || !isPlain();
+      needsMore = needsMore || !isPlain();
       if (chosen.next_impl())
         continue;
-      if (!wantsMore)
+      if (!needsMore)
         return std::unique_ptr<LibraryProduct>();
-      return refusedError("oneDNN matrix product, expected an implementation with at most " +
-                          std::to_string(p.scratchpad) + " bytes of scratchpad but got none");
+      return refusedError("oneDNN has no implementation of the matrix product with at most " +
+                          std::to_string(p.scratchpad) + " bytes of scratchpad");
     }
     auto state = std::make_unique<State>();
     state->stream = dnnl::stream(engine);
@@ -86,7 +86,7 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
     }
     return std::unique_ptr<LibraryProduct>(new LibraryProduct(std::move(state)));
   } catch (const dnnl::error &error) {
-    return refusedError(std::string("oneDNN matrix product: ") + error.what());
+    return refusedError(std::string("oneDNN cannot prepare the matrix product: ") + error.what());
   }
 }
 

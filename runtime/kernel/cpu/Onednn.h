@@ -1,4 +1,4 @@
-//===- Onednn.h - one matrix product of oneDNN, made once ---------------------===//
+//===- Onednn.h - one matrix product of oneDNN -------------------------------------===//
 //
 // A primitive with its scratchpad in the caller's memory, run without an allocation of ours. Bound to a number of
 // threads; the calling thread's OpenMP setting is restored after each call.
@@ -28,7 +28,7 @@ public:
     /// Bytes of scratchpad that an implementation may take.
     std::uint64_t scratchpad = 0;
   };
-  /// Null where the library has a plain loop and nothing better; fails where what it has wants more scratchpad.
+  /// Null if the library has only a plain loop; an error if its implementation needs more scratchpad.
   static Result<std::unique_ptr<LibraryProduct>> make(const Problem &problem);
   Status run(const void *a, const void *b, const void *bias, void *c, void *scratchpad);
   ~LibraryProduct();

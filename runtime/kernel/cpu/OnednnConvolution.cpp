@@ -1,4 +1,4 @@
-//===- OnednnConvolution.cpp - one convolution of oneDNN, made once ---------------===//
+//===- OnednnConvolution.cpp - one convolution of oneDNN ---------------------------===//
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 
 #include "runtime/kernel/cpu/OnednnLibrary.h"
@@ -27,9 +27,9 @@ template <typename Descriptor> bool choose(Descriptor &descriptor, const memory:
 
 memory at(const memory::desc &desc) { return memory(desc, sharedEngine(), nullptr); }
 
-/// A convolution over dy with a turned weight, which gives dx: for windows that move by one place. The library's forward
-/// form for AVX2 is the faster of its two.
-std::optional<ConvolutionShape> turned(const ConvolutionShape &s) {
+/// A convolution over dy with a transposed weight, which gives dx: for windows that move by one place. The library's
+/// forward form for AVX2 is the faster of its two.
+std::optional<ConvolutionShape> transposed(const ConvolutionShape &s) {
   ConvolutionShape t = s;
   std::swap(t.inputs, t.outputs);
   std::swap(t.in, t.out);
@@ -47,9 +47,9 @@ std::optional<ConvolutionShape> turned(const ConvolutionShape &s) {
 
 struct LibraryConvolution::State {
   /// A weight [O, C, taps] as [C, O, taps backwards].
-  struct TurnedWeight {
+  struct TransposedWeight {
     std::int64_t outputs = 0, inputs = 0, taps = 0;
-    std::size_t bytes() const { return turnedWeightBytes(outputs, inputs, taps); }
+    std::size_t bytes() const { return transposedWeightBytes(outputs, inputs, taps); }
     void write(const float *from, float *to) const {
       for (std::int64_t o = 0; o < outputs; ++o)
         for (std::int64_t c = 0; c < inputs; ++c)
@@ -61,11 +61,11 @@ struct LibraryConvolution::State {
   Kind kind;
   dnnl::stream stream;
   dnnl::primitive primitive;
-  /// Between the weight as torch keeps it and as the implementation wants it; none where that is the same.
+  /// Reorder of the weight from torch's layout to that of the implementation; none if they are equal.
   std::optional<dnnl::reorder> pack;
   memory x, y, bias, weight, packed, scratchpad, packScratchpad;
   std::size_t packedBytes = 0;
-  std::optional<TurnedWeight> turnedWeight;
+  std::optional<TransposedWeight> transposedWeight;
   std::vector<dnnl_exec_arg_t> arguments, packArguments;
   int threads = 1;
 };
@@ -76,19 +76,19 @@ LibraryConvolution::~LibraryConvolution() = default;
 Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, const ConvolutionShape &s, bool bias,
                                                                      int threadCount, std::uint64_t workspace) {
   if (kind == Kind::inputGrad)
-    if (auto other = turned(s)) {
-      State::TurnedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
+    if (auto other = transposed(s)) {
+      State::TransposedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
       if (weight.bytes() <= workspace) {
         auto made = make(Kind::forward, *other, false, threadCount, workspace - weight.bytes());
         if (made.isOk()) {
-          (*made)->state->turnedWeight = weight;
+          (*made)->state->transposedWeight = weight;
           return made;
         }
       }
     }
   LibraryThreads threads(threadCount);
-  Status refused = refusedError("oneDNN convolution, expected an implementation with at most " +
-                                std::to_string(workspace) + " bytes of workspace but got none");
+  Status refused = refusedError("oneDNN has no implementation of the convolution with at most " +
+                                std::to_string(workspace) + " bytes of workspace");
   try {
     using Type = memory::data_type;
     using Tag = memory::format_tag;
@@ -166,7 +166,7 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
     }
     return std::unique_ptr<LibraryConvolution>(new LibraryConvolution(std::move(state)));
   } catch (const dnnl::error &error) {
-    return refusedError(std::string("oneDNN convolution: ") + error.what());
+    return refusedError(std::string("oneDNN cannot prepare the convolution: ") + error.what());
   }
 }
 
@@ -181,10 +181,10 @@ static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stre
 
 Status LibraryConvolution::run(void *x, void *weight, const void *bias, void *y, void *workspace) {
   LibraryThreads threads(state->threads);
-  if (state->turnedWeight) {
-    state->turnedWeight->write(static_cast<const float *>(weight), static_cast<float *>(workspace));
+  if (state->transposedWeight) {
+    state->transposedWeight->write(static_cast<const float *>(weight), static_cast<float *>(workspace));
     weight = workspace;
-    workspace = static_cast<char *>(workspace) + state->turnedWeight->bytes();
+    workspace = static_cast<char *>(workspace) + state->transposedWeight->bytes();
     std::swap(x, y);
   }
   char *scratch = static_cast<char *>(workspace) + state->packedBytes;

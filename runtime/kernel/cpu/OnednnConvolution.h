@@ -1,4 +1,4 @@
-//===- OnednnConvolution.h - one convolution of oneDNN, made once -----------------===//
+//===- OnednnConvolution.h - one convolution of oneDNN -----------------------------===//
 //
 // f32 images, channels last, and weights as torch keeps them, which the library packs into the caller's memory at each
 // run. Bound to a number of threads. The gradient of x is a convolution over dy where windows move by one place.
@@ -15,7 +15,7 @@ namespace sluice::cpu {
 
 class LibraryConvolution {
 public:
-  /// y from x; dx (in the place of x) from dy; dweight (in the place of the weight) from dy and x.
+  /// y from x; dx from dy, with x as the destination; dweight from dy and x, with weight as the destination.
   enum class Kind : std::uint8_t { forward, inputGrad, weightGrad };
 
   /// Takes at most `workspace` bytes at each run. Fails where the library has no implementation that fits.

@@ -1,4 +1,4 @@
-//===- OnednnLibrary.h - what every primitive of oneDNN needs ---------------===//
+//===- OnednnLibrary.h - the engine and threads of oneDNN's primitives -------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ONEDNNLIBRARY_H
 #define SLUICE_RUNTIME_KERNEL_CPU_ONEDNNLIBRARY_H
 
@@ -7,7 +7,7 @@
 
 namespace sluice::cpu {
 
-/// One engine for all: it has no state of its own.
+/// One engine for all primitives: it is stateless.
 inline const dnnl::engine &sharedEngine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;

@@ -1,7 +1,7 @@
 //===- Optimizer.cpp - optimizer updates in one pass over memory --------------===//
 //
-// Parameters and states in f32, gradients in f32, bf16 or f16. Coefficients of the step are found in f64. All parameters of
-// an update are cut into pieces, and threads share the pieces of all of them.
+// Parameters and states in f32, gradients in f32, bf16 or f16. Coefficients of the step are found in f64. All
+// parameters of an update are cut into chunks, and threads share the chunks of all of them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
@@ -17,16 +17,16 @@ namespace sluice::cpu {
 namespace {
 
 AdamStep adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
-  bool apart = u.kind == kernel::OptimizerKind::adamw;
+  bool isDecoupled = u.kind == kernel::OptimizerKind::adamw;
   return {static_cast<float>(step.clip),
-          apart ? static_cast<float>(1 - step.learningRate * u.weightDecay) : 1.f,
+          isDecoupled ? static_cast<float>(1 - step.learningRate * u.weightDecay) : 1.f,
           static_cast<float>(1 - u.beta1),
           static_cast<float>(u.beta2),
           static_cast<float>(1 - u.beta2),
           static_cast<float>(1 / step.rootCorrection2),
           static_cast<float>(u.epsilon),
           static_cast<float>(step.learningRate / step.correction1),
-          apart ? 0.f : static_cast<float>(u.weightDecay)};
+          isDecoupled ? 0.f : static_cast<float>(u.weightDecay)};
 }
 
 SgdStep sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
@@ -39,12 +39,12 @@ SgdStep sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
           u.nesterov};
 }
 
-/// One parameter of an update: where its operands begin, and its pieces among those of all.
+/// One parameter of an update: where its operands begin, and its chunks among those of all.
 struct Segment {
   std::size_t input, output;
   std::int64_t elements, columns;
   bool dense;
-  std::int64_t firstPiece, pieces;
+  std::int64_t firstChunk, chunks;
 };
 
 std::vector<Segment> segmentsOf(const OptimizerUpdate &u, const KernelRequest &request) {
@@ -59,24 +59,24 @@ std::vector<Segment> segmentsOf(const OptimizerUpdate &u, const KernelRequest &r
     const Rows rows(request.inputs[segment.input]);
     segment.elements = request.inputs[segment.input].elements();
     segment.columns = rows.columns;
-    segment.pieces = segment.elements == 0 ? 0 : segment.dense ? (segment.elements + stretch - 1) / stretch : rows.rows;
-    next += segment.pieces;
-    if (segment.pieces != 0)
+    segment.chunks = segment.elements == 0 ? 0 : segment.dense ? (segment.elements + stretch - 1) / stretch : rows.rows;
+    next += segment.chunks;
+    if (segment.chunks != 0)
       segments.push_back(segment);
   }
   return segments;
 }
 
-/// Where a piece of a segment begins in `operand`.
-std::int64_t offsetIn(const Operand &operand, const Segment &segment, std::int64_t piece) {
-  return segment.dense ? piece * stretch : Rows(operand).offset(piece);
+/// The offset of a chunk of a segment in `operand`.
+std::int64_t offsetIn(const Operand &operand, const Segment &segment, std::int64_t chunk) {
+  return segment.dense ? chunk * stretch : Rows(operand).offset(chunk);
 }
 
-/// Where a new value lies; it normally is the old one's memory.
-float *writtenFrom(const Operand &old, const Operand &written, const Segment &segment, std::int64_t piece,
+/// The address of a new value, usually that of the old one.
+float *writtenFrom(const Operand &old, const Operand &written, const Segment &segment, std::int64_t chunk,
                    std::int64_t count) {
-  const float *from = old.as<float>() + offsetIn(old, segment, piece);
-  float *to = written.as<float>() + offsetIn(written, segment, piece);
+  const float *from = old.as<float>() + offsetIn(old, segment, chunk);
+  float *to = written.as<float>() + offsetIn(written, segment, chunk);
   if (to != from)
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
   return to;
@@ -89,17 +89,18 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
     const OptimizerUpdate::Step step = u.step(call);
     const AdamStep adam = adamStep(u, step);
     const SgdStep sgd = sgdStep(u, step);
-    forEach(call.threads, segments.back().firstPiece + segments.back().pieces, [&](std::int64_t at) {
-      auto behind = std::upper_bound(segments.begin(), segments.end(), at,
-                                     [](std::int64_t piece, const Segment &s) { return piece < s.firstPiece; });
-      const Segment &segment = *std::prev(behind);
-      const std::int64_t piece = at - segment.firstPiece;
-      const std::int64_t count = segment.dense ? std::min(stretch, segment.elements - piece * stretch) : segment.columns;
+    forEach(call.threads, segments.back().firstChunk + segments.back().chunks, [&](std::int64_t at) {
+      auto next = std::upper_bound(segments.begin(), segments.end(), at,
+                                   [](std::int64_t chunk, const Segment &s) { return chunk < s.firstChunk; });
+      const Segment &segment = *std::prev(next);
+      const std::int64_t chunk = at - segment.firstChunk;
+      const std::int64_t count =
+          segment.dense ? std::min(stretch, segment.elements - chunk * stretch) : segment.columns;
       const Operand *inputs = &call.inputs[segment.input], *outputs = &call.outputs[segment.output];
-      const G *gradient = inputs[1].as<G>() + offsetIn(inputs[1], segment, piece);
-      float *parameter = writtenFrom(inputs[0], outputs[0], segment, piece, count), *states[2] = {};
+      const G *gradient = inputs[1].as<G>() + offsetIn(inputs[1], segment, chunk);
+      float *parameter = writtenFrom(inputs[0], outputs[0], segment, chunk, count), *states[2] = {};
       for (int s = 0; s < u.states; ++s)
-        states[s] = writtenFrom(inputs[2 + s], outputs[1 + s], segment, piece, count);
+        states[s] = writtenFrom(inputs[2 + s], outputs[1 + s], segment, chunk, count);
       if (u.kind == kernel::OptimizerKind::sgd)
         l.sgd(sgd, parameter, gradient, states[0], count);
       else

@@ -21,7 +21,7 @@ struct OptimizerUpdate {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0, momentum = 0, dampening = 0;
   bool nesterov = false;
 
-  /// What differs from step to step.
+  /// The scalars of a step.
   struct Step {
     double learningRate, clip, correction1, rootCorrection2;
     bool first;
@@ -30,7 +30,7 @@ struct OptimizerUpdate {
   /// False where the guard forbids the update.
   bool guarded(const Call &call) const { return call.inputs[scalars() + 3].as<std::uint8_t>()[0] != 0; }
 
-  /// Where the inputs and the outputs of a parameter begin, and behind all of them the scalars.
+  /// First input and output of a parameter; the scalars follow the inputs of all parameters.
   std::size_t inputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(2 + states); }
   std::size_t outputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(1 + states); }
   std::size_t scalars() const { return inputOf(parameters); }

@@ -1,6 +1,6 @@
 //===- Parallel.h - sharing work among the threads of a launch ----------------===//
 //
-// Work is cut in pieces whose bounds do not depend on the number of threads, and each piece writes its own outputs: the
+// Work is cut in chunks whose bounds do not depend on the number of threads, and each chunk writes its own outputs: the
 // bits are the same for any number.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ template <typename Body> void forEach(int threads, std::int64_t count, Body body
 
 inline constexpr std::int64_t stretch = 16384;
 
-/// body(offsets, count) for the contiguous stretches of operands of equal extents with contiguous rows: pieces of
+/// body(offsets, count) for the contiguous stretches of operands of equal extents with contiguous rows: chunks of
 /// `stretch` elements where all are dense, else rows.
 template <std::size_t N, typename Body>
 void forStretches(int threads, const std::array<const Operand *, N> &operands, Body body) {
@@ -38,10 +38,10 @@ void forStretches(int threads, const std::array<const Operand *, N> &operands, B
   if (elements == 0)
     return;
   if (dense) {
-    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t piece) {
+    forEach(threads, (elements + stretch - 1) / stretch, [&](std::int64_t chunk) {
       std::array<std::int64_t, N> offsets;
-      offsets.fill(piece * stretch);
-      body(offsets, std::min(stretch, elements - piece * stretch));
+      offsets.fill(chunk * stretch);
+      body(offsets, std::min(stretch, elements - chunk * stretch));
     });
     return;
   }

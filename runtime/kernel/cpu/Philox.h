@@ -1,8 +1,8 @@
 //===- Philox.h - random numbers by counter -----------------------------------===//
 //
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"). The number of an element is a function
-// of seed, key and the element's global index alone, so any sharding gives the same tensor. Element i takes word i % 4
-// of block i / 4; a normal deviate takes a Box-Muller pair of words (0, 1) or (2, 3), even elements the cosine.
+// only of seed, key and the element's global index, so any sharding gives the same tensor. Element i uses word i % 4 of
+// block i / 4; a normal deviate uses a Box-Muller pair of words (0, 1) or (2, 3), even elements the cosine.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_PHILOX_H

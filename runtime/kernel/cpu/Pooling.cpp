@@ -54,7 +54,7 @@ Bound maxForward(const KernelRequest &request, const PoolShape &s) {
         if (isFirst)
           std::memcpy(best, row, static_cast<std::size_t>(s.channels) * sizeof(float));
         else
-          // The first argument wins where it is larger or NaN.
+          // Takes the first argument if it is larger or NaN.
           loops().f32.binary(BinaryLoop::maximum, row, 1, best, 1, best, s.channels);
         isFirst = false;
       });
@@ -90,7 +90,7 @@ Bound meanForward(const KernelRequest &request, const PoolShape &s) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(call.threads, s, [&](auto n, auto i, auto j) {
       float *sum = at(y, n, i, j);
-      // Rows of a large window are added apart: the sums of thousands of elements stay exact enough.
+      // Rows of a large window are added separately, so that sums of thousands of elements keep their digits.
       std::memset(sum, 0, static_cast<std::size_t>(s.channels) * sizeof(float));
       constexpr std::int64_t block = 64;
       float row[block];

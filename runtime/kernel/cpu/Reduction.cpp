@@ -1,7 +1,7 @@
 //===- Reduction.cpp - sums over leading dims ---------------------------------===//
 //
-// The gradient of what was broadcast over rows: the reduced dims come first, the kept ones are contiguous columns. Rows
-// are added in runs of 64, and the runs in order: the formula depends on the number of rows alone.
+// The gradient of a broadcast over rows: the reduced dims come first, the kept ones are contiguous columns. Rows are
+// added in runs of 64, and the runs in order: the formula depends only on the number of rows.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t blockRows = 64, columnBlock = 512;
 
-/// Sums of `count` columns of rows that stand `pitch` apart.
+/// Sums of `count` columns of rows at distance `pitch`.
 template <typename T>
 void columnSums(const T *x, std::int64_t rows, std::int64_t pitch, std::int64_t count, float *sums) {
   std::fill(sums, sums + count, 0.f);

@@ -7,7 +7,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// Frequencies as they are, divided, or divided where their wavelength is long beside the original length.
+/// Frequencies unscaled, divided, or divided if their wavelength is long compared with the original length.
 struct Scaling {
   double factor = 1, low = 0, high = 0, original = 0;
 
@@ -46,7 +46,7 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   Scaling scaling{request.attributes->number("factor"), request.attributes->number("low"),
                   request.attributes->number("high"), request.attributes->number("original")};
   if (!isPositive(theta) || !isPositive(scaling.factor))
-    return check.refuse("theta and factor, expected numbers above 0 but got " + std::to_string(theta) + " and " +
+    return check.refuse("theta and factor, expected positive numbers but got " + std::to_string(theta) + " and " +
                         std::to_string(scaling.factor));
   if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) &&
                                  isPositive(scaling.high) && scaling.low < scaling.high))

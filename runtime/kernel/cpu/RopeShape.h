@@ -1,7 +1,7 @@
 //===- RopeShape.h - the operands and angles of rope ---------------------------===//
 //
-// x and y [B, T, H, D]. Elements i and i + D/2 of a head turn together by (position + t) f(i); docs/spec/model.md says
-// what f is under each scaling.
+// x and y [B, T, H, D]. Elements i and i + D/2 of a head rotate together by (position + t) f(i); docs/spec/model.md
+// defines f for each scaling.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ROPESHAPE_H

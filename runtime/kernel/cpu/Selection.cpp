@@ -14,7 +14,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// Along a row of what is seen over the frame.
+/// Strides along a row of the window over the frame.
 std::int64_t stepOf(const Operand &seen) {
   return seen.rank == 0 || seen.extent[seen.rank - 1] <= 1 ? 1 : seen.strides[seen.rank - 1];
 }

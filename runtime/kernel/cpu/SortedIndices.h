@@ -20,12 +20,12 @@ inline Status indexError(std::string_view kernel, std::int64_t position, std::in
 }
 
 /// The rows of a table that one rank has of all of it: an index of another rank's rows is in order, but not here.
-struct RowsHere {
+struct LocalRows {
   std::int64_t first = 0, count = 0, total = 0;
-  explicit RowsHere(const Operand &table, int dim = 0)
+  explicit LocalRows(const Operand &table, int dim = 0)
       : first(table.origin[dim]), count(table.extent[dim]), total(std::max(table.global[dim], table.extent[dim])) {}
   bool isValid(std::int64_t index) const { return index >= 0 && index < total; }
-  bool isHere(std::int64_t index) const { return index >= first && index < first + count; }
+  bool isLocal(std::int64_t index) const { return index >= first && index < first + count; }
 };
 
 class SortedIndices {
@@ -37,13 +37,13 @@ public:
 
   /// Rows (from the first that is here) and positions are below 2^32. Fails on an index outside all rows; one that is
   /// `skipped` is left out.
-  Status sort(std::string_view kernel, const Operand &indices, const RowsHere &rows, std::int64_t skipped) {
+  Status sort(std::string_view kernel, const Operand &indices, const LocalRows &rows, std::int64_t skipped) {
     count = 0;
     for (std::int64_t i = 0, all = indices.elements(); i < all; ++i) {
       std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
       if (!rows.isValid(index))
         return indexError(kernel, i, index, rows.total);
-      if (rows.isHere(index) && index != skipped)
+      if (rows.isLocal(index) && index != skipped)
         words[count++] = static_cast<std::uint64_t>(index - rows.first) << 32 | static_cast<std::uint64_t>(i);
     }
     // Distinct words: any sorting algorithm gives the same order, and this one needs no memory.
@@ -51,7 +51,7 @@ public:
     return Status::ok();
   }
   std::int64_t row(std::int64_t i) const { return static_cast<std::int64_t>(words[i] >> 32); }
-  /// The first entry of `row`, or where it would stand.
+  /// The first entry of `row`, or its insertion point.
   std::int64_t firstOf(std::int64_t row) const {
     return std::lower_bound(words, words + count, static_cast<std::uint64_t>(row) << 32) - words;
   }

@@ -96,7 +96,7 @@ inline std::int64_t offsetOf(const Operand &operand, int begin, int end, std::in
 struct Rows {
   const Operand *operand;
   std::int64_t rows, columns, stride;
-  /// Distance of rows where it is the same everywhere; -1: it is not.
+  /// Distance of rows if it is constant; -1 otherwise.
   std::int64_t pitch = 0;
   explicit Rows(const Operand &o)
       : operand(&o), rows(o.rank ? extentOf(o, 0, o.rank - 1) : 1), columns(o.rank ? o.extent[o.rank - 1] : 1),

@@ -1,4 +1,4 @@
-//===- ZeroElements.h - what a random tensor has zeros in ----------------------------===//
+//===- ZeroElements.h - ranges of zeros in a random tensor -------------------------===//
 //
 // The attribute `zeros` of the random kernels: global element indices from the first up to the second are 0.
 //
@@ -22,7 +22,7 @@ struct ZeroElements {
                                     : check.refuse("zeros, expected a first and a last index but got " +
                                                    std::to_string(count) + " numbers");
   }
-  /// Of a request that `check` accepts.
+  /// For a request that `check` accepts.
   explicit ZeroElements(const KernelRequest &request) {
     if (auto list = request.attributes->list("zeros"); list.size() == 2)
       begin = list[0], end = list[1];

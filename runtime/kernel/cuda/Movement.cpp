@@ -28,8 +28,8 @@ View windowOf(const Operand &y, const Operand &extents) {
   return window;
 }
 
-Bound piece(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("piece", request));
+Bound slice(const KernelRequest &request) {
+  SLUICE_RETURN_IF_ERROR(checkAsReference("slice", request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   const std::int64_t dim = request.attributes->integer("dim");
   auto list = std::make_unique<LaunchList>(*request.cuda);
@@ -74,7 +74,7 @@ Bound pad(const KernelRequest &request) {
 } // namespace
 
 CudaKernels movementKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::piece, piece}, {KernelId::concat, concat}, {KernelId::pad, pad}};
+  static constexpr CudaKernel kernels[] = {{KernelId::slice, slice}, {KernelId::concat, concat}, {KernelId::pad, pad}};
   return kernels;
 }
 

@@ -17,7 +17,7 @@ Padding PaddingIds::of(const std::vector<std::uint32_t> &axes, std::int64_t chun
 }
 
 Padding PaddingIds::of(const plan::ViewT &view) {
-  // With several padded dims the first stands for all: shards are padded on one dim in this version.
+  // With several padded dims only the first is followed: shards are padded in one dim in this version.
   for (const auto &valid : view.valid)
     return of(valid->axes, valid->chunk, valid->total);
   return clean;
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// Bytes of the whole parameter without padding, where that is the first part of the gathered form.
+  /// Bytes of the unsharded parameter without padding, if they are the first part of the gathered form.
   std::uint64_t wholeBytes(const plan::ParameterT &parameter, plan::DType dtype, std::uint64_t otherwise) const {
     if (cutDim(parameter) != 0)
       return otherwise;

@@ -1,6 +1,6 @@
 //===- Access.h - instructions as reads and writes of byte ranges --------------------------===//
 //
-// What the simulation needs of each instruction, computed once however often it is repeated.
+// The accesses of each instruction for the simulation, computed once for all repetitions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_ACCESS_H
@@ -14,8 +14,8 @@
 
 namespace sluice::check {
 
-/// How the padding of a range is known: an id of (axes, chunk : total), `clean` for bytes that are all data or zeros,
-/// `garbage` for padding alone.
+/// The padding of a range: an id of (axes, chunk : total), `clean` for bytes that are all data or zeros, `garbage` if
+/// all is padding.
 using Padding = std::int32_t;
 inline constexpr Padding clean = -1;
 inline constexpr Padding garbage = -2;
@@ -30,13 +30,13 @@ struct Access {
   bool isWrite = false;
   /// Reads: bytes from `begin` that must hold a value (a reduction may carry padding that nothing wrote).
   std::uint64_t neededBytes = 0;
-  /// Reads: the padding that the view leaves out. Writes: what the written range then has.
+  /// Reads: the padding that the view excludes. Writes: the padding of the written range.
   Padding padding = clean;
   /// Collectives: padding does not matter to the one who carries it.
   bool carriesPadding = false;
   /// Writes of collectives: index of the read whose padding they take over; -1: none.
   std::int32_t paddingFrom = -1;
-  /// Writes: bytes from `begin` behind which the range is padding, where the source has padding.
+  /// Writes: bytes from `begin` to the padding, if the source has padding.
   std::uint64_t dataBytes = ~std::uint64_t(0);
 };
 
@@ -53,7 +53,7 @@ struct Action {
   std::uint32_t accesses = 0;
 };
 
-/// All instructions of one entry point, sections one after another. Reads of an instruction stand before its writes.
+/// All instructions of one entry point, in order of sections. Reads of an instruction are before its writes.
 struct Actions {
   std::vector<Action> actions;
   std::vector<Access> accesses;
@@ -63,13 +63,12 @@ struct Actions {
   }
 };
 
-/// Gives the same id to equal padding: of axes and of chunk : total in lowest terms; `clean` where the ranks' chunks are
-/// the total, so that there is none.
+/// Returns the same id for equal padding: equal axes and chunk : total in lowest terms; `clean` if there is no padding.
 class PaddingIds {
 public:
   explicit PaddingIds(const plan::PlanT &plan) : plan(plan) {}
   Padding of(const std::vector<std::uint32_t> &axes, std::int64_t chunk, std::int64_t total);
-  /// Of a view: `clean` where it has no valid extents.
+  /// The padding of a view: `clean` if it has no valid extents.
   Padding of(const plan::ViewT &view);
 
 private:

@@ -35,7 +35,7 @@ public:
       runs[0].end = bytes;
   }
 
-  /// The first run of [begin, ...), split so that it begins there. `begin` lies within the space.
+  /// The first run of [begin, ...), split so that it starts there. `begin` is within the space.
   Iterator splitAt(std::uint64_t begin) {
     auto at = std::prev(runs.upper_bound(begin));
     if (at->first == begin)
@@ -45,7 +45,8 @@ public:
     return runs.emplace_hint(std::next(at), begin, std::move(tail));
   }
 
-  /// Calls `visit(begin, run)` for the runs of [begin, end), cut to the range; stops and gives what it gives if true.
+  /// Calls `visit(begin, run)` for the runs of [begin, end), clipped to the range, until it returns true; returns its
+  /// last result.
   template <typename Visit> auto visit(std::uint64_t begin, std::uint64_t end, Visit &&visit) {
     using Outcome = decltype(visit(std::uint64_t(), std::declval<Run &>()));
     if (begin >= end)

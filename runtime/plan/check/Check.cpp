@@ -1,4 +1,4 @@
-//===- Check.cpp - what the files of the checker share ------------------------------===//
+//===- Check.cpp - common code of the checks ---------------------------------------===//
 //
 // See Check.h.
 //
@@ -124,7 +124,7 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
       return false;
     if (parameter.axes == collective.axes)
       return shardElements(parameter) == shard;
-    // A piece that was kept: the parameter's chunk over some of its axes.
+    // A resharded unit: the parameter's chunk over some of its axes.
     if (!gathers || !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(),
                                    collective.axes.end()))
       return false;

@@ -1,7 +1,7 @@
-//===- Check.h - what the files of the checker share --------------------------------===//
+//===- Check.h - common code of the checks -----------------------------------------===//
 //
-// Each property is decided by a function that gives nothing where it holds and a refusal with a counterexample where it
-// does not. Only wellFormed() may be called on any plan; the others rely on what it proves.
+// One function per property returns nothing if it holds and a refusal with a counterexample otherwise. Only
+// wellFormed() may be called on any plan; the others rely on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_CHECK_H
@@ -64,22 +64,22 @@ std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t is
 /// The instruction with index `issue` of an entry point, sections one after another.
 const plan::InstructionT &instructionAt(const plan::EntryT &entry, std::uint32_t issue);
 
-/// Repetitions of a section that stand for all of them: the first, two in the middle, the last (adjacent middle
-/// repetitions are alike), and the neighbourhood of those that predicates name in lists. Ascending.
+/// A sample of the repetitions of a section: the first, two in the middle, the last (adjacent middle repetitions are
+/// alike), and the neighbours of those in lists of predicates. Ascending.
 std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section);
 
 /// "bytes [64, 128) of device".
 std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end);
 
-/// True where no byte belongs to both views: told exactly where both are regular windows of one period, by their hulls
-/// otherwise. The views are of one space; `a` and `b` are their absolute offsets.
+/// True if the views share no byte: exact if both are regular windows of one period, by their ranges otherwise. The
+/// views are of one space; `a` and `b` are their absolute offsets.
 bool viewsDisjoint(const plan::ViewT &first, std::uint64_t a, const plan::ViewT &second, std::uint64_t b);
 
 /// True where the destination kernel reads what its output held before (accumulate).
 bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch);
 
-/// The parameter of the instruction's unit that segment `index` of its collective is about: told by the sizes of shard
-/// and whole; -1: none.
+/// The parameter of the instruction's unit for segment `index` of its collective, found by the sizes of shard and full
+/// parameter; -1: none.
 int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
                      const plan::CollectiveT &collective, std::size_t index);
 

@@ -1,9 +1,9 @@
 //===- Collectives.cpp - P5: collectives agree over their group -------------------------===//
 //
 // A plan is one program for all ranks, so the sequence of collectives of a group is the same on all its ranks if no
-// instruction's meaning depends on the rank. Predicates look at the repetition alone; groups are along axes of the
-// mesh, so they partition the ranks; what remains is that kind, counts, dtype and reduction of each call do not
-// depend on the rank and agree with one another.
+// instruction depends on the rank. Predicates depend only on the repetition; groups are along axes of the mesh, so they
+// partition the ranks. It remains to check that kind, counts, dtype and reduction of each call do not depend on the
+// rank and are consistent.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -39,11 +39,10 @@ Verdict checkReduction(const Call &call) {
   const bool reduces =
       call.collective.kind == plan::CollectiveKind::reduce_scatter || call.collective.kind == plan::CollectiveKind::all_reduce;
   if (reduces != (call.collective.op != plan::ReduceOp::none))
-    return call.bad(std::string("expected ") + (reduces ? "a" : "no") + " reduction but got " +
-                    plan::EnumNameReduceOp(call.collective.op));
+    return call.bad("cannot have reduction '" + std::string(plan::EnumNameReduceOp(call.collective.op)) + "'");
   if (reduces != (call.collective.reduction != plan::ReductionClass::not_a_reduction))
-    return call.bad(std::string("expected ") + (reduces ? "a" : "no") + " reduction class but got " +
-                    plan::EnumNameReductionClass(call.collective.reduction));
+    return call.bad("cannot have reduction class '" +
+                    std::string(plan::EnumNameReductionClass(call.collective.reduction)) + "'");
   return {};
 }
 

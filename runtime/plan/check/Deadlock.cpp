@@ -1,10 +1,10 @@
 //===- Deadlock.cpp - P6: nothing waits in a circle -------------------------------------===//
 //
-// The graph of one step: an instruction follows the one before it on its stream; a wait follows the record that it is
-// for, which is the latest one issued before it, or where there is none the next one, as on a device whose waits block
-// until an event is recorded. A carried wait is for a step that was issued before and follows nothing of this one.
-// Collectives of all ranks are matched by their place in the one order of issue, so the product over the ranks has a
-// circle only if this projection has one, and all collectives of a device are issued in one order.
+// The graph of one step: an instruction follows the one before it on its stream; a wait follows its record, which is
+// the latest one issued before it, or else the next one, as on a device whose waits block until an event is recorded. A
+// carried wait is for a record of an earlier step and follows nothing of this step. Collectives of all ranks are
+// matched by their position in the common issue order, so the product over the ranks has a cycle only if this
+// projection has one, and all collectives of a device are issued in one order.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -105,8 +105,9 @@ Verdict noDeadlock(const plan::PlanT &plan) {
     if (circle.size() > shown)
       notes.push_back("and " + std::to_string(circle.size() - shown) + " more");
     notes.push_back("which must come before the first again");
-    return refuse(6, "entry point '" + plan.entries[e]->name + "' has " + std::to_string(circle.size()) +
-                         " instructions that wait for one another in a circle",
+    return refuse(6,
+                  "entry point '" + plan.entries[e]->name + "' has " + std::to_string(circle.size()) +
+                      " instructions that wait for each other in a cycle",
                   std::move(notes));
   }
   return {};

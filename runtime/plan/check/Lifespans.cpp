@@ -1,9 +1,9 @@
 //===- Lifespans.cpp - P2 by declared lifespans -------------------------------------------===//
 //
-// Sweeps over the order of issue of each entry point with the set of live buffers sorted by offset: what lives at once
-// shares no byte, but for an instruction that replaces what it reads in place; the live bytes never exceed what the
-// plan declares. Also: every access lies within the lifespan of its buffer, and the operands of one instruction do not
-// overlap but in place. Whether lifespans tell the truth about all streams is for Simulate.cpp.
+// Sweeps over the issue order of each entry point with the set of live buffers sorted by offset: live buffers share no
+// byte, except when an instruction replaces its operand in place; the live bytes never exceed the declared peak. Also:
+// every access is within the lifespan of its buffer, and the operands of one instruction overlap only in place.
+// Simulate.cpp checks lifespans against all streams.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -73,11 +73,13 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
       return plan.buffers[other.buffer]->space == space &&
              !viewsDisjoint(write, absolute(plan, write), other, absolute(plan, other));
     };
-    auto overlap = [&](const plan::ViewT &other, const char *what) {
+    auto overlap = [&](const plan::ViewT &other, const char *role) {
       const std::uint64_t begin = std::max(absolute(plan, write), absolute(plan, other));
       const std::uint64_t end = std::min(absolute(plan, write) + *viewBytes(write), absolute(plan, other) + *viewBytes(other));
-      return refuse(2, place(plan, e, i) + " writes buffer '" + plan.buffers[write.buffer]->name + "' over " + what +
-                           " of its own in buffer '" + plan.buffers[other.buffer]->name + "'",
+      return refuse(2,
+                    place(plan, e, i) + " writes buffer '" + plan.buffers[write.buffer]->name +
+                        "' over bytes of buffer '" + plan.buffers[other.buffer]->name + "', " + role +
+                        " of the same instruction",
                     {byteRange(space, begin, end)});
     };
     for (const plan::ViewT *read : operands.reads)
@@ -85,7 +87,7 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
         return overlap(*read, "an input");
     for (std::size_t v = 0; v < w; ++v)
       if (overlaps(*operands.writes[v]))
-        return overlap(*operands.writes[v], "another output");
+        return overlap(*operands.writes[v], "an output");
   }
   return {};
 }
@@ -115,10 +117,10 @@ public:
       if (buffer.entry == -1) {
         SLUICE_CHECK(enter(b, 0));
       } else if (buffer.entry == int(entry)) {
-        begins.push_back({buffer.ahead == 0 ? buffer.begin : 0, buffer.end, b});
-        // Taken ahead: at the end of the run before.
-        if (buffer.ahead != 0 && std::max(buffer.ahead, buffer.end) < count)
-          begins.push_back({std::max(buffer.ahead, buffer.end), count, b});
+        begins.push_back({buffer.reserved_from == 0 ? buffer.begin : 0, buffer.end, b});
+        // Reserved at the end of the previous run.
+        if (buffer.reserved_from != 0 && std::max(buffer.reserved_from, buffer.end) < count)
+          begins.push_back({std::max(buffer.reserved_from, buffer.end), count, b});
       }
     }
     SLUICE_CHECK(checkPeak(0));
@@ -142,14 +144,14 @@ private:
   struct Stretch {
     std::uint32_t begin, end, buffer;
   };
-  /// Live buffers by offset. Where one replaces another in place, both stand here for that instruction.
+  /// Live buffers by offset. When one replaces another in place, both are here for that instruction.
   std::multimap<std::uint64_t, std::uint32_t> live;
 
   Verdict enter(std::uint32_t b, std::uint32_t now) {
     const plan::BufferT &buffer = *plan.buffers[b];
     const std::uint64_t end = buffer.offset + buffer.bytes;
-    // Live buffers are disjoint but for pairs that begin at one offset, so the first miss on the way down ends the
-    // search, once those of the same offset are seen.
+    // Live buffers are disjoint except for pairs with one offset, so the first miss ends the search, after those of the
+    // same offset.
     std::optional<std::uint64_t> missed;
     for (auto at = live.lower_bound(end); at != live.begin();) {
       --at;
@@ -190,8 +192,9 @@ private:
              (which.entry == -1 ? std::string("persists")
                                 : "lives over instructions [" + std::to_string(which.begin) + ", " +
                                       std::to_string(which.end) + ") of '" + plan.entries[entry]->name + "'" +
-                                      (which.ahead == 0 ? std::string()
-                                                        : " and ahead from " + std::to_string(which.ahead) + " on"));
+                                      (which.reserved_from == 0
+                                           ? std::string()
+                                           : " and reserved from " + std::to_string(which.reserved_from) + " on"));
     };
     return refuse(2, "buffers '" + other.name + "' and '" + buffer.name + "' live at once and share bytes",
                   {name(other), name(buffer), byteRange(arena.space, from, to)});

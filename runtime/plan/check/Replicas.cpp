@@ -1,11 +1,11 @@
-//===- Replicas.cpp - a part of P7: ranks that hold the same keep the same ----------------===//
+//===- Replicas.cpp - a part of P7: replicas of a value stay equal -----------------===//
 //
-// Along each axis of the mesh a value is the same on all ranks or may differ. Inputs of the data differ along
-// Plan.data_axes, a parameter along those that split or shard it, a view with a valid extent along its axes; a
-// launch's outputs differ along what its inputs do; gathers and all-reductions make values the same along their axes. From
-// that follows: what is written to a parameter or its state must not differ between ranks that hold the same shard of
-// it, so no reduction of its gradient, of an activation behind it, or of the norm is missing; and no sum over ranks of one
-// operation counts a value that all of them have.
+// Along each axis of the mesh a value is equal on all ranks or may differ. Data inputs differ along Plan.data_axes, a
+// parameter along the axes over which it is split or sharded, a view with a valid extent along its axes. The outputs of
+// a launch differ along the axes of its inputs; all_gather and all_reduce make values equal along their axes. Two
+// checks follow: a value written to a parameter or its state must not differ between ranks that have the same shard, so
+// no reduction of its gradient, of an earlier activation, or of the norm is missing; and a sum over the ranks of one
+// operation does not add a value that is equal on all of them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -113,13 +113,13 @@ private:
     return names;
   }
 
-  Axes placesOf(const plan::ViewT &view) const {
+  Axes validAxes(const plan::ViewT &view) const {
     Axes found = 0;
     for (const auto &valid : view.valid)
       found |= of(valid->axes);
     return found;
   }
-  Axes read(const plan::ViewT &view) { return bytes[view.buffer].read(view.offset, endOf(view)) | placesOf(view); }
+  Axes read(const plan::ViewT &view) { return bytes[view.buffer].read(view.offset, endOf(view)) | validAxes(view); }
   std::uint64_t endOf(const plan::ViewT &view) const {
     // All repetitions of a port's slices at once.
     return view.repetition_stride ? plan.buffers[view.buffer]->bytes : view.offset + viewBytes(view).value_or(0);
@@ -132,7 +132,7 @@ private:
       return {};
     return refuse(7, place(plan, e, i) + " writes '" + plan.buffers[view.buffer]->name + "' of parameter '" +
                          plan.parameters[found->second.parameter]->name +
-                         "', expected the same on all ranks that hold this shard but it may differ along " +
+                         "', which all ranks with this shard must write equally, but the value may differ along " +
                          namesOf(axes & ~found->second.axes & ~depends));
   }
 
@@ -142,7 +142,7 @@ private:
       for (const auto &view : launch->inputs)
         axes |= read(*view);
       for (const auto &view : launch->outputs)
-        axes |= readsOutput(plan, *launch) ? read(*view) : placesOf(*view);
+        axes |= readsOutput(plan, *launch) ? read(*view) : validAxes(*view);
       for (const auto &view : launch->outputs)
         SLUICE_CHECK(write(*view, axes, i));
     } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
@@ -173,7 +173,7 @@ private:
     return {};
   }
 
-  struct Holder {
+  struct ParameterAxes {
     Axes axes = 0;
     std::uint32_t parameter = 0;
   };
@@ -182,7 +182,7 @@ private:
   Axes data = 0;
   std::map<std::uint32_t, Bytes> bytes;
   /// Buffers of parameters and states.
-  std::map<std::uint32_t, Holder> held;
+  std::map<std::uint32_t, ParameterAxes> held;
 };
 
 } // namespace

@@ -1,9 +1,9 @@
 //===- Shards.cpp - P8 without following the data: shards partition each tensor ----------===//
 //
-// A parameter's chunks cover its dim without hole or overlap, its buffers and states hold one chunk each and nothing
-// else, every collective of a unit carries whole chunks of its parameters, and what is written into a padded shard goes
-// through a view that leaves the padding at the zeros of a fresh arena. The rest of P8, that padding of other buffers is
-// not read, follows the data (Simulate.cpp).
+// A parameter's chunks cover its dim without gap or overlap. Its buffers and states hold exactly one chunk. Every
+// collective of a unit transfers full chunks of its parameters. A write to a padded shard uses a view that keeps the
+// padding at the zeros of a new arena. The rest of P8, that padding of other buffers is not read, follows the data
+// (Simulate.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -15,7 +15,7 @@
 namespace sluice::check {
 namespace {
 
-/// Whose shard a persistent buffer holds: index of the parameter.
+/// The parameter whose shard a persistent buffer holds.
 using Owners = std::map<std::uint32_t, std::uint32_t>;
 
 Verdict checkShardBuffer(const plan::PlanT &plan, std::uint32_t p, std::uint32_t index, const std::string &name,
@@ -29,7 +29,7 @@ Verdict checkShardBuffer(const plan::PlanT &plan, std::uint32_t p, std::uint32_t
     return refuse(8, name + ", expected a shard of " + formatShape(shard) + " but buffer '" + buffer.name + "' holds " +
                          formatShape(buffer.shape));
   if (!owners.insert({index, p}).second)
-    return refuse(8, name + ", its buffer '" + buffer.name + "' holds the shard of another tensor as well");
+    return refuse(8, name + ", its buffer '" + buffer.name + "' is also the shard of a different tensor");
   return {};
 }
 
@@ -45,7 +45,7 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
                            std::to_string(cutDim(parameter)) + " of " + std::to_string(extent) + " over " +
                            std::to_string(group) + " ranks but got " + std::to_string(parameter.chunk));
   } else if (!parameter.axes.empty() && groupSize(plan, parameter.axes) != 1) {
-    return refuse(8, name + ", expected no axes for a parameter that is whole on every rank");
+    return refuse(8, name + ", a replicated parameter cannot have axes");
   }
   SLUICE_CHECK(checkShardBuffer(plan, p, parameter.buffer, name, owners));
   if (plan.buffers[parameter.buffer]->dtype != parameter.dtype)
@@ -55,13 +55,13 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
   return {};
 }
 
-/// Does the valid extent say what the parameter's chunks are, in units of some inner extent?
+/// Does the valid extent equal that of the parameter's chunks, in units of an inner extent?
 bool fitsParameter(const plan::ValidT &valid, const plan::ParameterT &parameter) {
   return valid.axes == parameter.axes && __int128(valid.chunk) * cutShape(parameter)[cutDim(parameter)] ==
                                              __int128(valid.total) * parameter.chunk;
 }
 
-/// Views of a shard: their valid extents are the parameter's; what is written to padding goes through one.
+/// Views of a shard: their valid extents are the parameter's; a write to padding uses one.
 Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::ViewT &view, bool isWrite,
                   const std::string &where) {
   for (const auto &valid : view.valid) {
@@ -88,7 +88,7 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   return {};
 }
 
-/// Parts of one operation may be made whole for another.
+/// The parts of one operation may be gathered for another one.
 bool gathersParts(const plan::ParameterT &parameter, const plan::SegmentT &segment,
                   const plan::CollectiveT &collective) {
   return parameter.split && parameter.dim < 0 && parameter.split->axes == collective.axes &&
@@ -106,7 +106,7 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
       const plan::ParameterT &parameter = *plan.parameters[source->second];
       if (parameter.dim < 0 || parameter.axes != collective.axes ||
           *elementCount(segment.source->shape) != shardElements(parameter))
-        return refuse(8, where + ", segment " + std::to_string(s) + ", expected the whole shard of parameter '" +
+        return refuse(8, where + ", segment " + std::to_string(s) + ", expected the full shard of parameter '" +
                              parameter.name + "' along its own axes");
     } else if ((gathers || scatters) && instruction.unit >= 0 &&
                segmentParameter(plan, instruction, collective, s) < 0) {

@@ -1,12 +1,13 @@
 //===- Simulate.cpp - P2, P3, P4, P8, P11, P12 by following a step twice --------------------===//
 //
-// Issues the instructions of an entry point in order, twice over, and keeps what is done before what (StreamOrder.h) and
-// for every byte who wrote it last, through which buffer, and who has read it since. The host takes part only at ports,
-// where it waits for who uses them. Repetitions of a section are followed for a sample that stands for all. What is refused
-// is told by a witness (Witness.h).
+// Issues the instructions of an entry point in order, twice, and tracks which work is done before which (StreamOrder.h)
+// and, for every byte, its last writer, the buffer of that write, and the readers since then. The host accesses only
+// ports, where it waits for their users. Repetitions of a section are simulated for a sample. A Witness (Witness.h)
+// reports the counterexample.
 //
-// Where waits are carried over steps, three are followed: a step may then overlap with the one before, and must be behind
-// the one before that. An entry point that follows another one is behind all of it, so each is followed by itself alone.
+// With carried waits three steps are simulated: a step may overlap with the previous one, and must be after the one
+// before that. A run that follows a run of a different entry point starts after all of it, so each entry point is
+// simulated after itself only.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/ByteMap.h"
@@ -17,7 +18,7 @@
 namespace sluice::check {
 namespace {
 
-/// P4: what a part of a gathered unit holds.
+/// P4: the state of a part of a gathered unit.
 struct Gathered {
   enum class State : std::uint8_t { empty, held, released } state = State::empty;
   Instance filledBy = before;
@@ -47,7 +48,7 @@ public:
                                      [](const Action &action) { return action.carried; });
     for (step = 0; step < (carries ? 3u : 2u); ++step) {
       order.beginStep(step, entry.events);
-      hostWrites();
+      writeInputs();
       std::uint32_t first = 0;
       for (const auto &section : entry.sections) {
         sectionBegin = first;
@@ -93,12 +94,12 @@ private:
                             witness.recordsOf(action.event));
     };
     if (action.carried && !order.recordOf(action.event).empty())
-      return wrong(" of the step before, which this step has recorded anew before it");
+      return wrong(" of the previous step, but this step recorded it again before");
     const StreamOrder::Clock &record =
         action.carried ? order.recordOfStepBefore(action.event) : order.recordOf(action.event);
     if (record.empty())
-      return wrong(action.carried ? " of the step before, which no step records"
-                                  : ", which nothing has recorded before it in the step");
+      return wrong(action.carried ? " of the previous step, which no step records"
+                                  : ", which has no earlier record in the step");
     order.wait(record);
     return {};
   }
@@ -152,7 +153,7 @@ private:
             tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
             "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
       if (needed)
-        SLUICE_CHECK(holdsValue(access, run, from));
+        SLUICE_CHECK(checkWritten(access, run, from));
       if (!access.carriesPadding && run.buffer == int(access.buffer) && run.padding != clean &&
           run.padding != access.padding)
         return witness.refuse(8,
@@ -168,16 +169,16 @@ private:
     return verdict;
   }
 
-  /// P2: do the bytes hold what was written through this very buffer?
-  Verdict holdsValue(const Access &access, const Run &run, std::uint64_t from) const {
+  /// P2: were the bytes written through this buffer?
+  Verdict checkWritten(const Access &access, const Run &run, std::uint64_t from) const {
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     if (run.buffer == -1)
-      return witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that nothing has written",
+      return witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that no instruction has written",
                             {byteRange(access.space, from, run.end)});
     if (run.buffer != int(access.buffer))
       return witness.refuse(2,
-                            "reads buffer '" + buffer.name + "', whose bytes hold buffer '" +
-                                plan.buffers[run.buffer]->name + "' by then",
+                            "reads buffer '" + buffer.name + "', whose bytes were overwritten by buffer '" +
+                                plan.buffers[run.buffer]->name + "'",
                             {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
     if (buffer.entry == -1 || run.writer == before)
       return {};
@@ -186,8 +187,8 @@ private:
     if (sameSection && writer.repetition != order[now].repetition &&
         (buffer.begin > sectionBegin || buffer.end < sectionEnd))
       return witness.refuse(2,
-                            "reads buffer '" + buffer.name + "' of another repetition, expected a lifespan over " +
-                                "the whole section, [" + std::to_string(sectionBegin) + ", " +
+                            "reads buffer '" + buffer.name + "' of a different repetition, expected a lifespan over " +
+                                "the complete section, [" + std::to_string(sectionBegin) + ", " +
                                 std::to_string(sectionEnd) + "), but got [" + std::to_string(buffer.begin) + ", " +
                                 std::to_string(buffer.end) + ")",
                             {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
@@ -233,7 +234,7 @@ private:
     if (access.paddingFrom >= 0 && padding == clean)
       padding = carried[access.paddingFrom];
     if (action.gathers && padding != clean) {
-      // What comes from a padded shard has its padding behind the last row.
+      // A range read from a padded shard has its padding after the last row.
       const std::uint64_t data = access.dataBytes == ~std::uint64_t(0) ? begin : begin + access.dataBytes;
       put(begin, data, clean);
       put(data, end, garbage);
@@ -243,28 +244,29 @@ private:
     return {};
   }
 
-  //===--- The step before ---===//
+  //===--- The previous step ---===//
 
-  /// What an instruction of the step before that may still run uses is not in the way of what is written here: the buffer
-  /// says from where on it needs its bytes, so that they count at the peak.
+  /// A running instruction of the previous step does not conflict with a write here if the buffer is reserved from that
+  /// instruction on, so that its bytes count at the peak.
   Verdict isKept(const Access &access) {
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     if (step == 0 || buffer.entry == -1)
       return {};
     for (std::size_t s = 0; s < plan.streams.size(); ++s) {
-      // The first of each stream that is not known to be done, of those that use the space.
+      // The first instruction of each stream that may not be done and uses the space.
       for (Instance id : order.unknownOfEarlierSteps(s)) {
         const Issued &other = order[id];
         if (other.step + 1 != step || !uses(actions.actions[other.issue], access.space))
           continue;
-        if ((buffer.ahead != 0 && buffer.ahead <= other.issue) ||
+        if ((buffer.reserved_from != 0 && buffer.reserved_from <= other.issue) ||
             (buffer.begin == 0 && buffer.end == actions.actions.size()))
           break;
         return witness.refuse(12,
                               "writes buffer '" + buffer.name + "' while " + place(plan, e, other.issue) +
-                                  " of the step before may run, expected its bytes to be kept from there on but got " +
-                                  (buffer.ahead == 0 ? std::string("them kept in its own step alone")
-                                                     : "them kept from " + std::to_string(buffer.ahead) + " on"),
+                                  " of the previous step may still run, but its bytes are reserved " +
+                                  (buffer.reserved_from == 0
+                                       ? std::string("only in its step")
+                                       : "only from " + std::to_string(buffer.reserved_from) + " on"),
                               {witness.missingOrder(s, "it")});
       }
     }
@@ -288,15 +290,15 @@ private:
         const bool isInput = ports == &entry.inputs;
         if (buffer.entry != -1 && (isInput ? buffer.begin != 0 : buffer.end != count))
           return refuse(12, std::string(isInput ? "input" : "output") + " '" + port->name + "' of '" + entry.name +
-                                "', expected its buffer to live from " +
-                                (isInput ? "the start of the step" : "its writer to the end of the step") +
-                                " but got [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")");
+                                "', expected its buffer to be live " + (isInput ? "from the start" : "until the end") +
+                                " of the step but its lifespan is [" + std::to_string(buffer.begin) + ", " +
+                                std::to_string(buffer.end) + ")");
       }
     return {};
   }
 
   /// The host has waited for all that uses inputs when it gives them, so nothing is in flight on these bytes.
-  void hostWrites() {
+  void writeInputs() {
     for (const auto &port : entry.inputs) {
       const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
       const std::uint32_t repeat = port->per_repetition ? entry.sections[0]->repeat : 1;
@@ -376,7 +378,7 @@ private:
   Witness witness;
   std::vector<Gathered> gathered;
   std::vector<ByteMap> spaces;
-  /// Of the instruction at hand: padding of what each read found.
+  /// Padding found by each read of the current instruction.
   std::vector<Padding> carried;
   std::uint32_t step = 0;
   Instance now = before;

@@ -1,7 +1,7 @@
-//===- StreamOrder.h - what is done before what, by streams and events ---------------------===//
+//===- StreamOrder.h - the order of instructions by streams and events -------------===//
 //
-// Instructions as they are issued, over several steps, and for every stream a vector clock: how much of each stream is done
-// before what comes next on it. Stream order, record to wait, and nothing else, orders two instructions.
+// Issued instructions, over several steps, and a vector clock per stream: how much of each stream is done before the
+// next instruction on it. Only stream order and pairs of record and wait order two instructions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_STREAMORDER_H
@@ -14,7 +14,7 @@
 
 namespace sluice::check {
 
-/// Index of an issued instruction; `before` for what was there before the first.
+/// Index of an issued instruction; `before` for the state before the first.
 using Instance = std::int32_t;
 inline constexpr Instance before = -1;
 
@@ -29,7 +29,7 @@ struct Issued {
 
 class StreamOrder {
 public:
-  /// How much of each stream was done where an event was recorded; empty: it was not.
+  /// How much of each stream was done when an event was recorded; empty: not recorded.
   using Clock = std::vector<std::uint32_t>;
 
   explicit StreamOrder(std::size_t streams) : streams(streams), clock(streams * streams, 0), onStream(streams) {}
@@ -52,7 +52,7 @@ public:
     return made;
   }
   const Issued &operator[](Instance id) const { return issued[std::size_t(id)]; }
-  Instance atHand() const { return Instance(issued.size()) - 1; }
+  Instance current() const { return Instance(issued.size()) - 1; }
   std::uint32_t currentStep() const { return step; }
 
   /// By the instruction at hand.
@@ -72,7 +72,7 @@ public:
   bool happened(Instance id) const {
     return id == before || clock[issued.back().stream * streams + issued[id].stream] >= issued[id].time;
   }
-  /// What a stream was given in earlier steps and may not have done when the instruction at hand begins, in its order.
+  /// Work of a stream from earlier steps that may not be done when the current instruction starts, in order.
   std::span<const Instance> unknownOfEarlierSteps(std::size_t stream) const {
     const std::size_t known = std::min(clock[issued.back().stream * streams + stream], stepBegin[stream]);
     return std::span(onStream[stream]).subspan(known, stepBegin[stream] - known);
@@ -85,7 +85,7 @@ private:
   /// By event: the latest of this step, and of the one before.
   std::vector<Clock> records, recordsBefore;
   std::vector<Issued> issued;
-  /// What was issued on each stream, and how much of it before this step.
+  /// The instructions issued on each stream, and how many of them before this step.
   std::vector<std::vector<Instance>> onStream;
   Clock stepBegin;
   std::uint32_t step = 0;

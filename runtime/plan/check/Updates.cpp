@@ -1,9 +1,9 @@
 //===- Updates.cpp - P10: parameters and their states are updated once --------------------===//
 //
-// In an entry point that writes any of them, but for those that make the weights, every parameter that is not frozen is
-// written exactly once a step, each of its states as well, by whatever instruction, and nothing reads the parameter's shard
-// after that. One that another entry point updates may be left alone, with all its states: it does not take part in this
-// one's loss.
+// In an entry point that writes parameters, except one that initializes them, every parameter that is not frozen is
+// written exactly once per step, each of its states as well, by any instruction, and nothing reads the parameter's
+// shard after that. A parameter that a different entry point updates may be left out together with its states: it does
+// not take part in this loss.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Issue.h"
@@ -23,7 +23,7 @@ bool makesWeights(const plan::EntryT &entry) {
   return makes;
 }
 
-/// Calls `visit(view)` for what the instruction writes.
+/// Calls `visit(view)` for each view that the instruction writes.
 template <typename Visit> void forEachWrite(const plan::InstructionT &instruction, Visit &&visit) {
   if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
     for (const auto &view : launch->outputs)
@@ -74,7 +74,7 @@ public:
       for (const auto &state : parameter->states)
         SLUICE_CHECK(once(*parameter, state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'"));
     }
-    return noLateReads(entry);
+    return checkNoReadAfterUpdate(entry);
   }
 
 private:
@@ -103,7 +103,7 @@ private:
                   std::move(notes));
   }
 
-  Verdict noLateReads(const plan::EntryT &entry) const {
+  Verdict checkNoReadAfterUpdate(const plan::EntryT &entry) const {
     Verdict verdict;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
       auto check = [&](const plan::ViewT &view) {

@@ -18,14 +18,14 @@ namespace {
 
 /// Repetitions that one predicate may list: each is followed on its own.
 constexpr std::size_t maxListed = 64;
-/// Instructions times repetitions that the checker has to go through: what a stranger may ask of it.
+/// Largest number of instructions times repetitions that the checker accepts, because plans are untrusted.
 constexpr std::uint64_t maxFollowed = 1 << 26;
 
 static_assert(static_cast<int>(KernelReduction::ordered) == static_cast<int>(plan::ReductionClass::ordered) &&
               static_cast<int>(KernelReduction::fixed) == static_cast<int>(plan::ReductionClass::fixed) &&
               static_cast<int>(KernelReduction::none) == static_cast<int>(plan::ReductionClass::none));
 
-/// Where a view stands: for messages, and for the range of its repetition stride.
+/// The place of a view: for messages, and for the range of its repetition stride.
 struct Site {
   const plan::PlanT &plan;
   /// Entry point that the view belongs to.
@@ -55,14 +55,14 @@ Verdict checkValid(const Site &site, const plan::ViewT &view) {
 
 Verdict checkView(const Site &site, const plan::ViewT *view) {
   if (!view)
-    return site.bad("expected a view but got none");
+    return site.bad("missing view");
   if (view->buffer >= site.plan.buffers.size())
     return site.bad("buffer " + std::to_string(view->buffer) + " does not exist");
   if (view->dtype > plan::DType::MAX)
     return site.bad("unknown dtype " + std::to_string(int(view->dtype)));
   const plan::BufferT &buffer = *site.plan.buffers[view->buffer];
   if (buffer.entry != -1 && buffer.entry != site.entry)
-    return site.bad("buffer '" + buffer.name + "' belongs to another entry point");
+    return site.bad("buffer '" + buffer.name + "' belongs to a different entry point");
   if (view->shape.size() > maxDims)
     return site.bad("expected at most " + std::to_string(maxDims) + " dims but got " +
                     std::to_string(view->shape.size()));
@@ -83,7 +83,7 @@ Verdict checkView(const Site &site, const plan::ViewT *view) {
   return checkValid(site, *view);
 }
 
-/// What a stream's processor works on lies in its own memory; only copies reach into the other's.
+/// The operands of a stream are in the memory of its processor; only copies access both memories.
 Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::StreamT &stream, bool isCollective) {
   const plan::BufferT &buffer = *site.plan.buffers[view.buffer];
   const plan::Space space = stream.processor == plan::Processor::host ? plan::Space::host : plan::Space::device;
@@ -91,7 +91,7 @@ Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::Stream
     return site.bad("expected a collective on a stream of the device but got '" + stream.name + "'");
   if (buffer.space != space)
     return site.bad(std::string("expected operands in the memory of stream '") + stream.name + "', " +
-                    plan::EnumNameSpace(space) + ", but '" + buffer.name + "' lies in " +
+                    plan::EnumNameSpace(space) + ", but '" + buffer.name + "' is in " +
                     plan::EnumNameSpace(buffer.space));
   return {};
 }
@@ -206,7 +206,7 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
       if (buffer >= site.plan.buffers.size())
         return site.bad("buffer " + std::to_string(buffer) + " does not exist");
       if (site.plan.buffers[buffer]->entry != site.entry)
-        return site.bad("buffer '" + site.plan.buffers[buffer]->name + "' belongs to another entry point");
+        return site.bad("buffer '" + site.plan.buffers[buffer]->name + "' belongs to a different entry point");
     }
     return {};
   default:
@@ -237,7 +237,7 @@ Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &po
   Site site{plan, e, 1, "port '" + port.name + "' of '" + entry.name + "'"};
   if (port.per_repetition) {
     if (entry.sections.empty())
-      return site.bad("there is no section that repeats");
+      return site.bad("no section repeats");
     site.repeat = entry.sections[0]->repeat;
   }
   return checkView(site, port.view.get());

@@ -16,7 +16,7 @@
 namespace sluice::check {
 namespace {
 
-// Caps on what a plan may ask of a reader. Far above what is in use, far below what would exhaust a machine.
+// Limits of untrusted plans. Far above those in use, far below what would exhaust a machine.
 constexpr std::uint64_t maxWorld = 1 << 20;
 constexpr std::size_t maxAxes = 8;
 constexpr std::size_t maxStreams = 64;
@@ -35,7 +35,7 @@ Verdict checkMesh(const plan::PlanT &plan) {
   std::uint64_t world = 1;
   for (const auto &axis : plan.mesh) {
     if (axis->name.empty() || !names.insert(axis->name).second)
-      return bad("mesh axis " + inQuotes(axis->name) + ", expected a name of its own");
+      return bad("mesh axis " + inQuotes(axis->name) + ", its name is empty or used twice");
     if (axis->size == 0)
       return bad("mesh axis " + inQuotes(axis->name) + ", expected a size of at least 1 but got 0");
     world *= axis->size;
@@ -59,7 +59,7 @@ Verdict checkArenas(const plan::PlanT &plan) {
       return bad(name + ", expected an alignment that is a power of two up to " + std::to_string(maxAlignment) +
                  " but got " + std::to_string(arena->alignment));
     if (arena->pinned && arena->space != plan::Space::host)
-      return bad(name + ", expected host memory alone to be pinned");
+      return bad(name + ", only host memory can be pinned");
     if (arena->persistent > arena->bytes)
       return bad(name + ", expected at most " + std::to_string(arena->bytes) + " persistent bytes but got " +
                  std::to_string(arena->persistent));
@@ -82,7 +82,7 @@ Verdict checkStreams(const plan::PlanT &plan) {
   std::uint64_t workspace = 0;
   for (const auto &stream : plan.streams) {
     if (stream->name.empty() || !names.insert(stream->name).second)
-      return bad("stream " + inQuotes(stream->name) + ", expected a name of its own");
+      return bad("stream " + inQuotes(stream->name) + ", its name is empty or used twice");
     if (stream->processor > plan::Processor::MAX)
       return bad("stream " + inQuotes(stream->name) + ", unknown processor " + std::to_string(int(stream->processor)));
     if (stream->workspace > maxArenaBytes)
@@ -106,7 +106,7 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
     return bad(name + ", unknown space, class or dtype");
   const plan::ArenaT *arena = arenaOf(plan, buffer.space);
   if (!arena)
-    return bad(name + ", there is no arena of " + plan::EnumNameSpace(buffer.space));
+    return bad(name + ", missing arena of " + plan::EnumNameSpace(buffer.space));
   if (buffer.shape.size() > maxDims)
     return bad(name + ", expected at most " + std::to_string(maxDims) + " dims but got " +
                std::to_string(buffer.shape.size()));
@@ -128,8 +128,8 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
     return bad(name + ", entry point " + std::to_string(buffer.entry) + " does not exist");
   if (buffer.entry == -1) {
-    if (buffer.begin != 0 || buffer.end != 0 || buffer.ahead != 0)
-      return bad(name + ", expected no lifespan for what persists");
+    if (buffer.begin != 0 || buffer.end != 0 || buffer.reserved_from != 0)
+      return bad(name + ", a persistent buffer has no lifespan");
     if (buffer.offset + bytes > arena->persistent)
       return bad(name + ", expected it inside the " + std::to_string(arena->persistent) +
                  " persistent bytes but it ends at " + std::to_string(buffer.offset + bytes));
@@ -140,9 +140,9 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
     return bad(name + ", expected a lifespan within the " + std::to_string(instructions) +
                " instructions of its entry point but got [" + std::to_string(buffer.begin) + ", " +
                std::to_string(buffer.end) + ")");
-  if (buffer.ahead > instructions)
-    return bad(name + ", expected it to be taken ahead within the " + std::to_string(instructions) +
-               " instructions of its entry point but got from " + std::to_string(buffer.ahead) + " on");
+  if (buffer.reserved_from > instructions)
+    return bad(name + ", its bytes are reserved from instruction " + std::to_string(buffer.reserved_from) +
+               ", but its entry point has only " + std::to_string(instructions));
   return {};
 }
 
@@ -170,13 +170,14 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     return bad(name + ", its axes are not distinct axes of the mesh");
   if (const plan::TensorSplitT *split = parameter.split.get()) {
     if (split->dim >= parameter.shape.size() || !axesAreSound(plan, split->axes))
-      return bad(name + ", its split is not of a dim of its own along distinct axes of the mesh");
+      return bad(name + ", its split needs a different dim and distinct axes of the mesh");
     for (std::uint32_t axis : split->axes)
       if (std::find(parameter.axes.begin(), parameter.axes.end(), axis) != parameter.axes.end())
         return bad(name + ", axis '" + plan.mesh[axis]->name + "' both splits it and shards its parts");
     const std::uint64_t parts = groupSize(plan, split->axes);
     const auto extent = static_cast<std::uint64_t>(parameter.shape[split->dim]);
-    // Chunks of a segment may be more than its share, as where heads stay whole, but the first rank's is full.
+    // Chunks of a segment may be larger than its share, for example if heads are not divided, but the first rank's is
+    // full.
     if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
         std::uint64_t(split->extent) % split->segments != 0 || std::uint64_t(split->extent) > extent ||
         (unsigned __int128)(split->extent) * parts < extent)
@@ -246,7 +247,7 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
   std::set<std::string> names;
   for (const auto &entry : plan.entries) {
     if (entry->name.empty() || !names.insert(entry->name).second)
-      return bad("entry point " + inQuotes(entry->name) + ", expected a name of its own");
+      return bad("entry point " + inQuotes(entry->name) + ", its name is empty or used twice");
     SLUICE_CHECK(checkEntry(*entry));
   }
   SLUICE_CHECK(checkLearningRate(plan));
@@ -258,7 +259,8 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
       if (p >= plan.parameters.size())
         return bad("unit " + inQuotes(plan.units[u]->name) + ", parameter " + std::to_string(p) + " does not exist");
       if (plan.parameters[p]->unit != u || inUnit[p])
-        return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", expected it in one unit, the one that it names");
+        return bad("parameter " + inQuotes(plan.parameters[p]->name) +
+                   ", expected exactly one unit to list it, the one that it names");
       inUnit[p] = true;
     }
   names.clear();
@@ -267,7 +269,7 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
     if (!inUnit[p])
       return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", its unit does not name it");
     if (!names.insert(plan.parameters[p]->name).second)
-      return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", expected a name of its own");
+      return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", its name is empty or used twice");
   }
   for (const auto &variable : plan.variables)
     if (variable->buffer >= plan.buffers.size() || plan.buffers[variable->buffer]->entry != -1)

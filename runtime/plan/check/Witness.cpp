@@ -1,4 +1,4 @@
-//===- Witness.cpp - what a counterexample tells of the steps that were followed ------------===//
+//===- Witness.cpp - the text of a counterexample ----------------------------------===//
 
 #include "runtime/plan/check/Witness.h"
 
@@ -13,7 +13,7 @@ std::string Witness::describe(Instance id) const {
 }
 
 Verdict Witness::refuse(int property, const std::string &what, std::vector<std::string> notes) const {
-  return check::refuse(property, place(plan, e, order[order.atHand()].issue) + " " + what, std::move(notes));
+  return check::refuse(property, place(plan, e, order[order.current()].issue) + " " + what, std::move(notes));
 }
 
 Verdict Witness::unordered(int property, const std::string &what, Instance first, std::uint32_t buffer,
@@ -22,12 +22,12 @@ Verdict Witness::unordered(int property, const std::string &what, Instance first
   return refuse(property,
                 what + " without waiting for " + place(plan, e, other.issue) +
                     (other.step == order.currentStep() ? "" : " of the step before"),
-                {"first: " + describe(first), "second: " + describe(order.atHand()),
+                {"first: " + describe(first), "second: " + describe(order.current()),
                  byteRange(plan.buffers[buffer]->space, begin, end), missingOrder(other.stream, "the first")});
 }
 
 std::string Witness::missingOrder(std::size_t other, const char *after) const {
-  return "missing order: stream '" + plan.streams[order[order.atHand()].stream]->name +
+  return "missing order: stream '" + plan.streams[order[order.current()].stream]->name +
          "' waits for no record made on stream '" + plan.streams[other]->name + "' after " + after;
 }
 

@@ -1,4 +1,4 @@
-//===- Witness.h - what a counterexample tells of the steps that were followed --------------===//
+//===- Witness.h - the text of a counterexample ------------------------------------===//
 //
 // Names instructions as they were issued, seen from the one at hand, and says which order is missing between two.
 //
@@ -13,20 +13,20 @@ namespace sluice::check {
 
 class Witness {
 public:
-  /// Keeps what it is given by reference.
+  /// Keeps references to its arguments.
   Witness(const plan::PlanT &plan, std::uint32_t entry, const Actions &actions, const StreamOrder &order)
       : plan(plan), e(entry), actions(actions), order(order) {}
 
   /// An instruction with its repetition and, if it was another, its step.
   std::string describe(Instance id) const;
-  /// Refuses what the instruction at hand does.
+  /// Refuses the current instruction.
   Verdict refuse(int property, const std::string &what, std::vector<std::string> notes = {}) const;
-  /// So, what it does to bytes of a buffer, since nothing orders it behind `first`.
+  /// The same for its access to bytes of a buffer that is not ordered after `first`.
   Verdict unordered(int property, const std::string &what, Instance first, std::uint32_t buffer, std::uint64_t begin,
                     std::uint64_t end) const;
-  /// `other`: the stream that is not waited for; `after`: what a record of it would stand behind.
+  /// `other`: the stream that is not waited for; `after`: the instruction that a record should follow.
   std::string missingOrder(std::size_t other, const char *after) const;
-  /// Of a gathered buffer, `before` for what was not done.
+  /// State of a gathered buffer, `before` for a gather that did not happen.
   std::vector<std::string> history(Instance gatheredBy, Instance releasedBy) const;
   std::vector<std::string> recordsOf(std::uint32_t event) const;
 

@@ -9,7 +9,7 @@
 // CHECK: mesh replicate=1 shard=2 tensor=1
 // CHECK: arena device bytes [[#BYTES:]] persistent 512 peak_live [[#]] workspace [[#]] align 256
 // CHECK: parameter w:f32[7x4] dim 0 over shard chunk 4 in %w.shard momentum_buffer %w.momentum_buffer init zeros(0, 0) key 0
-// CHECK: %w.gathered.0:f32[8x4] device gathered {{.*}} ahead [[#UPDATED:]] unit root
+// CHECK: %w.gathered.0:f32[8x4] device gathered {{.*}} reserved_from [[#UPDATED:]] unit root
 // CHECK: entry train_step events 5
 // CHECK: input x %input.x.host[0 + r*56]:f32[2x7] per repetition
 // CHECK: output y %output.y.host:f32[2x4]

@@ -1,6 +1,6 @@
 //===- BaseTest.cpp - digest, text and status --------------------------------------------===//
 //
-// SHA-256 against the examples of FIPS 180-4 and its pieces against the whole.
+// SHA-256 against the examples of FIPS 180-4, in one part and in several.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/DType.h"
@@ -29,7 +29,7 @@ TEST(Sha256, KnownDigests) {
   EXPECT_EQ(digestOf(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256, PartsGiveTheSame) {
+TEST(Sha256, SeveralPartsHaveTheSameDigest) {
   std::vector<std::uint8_t> bytes(300);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = std::uint8_t(i * 7);
@@ -45,7 +45,7 @@ TEST(Message, OneLineAndItsNotes) {
   EXPECT_EQ(messageText(failedError("x"), true), "\033[1;31merror:\033[0m x\n");
 }
 
-TEST(Files, AnOutputIsNoInput) {
+TEST(Files, OutputCannotBeAnInput) {
   const std::string folder = ::testing::TempDir();
   const std::string read = folder + "/files-read", other = folder + "/files-other";
   for (const std::string &path : {read, other})
@@ -56,7 +56,7 @@ TEST(Files, AnOutputIsNoInput) {
   EXPECT_TRUE(checkNoInput("/dev/null", {"/dev/null"}).isOk());
   // The same file by another path.
   EXPECT_EQ(checkNoInput(folder + "/./files-read", {other, read}).message(),
-            "output '" + folder + "/./files-read', expected another file than the input '" + read + "'");
+            "output '" + folder + "/./files-read' is the same file as the input '" + read + "'");
 }
 
 TEST(Text, Bytes) {

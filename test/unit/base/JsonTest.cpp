@@ -1,6 +1,6 @@
 //===- JsonTest.cpp - JSON as it is read and written ----------------------------------===//
 //
-// What Sluice relies on: no exceptions, limits, duplicate keys, and one text for one value.
+// Requirements of Sluice: no exceptions, limits, duplicate keys, and one text for one value.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Json.h"
@@ -30,7 +30,7 @@ TEST(Json, KeepsOrderAndValues) {
   EXPECT_EQ(again("\xEF\xBB\xBF[1]"), "[1]");
 }
 
-TEST(Json, ReadsNothingElse) {
+TEST(Json, RefusesOtherText) {
   for (const char *text :
        {"", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1]", "tru", "nul", "True",
         "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1 2", "[1] x", "NaN", "Infinity", "1e999", "'a'", "\"", "\"a", "\"\\\"", "\"\\x\"",
@@ -46,7 +46,7 @@ TEST(Json, ReadsNothingElse) {
   EXPECT_EQ(again(std::string(100000, '[') + std::string(100000, ']')), "invalid");
 }
 
-TEST(Json, EscapesWhatMustBe) {
+TEST(Json, EscapesStrings) {
   EXPECT_EQ(again(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00\u0000\u001F")"),
             "\"\\\"\\\\/\\b\\f\\n\\r\\tA\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\\u0000\\u001f\"");
   // Bytes that are not UTF-8 are replaced, one mark for each start of a character that does not go on.
@@ -61,14 +61,14 @@ TEST(Json, EscapesWhatMustBe) {
   }
 }
 
-TEST(Json, WritesNumbersAsTheyReadBack) {
+TEST(Json, NumbersRoundTrip) {
   EXPECT_EQ(dumpJson(Json(std::nan(""))), "null");
   EXPECT_EQ(dumpJson(Json(std::numeric_limits<double>::infinity())), "null");
   EXPECT_EQ(again("1e-999"), "0.0");
   EXPECT_EQ(again("[1.0,1E5,-0,2e0,0.1,1e22,5e-324]"), "[1.0,100000.0,0,2.0,0.1,1e+22,5e-324]");
 }
 
-TEST(Json, FindsAKeyThatAnObjectHasTwice) {
+TEST(Json, FindsDuplicateKeys) {
   std::string duplicate;
   EXPECT_EQ(parseJson<Json>(R"({"a":1,"b":[{"c":1,"d":2},{"c":1}],"e":1})", &duplicate).size(), 3u);
   EXPECT_EQ(duplicate, "");

@@ -1,4 +1,4 @@
-//===- LaunchTest.cpp - what launchers say, and how ranks find each other ----------===//
+//===- LaunchTest.cpp - environments of launchers, and the rendezvous --------------===//
 #include "runtime/collective/process/Launch.h"
 #include "runtime/collective/socket/Rendezvous.h"
 
@@ -40,7 +40,7 @@ TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE((*read(torchrun, "local")).has_value());
 }
 
-// Tests torchrun's variables, and the port beside its own store.
+// Tests torchrun's variables, and a port different from that of its store.
 TEST(LaunchTest, Torchrun) {
   const Launch launch = **read(torchrun);
   EXPECT_EQ(launch.rank, 2);
@@ -56,7 +56,7 @@ TEST(LaunchTest, Torchrun) {
 TEST(LaunchTest, Mpirun) {
   Variables variables = with(torchrun, "OMPI_COMM_WORLD_RANK", "1");
   variables["OMPI_COMM_WORLD_SIZE"] = "3";
-  EXPECT_EQ((**read(variables)).carrier, Carrier::mpi);
+  EXPECT_EQ((**read(variables)).transport, Transport::mpi);
   EXPECT_EQ((**read(variables)).rank, 1);
   EXPECT_EQ((**read(variables, "socket")).rank, 2);
 }
@@ -70,7 +70,7 @@ TEST(LaunchTest, Srun) {
   EXPECT_NE(launch.port, (**read(with(srun, "SLURM_STEP_ID", "1"))).port);
   EXPECT_FALSE((*read(with(srun, "SLURM_STEP_NUM_TASKS", "1"))).has_value());
   EXPECT_EQ(read(with(srun, "SLURM_STEP_NUM_NODES", "2")).status().message(),
-            "environment of srun over several machines, expected MASTER_ADDR and MASTER_PORT of rank 0's but got none");
+            "missing MASTER_ADDR or MASTER_PORT of rank 0 in the environment of srun over several machines");
 }
 
 // Tests numbers that are none.
@@ -85,7 +85,7 @@ TEST(LaunchTest, BadNumbers) {
 
 std::uint16_t freePort() { return socket::portOf(*socket::listenAt("127.0.0.1", 0)); }
 
-/// Messages of a rendezvous of these ranks, each believing in a world of its own size.
+/// Messages of a rendezvous of these ranks, each with its own world size.
 std::vector<std::string> meeting(const std::vector<std::pair<int, int>> &ranksAndSizes, double seconds) {
   std::vector<std::string> messages(ranksAndSizes.size());
   const std::uint16_t port = freePort();
@@ -104,12 +104,12 @@ std::vector<std::string> meeting(const std::vector<std::pair<int, int>> &ranksAn
   return messages;
 }
 
-// Tests that all come together, and what is said of who is missing or believes in another world.
+// Tests that all ranks connect, and the errors for missing ranks and different world sizes.
 TEST(LaunchTest, Rendezvous) {
   for (const std::string &message : meeting({{2, 4}, {0, 4}, {3, 4}, {1, 4}}, 20))
     EXPECT_EQ(message, "");
   for (const std::string &message : meeting({{0, 4}, {2, 4}}, 0.3))
-    EXPECT_EQ(message.substr(0, 68), "ranks 1, 3 have not come within 0.3 s, expected 4 ranks at 127.0.0.1");
+    EXPECT_EQ(message.substr(0, 70), "ranks 1, 3 did not connect within 0.3 s, expected 4 ranks at 127.0.0.1");
   for (const std::string &message : meeting({{0, 2}, {1, 3}}, 20))
     EXPECT_EQ(message, "world size, expected 2 as on rank 0 but got 3 on rank 1");
 }

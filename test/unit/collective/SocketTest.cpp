@@ -1,6 +1,6 @@
-//===- SocketTest.cpp - what a connection says when it fails -----------------------===//
+//===- SocketTest.cpp - errors of connections --------------------------------------===//
 //
-// Each fault is brought about on this machine, through loopback, with deadlines of a moment.
+// Each fault happens on this machine, through loopback, with short deadlines.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/socket/Rendezvous.h"
@@ -40,25 +40,25 @@ TEST(SocketTest, Addresses) {
   const std::uint16_t port = portOf(*first);
   expectFailed(listenAt("127.0.0.1", port).status(),
                "cannot listen at 127.0.0.1:" + std::to_string(port) + ": Address already in use");
-  expectFailed(acceptUntil(*first, soon()).status(), "nobody has come");
+  expectFailed(acceptUntil(*first, soon()).status(), "no process connected in time");
   first = Socket();
   expectFailed(connectUntil("127.0.0.1", port, soon()).status(),
                "cannot reach 127.0.0.1:" + std::to_string(port) + ": Connection refused");
 }
 
-TEST(SocketTest, ReceivingFromOneThatIsSilentOrGone) {
+TEST(SocketTest, ReceiveTimesOutOrIsClosed) {
   std::array<Socket, 2> ends = makePair();
   std::array<std::byte, 4> bytes{};
-  expectFailed(receiveAll(ends[0], bytes, soon()), "nothing has come");
+  expectFailed(receiveAll(ends[0], bytes, soon()), "no data arrived in time");
   ends[1] = Socket();
   expectFailed(receiveAll(ends[0], bytes, later()), "the connection was closed");
 }
 
-TEST(SocketTest, SendingToOneThatReadsNothingOrIsGone) {
+TEST(SocketTest, SendTimesOutOrIsClosed) {
   std::array<Socket, 2> ends = makePair();
   const std::vector<std::byte> many(std::size_t(64) << 20);
-  expectFailed(sendAll(ends[0], many, soon()), "the connection is stuck");
-  // What was sent has not been read, so that closing resets the connection.
+  expectFailed(sendAll(ends[0], many, soon()), "the peer did not read in time");
+  // The sent bytes were not read, so closing resets the connection.
   ends[1] = Socket();
   Status status;
   for (const Deadline deadline = later(); status.isOk() && std::chrono::steady_clock::now() < deadline;)
@@ -87,7 +87,7 @@ TEST(SocketTest, RankZeroIsLostInTheRendezvous) {
   options.size = 2;
   options.port = portOf(*listening);
   options.seconds = 20;
-  expectFailed(meet(options).status(), "rank 0 was lost in the rendezvous: the connection ");
+  expectFailed(meet(options).status(), "rank 0 was lost during the rendezvous: the connection ");
   rankZero.join();
 }
 

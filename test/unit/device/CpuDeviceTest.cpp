@@ -1,4 +1,4 @@
-//===- CpuDeviceTest.cpp - what only the CPU device promises ------------------------===//
+//===- CpuDeviceTest.cpp - properties of the CPU device only -----------------------===//
 #include "runtime/device/cpu/CpuStream.h"
 
 #include <atomic>
@@ -23,7 +23,7 @@ private:
   std::function<void()> body;
 };
 
-// Tests that the stream's thread, not the caller's, has the number of compute threads that was asked for.
+// Tests that the stream's thread, not the caller's, has the requested number of compute threads.
 TEST(CpuDevice, SetsComputeThreadsOfItsStreams) {
   const int before = omp_get_max_threads();
   auto device = createCpuDevice({/*threads=*/7, nullptr});
@@ -70,7 +70,7 @@ TEST(CpuDevice, SleepsWhenIdle) {
   EXPECT_LT(used, 0.05);
 }
 
-// Tests that generations of an event complete in order although they stand on two streams.
+// Tests that generations of an event complete in order if they are recorded on two streams.
 TEST(CpuEvents, GenerationsCompleteInOrder) {
   CpuEvents events;
   events.resize(1);

@@ -80,20 +80,20 @@ TEST(Allocation, StepsAllocateNothing) {
     GTEST_SKIP() << "sanitizers have their own allocator";
   TestPlan made({3});
   const auto compute = made.stream("compute", 128), gather = made.stream("gather");
-  const auto shard = made.buffer("shard", {4}), whole = made.buffer("whole", {12}), sum = made.buffer("sum", {4});
+  const auto shard = made.buffer("shard", {4}), gathered = made.buffer("gathered", {12}), sum = made.buffer("sum", {4});
   const auto out = made.buffer("out", {12}, plan::DType::f32, plan::Space::host);
   made.entry("step", 2);
   made.section(600); // more than a stream's ring holds
   made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
-                  {{made.view(shard), made.view(whole)}});
+                  {{made.view(shard), made.view(gathered)}});
   made.record(gather, 0);
   made.wait(compute, 0);
-  made.launch(compute, "add_one", {}, {made.view(whole)});
+  made.launch(compute, "add_one", {}, {made.view(gathered)});
   made.collective(compute, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::mean,
-                  {{made.view(whole), made.view(sum)}})
+                  {{made.view(gathered), made.view(sum)}})
       .when = plan::When::last;
   made.fill(compute, made.view(sum), 2).when = plan::When::not_first;
-  made.copy(compute, made.view(whole), made.view(out));
+  made.copy(compute, made.view(gathered), made.view(out));
   made.record(compute, 1);
   made.wait(gather, 1);
   ExecutorOptions options;

@@ -26,7 +26,8 @@ TestPlan accumulating() {
   return made;
 }
 
-// Tests repetitions, the stride of a repeated input, ports of both kinds, and that a second step starts anew.
+// Tests repetitions, the stride of a repeated input, ports of both kinds, and that a second step starts from the
+// beginning.
 TEST(Executor, RunsSectionsAndRepetitions) {
   TestPlan made = accumulating();
   auto executor = runAlone(made.plan);
@@ -114,8 +115,8 @@ TEST(Executor, EntryPointsShareState) {
   EXPECT_EQ((*executor)->output("step", "out")->as<float>()[1], want);
 }
 
-// Tests that what is requested is the plan's arenas and workspaces to the byte, each space apart.
-TEST(Executor, RequestsWhatThePlanSays) {
+// Tests that the requested memory is the plan's arenas and workspaces to the byte, by space.
+TEST(Executor, RequestsThePlansMemory) {
   TestPlan made = accumulating();
   made.plan.arenas[0]->bytes += 12345;
   auto executor = runAlone(made.plan);
@@ -125,7 +126,7 @@ TEST(Executor, RequestsWhatThePlanSays) {
   EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::host), made.plan.arenas[1]->bytes);
 }
 
-// Tests that the seed stands in the input of that name.
+// Tests that the input `seed` gets the seed.
 TEST(Executor, WritesTheSeed) {
   TestPlan made = accumulating();
   const auto seed = made.buffer("seed", {}, plan::DType::i64, host);

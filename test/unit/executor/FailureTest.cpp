@@ -1,4 +1,4 @@
-//===- FailureTest.cpp - ranks that fail, stay away, or hold another plan ------------===//
+//===- FailureTest.cpp - ranks that fail, are absent, or have a different plan -----===//
 #include "test/unit/executor/ShardedPlan.h"
 
 #include "runtime/executor/RankGroup.h"
@@ -48,7 +48,7 @@ TEST(Failure, FailureOfOneRankEndsAll) {
   EXPECT_EQ(told[0], status.message());
 }
 
-// Tests that an executor which failed runs nothing more, and goes on giving its failure.
+// Tests that an executor which failed runs nothing more, and returns its failure again.
 TEST(Failure, FailedExecutorStaysFailed) {
   TestPlan made;
   const auto s = made.stream("compute");

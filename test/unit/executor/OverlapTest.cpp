@@ -1,6 +1,6 @@
 //===- OverlapTest.cpp - runs that follow one another without the host ----------------===//
 //
-// What is under way is held by a gate at one instruction; what then goes on, and what does not, is what is tested.
+// A gate stops running work at one instruction; the tests check which other work continues.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/executor/TestPlan.h"
@@ -28,7 +28,7 @@ public:
     isOpen = true;
     changed.notify_all();
   }
-  /// True once a stream has come to an instruction so often.
+  /// True after a stream has reached an instruction this number of times.
   bool comes(const std::string &stream, std::uint32_t instruction, int times,
              std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     std::unique_lock lock(mutex);
@@ -45,11 +45,11 @@ private:
   bool isOpen = false;
 };
 
-/// out = x, then two updates; on another stream a copy of the first updated one, behind the run before's update of it and
-/// before this run's.
+/// out = x, then two updates; on a different stream a copy of the first updated buffer, after its update in the
+/// previous run and before that of this run.
 ///   0 side: wait (carried); 1 side: first -> seen; 2 side: record; 3 compute: x -> in; 4 compute: in -> out;
 ///   5 compute: wait; 6 compute: first += in; 7 compute: record; 8 compute: second += in;
-/// then the same as another entry point, without what has to do with `side`.
+/// then the same as a different entry point, without the instructions for `side`.
 TestPlan updating() {
   TestPlan made;
   const auto compute = made.stream("compute"), side = made.stream("side");
@@ -88,7 +88,7 @@ float &number(Executor &executor, const char *port, bool isInput, const char *en
 }
 
 // Tests that ports are known while updates are held, and that inputs may then be another run's.
-TEST(Overlap, PortsAreKnownBeforeTheRest) {
+TEST(Overlap, PortsCompleteFirst) {
   const TestPlan made = updating();
   Gate gate("compute", 6);
   auto executor = start(made, &gate);
@@ -107,7 +107,7 @@ TEST(Overlap, PortsAreKnownBeforeTheRest) {
 }
 
 // Tests that a run which follows itself waits for the record of the run before and for no more.
-TEST(Overlap, CarriedWaitIsForTheRunBefore) {
+TEST(Overlap, CarriedWaitIsForThePreviousRun) {
   const TestPlan made = updating();
   for (std::uint32_t held : {6u, 8u}) {
     SCOPED_TRACE(held);
@@ -126,10 +126,10 @@ TEST(Overlap, CarriedWaitIsForTheRunBefore) {
   }
 }
 
-// Tests that what follows another entry point is behind all of it.
-TEST(Overlap, AnotherEntryPointIsWaitedForWhole) {
+// Tests that a run after one of a different entry point starts after all of it.
+TEST(Overlap, DifferentEntryPointStartsAfterAll) {
   const TestPlan made = updating();
-  // Of 'other', whose last instruction is its fifth.
+  // The entry point 'other', whose last instruction is its fifth.
   Gate gate("compute", 4);
   auto executor = start(made, &gate);
   ASSERT_TRUE(executor.isOk());
@@ -141,8 +141,8 @@ TEST(Overlap, AnotherEntryPointIsWaitedForWhole) {
   EXPECT_TRUE(gate.comes("side", 1, 1));
 }
 
-// Tests that a failure behind the ports ends the next wait, the next run, and stays.
-TEST(Overlap, FailureBehindThePortsIsTold) {
+// Tests that a failure after the ports ends the next wait and the next run, and stays.
+TEST(Overlap, FailureAfterThePortsIsReported) {
   const TestPlan made = updating();
   Gate gate("compute", 6);
   ExecutorOptions options;
@@ -160,10 +160,10 @@ TEST(Overlap, FailureBehindThePortsIsTold) {
   ASSERT_TRUE((*executor)->runEntry("step").isOk());
   ASSERT_TRUE((*executor)->awaitPorts("step").isOk());
   gate.open();
-  const std::string told = "rank 0, step, instruction 6 (launch add): it broke";
-  EXPECT_EQ((*executor)->synchronize().message(), told);
-  EXPECT_EQ((*executor)->awaitPorts("step").message(), told);
-  EXPECT_EQ((*executor)->runEntry("step").message(), told);
+  const std::string message = "rank 0, step, instruction 6 (launch add): it broke";
+  EXPECT_EQ((*executor)->synchronize().message(), message);
+  EXPECT_EQ((*executor)->awaitPorts("step").message(), message);
+  EXPECT_EQ((*executor)->runEntry("step").message(), message);
 }
 
 } // namespace

@@ -118,27 +118,27 @@ TestPlan overlapping(std::uint32_t ranks) {
   TestPlan made({ranks});
   for (const char *name : {"compute", "gather", "reduce"})
     made.stream(name);
-  std::uint32_t shard[2], whole[2], sum[2];
+  std::uint32_t shard[2], gathered[2], sum[2];
   for (int u = 0; u < 2; ++u) {
     shard[u] = made.buffer("shard", {4});
-    whole[u] = made.buffer("whole", {4 * ranks});
+    gathered[u] = made.buffer("gathered", {4 * ranks});
     sum[u] = made.buffer("sum", {4});
   }
   made.entry("step", 4);
   made.section();
   for (std::uint32_t u = 0; u < 2; ++u) { // 0 gather, 1 record, 2 gather, 3 record
     made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
-                    {{made.view(shard[u]), made.view(whole[u])}});
+                    {{made.view(shard[u]), made.view(gathered[u])}});
     made.record(gather, u);
   }
   for (std::uint32_t u = 0; u < 2; ++u) { // 4 wait, 5 launch, 6 launch, 7 record, 8 wait, 9 reduce; 10 to 15 again
     made.wait(compute, u);
-    made.launch(compute, "add", {made.view(whole[u]), made.view(whole[u])}, {made.view(whole[u])});
-    made.launch(compute, "negate", {made.view(whole[u])}, {made.view(whole[u])});
+    made.launch(compute, "add", {made.view(gathered[u]), made.view(gathered[u])}, {made.view(gathered[u])});
+    made.launch(compute, "negate", {made.view(gathered[u])}, {made.view(gathered[u])});
     made.record(compute, 2 + u);
     made.wait(reduce, 2 + u);
     made.collective(reduce, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::sum,
-                    {{made.view(whole[u]), made.view(sum[u])}});
+                    {{made.view(gathered[u]), made.view(sum[u])}});
   }
   return made;
 }
@@ -159,17 +159,18 @@ TEST(RankGroup, CommunicationOverlapsCompute) {
   }
 }
 
-// Tests what parameters() tells of shards over a (2, 4) mesh: extents, origins, and who writes a shard out.
-TEST(RankGroup, ParametersSayWhereTheyLie) {
+// Tests the shards in parameters() over a (2, 4) mesh: extents, origins, and the rank that saves a shard.
+TEST(RankGroup, ParametersHaveExtentAndOrigin) {
   TestPlan made({2, 4});
   made.stream("compute");
-  const auto shard = made.buffer("shard", {3, 5}), state = made.buffer("state", {3, 5}), whole = made.buffer("w", {5});
+  const auto shard = made.buffer("shard", {3, 5}), state = made.buffer("state", {3, 5}),
+             gathered = made.buffer("w", {5});
   plan::ParameterT &parameter = made.parameter("weight", {10, 5}, {1}, shard);
   auto momentum = std::make_unique<plan::StateT>();
   momentum->name = "momentum";
   momentum->buffer = state;
   parameter.states.push_back(std::move(momentum));
-  made.parameter("bias", {5}, {}, whole);
+  made.parameter("bias", {5}, {}, gathered);
   made.entry("step");
   auto group = RankGroup::create(made.plan);
   ASSERT_TRUE(group.isOk()) << group.status().message();

@@ -51,7 +51,7 @@ TEST(Refusal, OtherDevice) {
   made.plan.target->device = "tpu";
   expectRefused(made.plan, "target.device of the plan, expected 'cpu' or 'cuda' but got 'tpu'");
   made.plan.target.reset();
-  expectRefused(made.plan, "target of the plan, expected one but got none");
+  expectRefused(made.plan, "the plan has no target");
 }
 
 // Tests that a plan for a larger instruction set than the machine's is refused with both named, and one for the machine's runs.
@@ -70,9 +70,9 @@ TEST(Refusal, InstructionSetOfTheMachine) {
   EXPECT_TRUE(runAlone(made.plan).isOk());
 }
 
-/// Ends the process with 0 where a plan for a smaller instruction set than the machine's runs, and behind it one for the
-/// machine's is refused: kernels of both would compute other bits than either plan says. A plan that is refused for
-/// another reason decides nothing.
+/// Ends the process with 0 if a plan for a smaller instruction set than the machine's runs, and a later one for the
+/// machine's is refused: kernels of both would compute different bits from both plans. A plan that is refused for a
+/// different reason does not fix the instruction set.
 [[noreturn]] void runPlansOfTwoInstructionSets() {
   TestPlan made = small();
   made.plan.target->isa = machineIsa();
@@ -92,8 +92,8 @@ TEST(Refusal, InstructionSetOfTheMachine) {
 TEST(RefusalDeathTest, SecondInstructionSetOfAProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(runPlansOfTwoInstructionSets(), testing::ExitedWithCode(0),
-              "target.isa of the plan: instruction set, expected sse2, to which this process is kept, but got avx.*; "
-              "plans of one process have one target.isa; start another process for this one");
+              "target.isa of the plan: instruction set, expected sse2 .already used by this process. but got avx.*; "
+              "all plans of a process have one target.isa: run this one in a separate process");
 }
 
 TEST(Refusal, MoreThreadsThanPlanned) {
@@ -111,7 +111,7 @@ TEST(Refusal, UnknownKernel) {
   expectRefused(made.plan, "step, instruction 0 (launch, unit h.0): kernel, expected less than 1 but got 9");
 }
 
-// Tests that what a kernel says of its cap is passed on with the instruction in front.
+// Tests that a kernel's refusal is reported with the instruction before it.
 TEST(Refusal, KernelThatNeedsMoreWorkspace) {
   ExecutorOptions options;
   options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
@@ -177,8 +177,7 @@ TEST(Refusal, CopiesThatDoNotFit) {
   TestPlan made = small();
   const auto y = made.buffer("y", {2, 2}), z = made.buffer("z", {4}, plan::DType::f64);
   made.copy(0, made.view(0), made.view(y));
-  expectRefused(made.plan, "step, instruction 1 (copy): shape of a copy's destination, expected the source's but got "
-                           "another");
+  expectRefused(made.plan, "step, instruction 1 (copy): source and destination of a copy have different shapes");
   made.plan.entries[0]->sections[0]->instructions.pop_back();
   made.copy(0, made.view(0), made.view(z));
   expectRefused(made.plan, "step, instruction 1 (copy): type of a copy's destination, expected f32 but got f64");
@@ -202,7 +201,7 @@ TEST(Refusal, CollectivesThatDoNotFit) {
          "segment of a collective of 1 ranks, expected sizes that match but got 2 and 4 elements");
   refuse(CollectiveKind::all_gather, {0}, strided, half, "views of a collective, expected dense ones but got strides");
   refuse(CollectiveKind::all_gather, {1}, all, all,
-         "axes of a collective, expected different axes of the mesh in its order but got others");
+         "axes of a collective must be distinct and in the order of the mesh");
   plan::ViewT other = half;
   other.dtype = plan::DType::f64;
   other.shape = {1};
@@ -223,7 +222,7 @@ TEST(Refusal, ParametersWithoutMemory) {
   expectRefused(made.plan, "end of a view in buffer 'x', expected at most 16 but got 20");
 }
 
-// Tests a kind of instruction that this version does not know.
+// Tests an unknown kind of instruction.
 TEST(Refusal, UnknownOperation) {
   TestPlan made = small();
   firstOf(made).operation.Reset();

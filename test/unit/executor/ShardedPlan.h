@@ -1,4 +1,4 @@
-//===- ShardedPlan.h - a step with one sharded parameter, made by hand --------------===//
+//===- ShardedPlan.h - a step with one sharded parameter ---------------------------===//
 #ifndef SLUICE_TEST_UNIT_EXECUTOR_SHARDEDPLAN_H
 #define SLUICE_TEST_UNIT_EXECUTOR_SHARDEDPLAN_H
 
@@ -38,7 +38,7 @@ inline TestPlan sharded(std::uint32_t ranks) {
     made.stream(name);
   const std::int32_t unit = made.unit("h.0");
   const auto shard = made.buffer("shard", {chunk, columns});
-  const auto whole = made.buffer("whole", {padded, columns});
+  const auto gathered = made.buffer("gathered", {padded, columns});
   const auto gradient = made.buffer("gradient", {padded, columns});
   const auto gradientShard = made.buffer("gradient shard", {chunk, columns});
   const auto x = made.buffer("x", {2, rows, columns}, f32, host);
@@ -47,16 +47,17 @@ inline TestPlan sharded(std::uint32_t ranks) {
   plan::EntryT &entry = made.entry("train_step", 4);
   plan::ViewT slice = made.view(x, {rows, columns});
   slice.repetition_stride = rows * columns * sizeof(float);
-  const plan::ViewT wholeRows = made.view(whole, {rows, columns}), gradientRows = made.view(gradient, {rows, columns});
+  const plan::ViewT gatheredRows = made.view(gathered, {rows, columns}),
+                    gradientRows = made.view(gradient, {rows, columns});
   made.section(2);
   made.wait(gather, 3).when = plan::When::first;
-  // What the micro-batch before has read may be gathered again.
+  // Buffers that the previous micro-batch has read may be gathered again.
   made.wait(gather, 1).when = plan::When::not_first;
   made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
-                  {{made.view(shard), made.view(whole)}});
+                  {{made.view(shard), made.view(gathered)}});
   made.record(gather, 0);
   made.wait(compute, 0);
-  made.launch(compute, "add", {wholeRows, slice}, {gradientRows}).when = plan::When::first;
+  made.launch(compute, "add", {gatheredRows, slice}, {gradientRows}).when = plan::When::first;
   made.launch(compute, "accumulate", {slice}, {gradientRows}).when = plan::When::not_first;
   made.record(compute, 1);
   made.section();

@@ -1,6 +1,6 @@
-//===- TestPlan.h - plans made by hand for the executor's tests --------------------===//
+//===- TestPlan.h - a builder of plans for the executor's tests --------------------===//
 //
-// Buffers are placed one after another; nothing is reused. What a builder makes has not been through the checker.
+// Buffers are placed one after another without reuse. The plans are not checked.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_EXECUTOR_TESTPLAN_H
@@ -65,7 +65,7 @@ public:
     return static_cast<std::uint32_t>(plan.buffers.size() - 1);
   }
 
-  /// The whole of a buffer.
+  /// The full buffer.
   plan::ViewT view(std::uint32_t buffer) const {
     plan::ViewT made;
     made.buffer = buffer;
@@ -203,7 +203,7 @@ private:
   }
 };
 
-/// An executor alone in its world.
+/// An executor in a world of one rank.
 inline Result<std::unique_ptr<Executor>> runAlone(const plan::PlanT &plan, const ExecutorOptions &options = {}) {
   return Executor::create(plan, createLocalWorld(1), 0, options);
 }

@@ -141,8 +141,8 @@ Listed listed(const std::vector<Shape> &shapes, int states, DType gradient, Layo
   return all;
 }
 
-// An update of a list is the updates of its parameters, to the bit and for any number of threads: parameters of no
-// element, of one, of many pieces, dense and not.
+// An update of a list equals the updates of its parameters, to the bit and for any number of threads: parameters of no
+// element, of one, of many chunks, dense and strided.
 TEST(Agreement, UpdatesOfLists) {
   const std::vector<Shape> shapes = {{5, 37}, {0, 4}, {1}, {3, 16384}, {40000}, {}, {7, 11}};
   Tensor rate = scalar(DType::f32, 0.01), number64(DType::i64, {}), clip = scalar(DType::f32, 0.5), guard = scalar(DType::u8, 1);
@@ -164,20 +164,20 @@ TEST(Agreement, UpdatesOfLists) {
               out.push_back(&data.outputs[output + i]);
             mustRun({kernel, KernelFlavour::fast, threads, items}, in, out);
           };
-          Listed apart = start;
+          Listed separate = start;
           const std::size_t in = 2 + static_cast<std::size_t>(states), out = in - 1;
           for (std::size_t p = 0; p < shapes.size(); ++p)
-            run(apart, p * in, in, p * out, out, 1);
+            run(separate, p * in, in, p * out, out, 1);
           for (int threads : {1, 2, 3}) {
             Listed together = start;
             run(together, 0, together.inputs.size(), 0, together.outputs.size(), threads);
             for (std::size_t i = 0; i < together.outputs.size(); ++i)
-              EXPECT_EQ(together.outputs[i].memory, apart.outputs[i].memory)
+              EXPECT_EQ(together.outputs[i].memory, separate.outputs[i].memory)
                   << kernel << " of " << dtypeName(gradient) << ", output " << i << ", " << threads << " threads";
           }
-          for (std::size_t i = 0; i < apart.outputs.size(); ++i)
-            if (apart.outputs[i].size() != 0) {
-              EXPECT_NE(apart.outputs[i].memory, start.outputs[i].memory) << kernel << ", output " << i;
+          for (std::size_t i = 0; i < separate.outputs.size(); ++i)
+            if (separate.outputs[i].size() != 0) {
+              EXPECT_NE(separate.outputs[i].memory, start.outputs[i].memory) << kernel << ", output " << i;
             }
           std::vector<Tensor> inputs = start.inputs;
           for (const Tensor *shared : {&rate, &number64, &clip, &guard})
@@ -187,7 +187,7 @@ TEST(Agreement, UpdatesOfLists) {
 }
 
 // A list that does not come out even is refused.
-TEST(Agreement, ListsThatDoNotFit) {
+TEST(Agreement, BadLists) {
   Listed data = listed({{4}, {5}}, 2, DType::f32, Layout::dense, 90);
   for (Tensor shared : {scalar(DType::f32, 0.01), scalar(DType::i64, 1), scalar(DType::f32, 1), scalar(DType::u8, 1)})
     data.inputs.push_back(shared);

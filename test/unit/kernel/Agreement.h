@@ -19,7 +19,7 @@ struct Tolerance {
                   : dtype == DType::f16 ? 0x1p-11
                   : dtype == DType::f32 ? 0x1p-23
                                         : 0x1p-50;
-    // The result is rounded once to the type; what is inside is f32.
+    // The result is rounded once to the type; intermediate values are f32.
     double inside = dtype == DType::f64 ? 0x1p-50 : 0x1p-23;
     relative = unit * 2;
     absolute = inside * size * (2 + std::sqrt(depth));
@@ -28,15 +28,15 @@ struct Tolerance {
 
 inline constexpr DType floats[] = {DType::f32, DType::bf16, DType::f16, DType::f64};
 
-/// Runs both flavours and compares every output. `sizes` tells of an output the size of what is added up where its
-/// terms cancel, so that the result does not show it.
+/// Runs both flavours and compares every output. `sizes` gives the size of the terms of an output if they cancel, so
+/// that the result does not show it.
 inline void compare(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
                     const std::string &what, const std::vector<double> &sizes = {}) {
   std::vector<Tensor> want = outputsOf(run, KernelFlavour::reference, 1, inputs, outputs),
                       got = outputsOf(run, KernelFlavour::fast, 1, inputs, outputs);
   for (std::size_t i = 0; i < want.size(); ++i) {
     auto values = want[i].values();
-    // What is computed from f32 has the digits of f32, whatever it is stored in.
+    // Values computed from f32 have the precision of f32, whatever type they are stored in.
     DType stored = outputs[i].operand.dtype;
     bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
     double size = std::max(magnitude(values), i < sizes.size() ? sizes[i] : 0);

@@ -103,7 +103,7 @@ TEST(Agreement, Matmul) {
         }
 }
 
-/// The product and the gelu behind it have the bits of the two kernels; so have those of the references.
+/// A product followed by gelu has the bits of the two kernels; so do the references.
 TEST(Agreement, MatmulGelu) {
   for (const Product &c : {Product{{7, 13}, {13, 5}, {7, 5}}, Product{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true},
                         Product{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Product{{0, 3}, {3, 5}, {0, 5}},
@@ -140,11 +140,11 @@ TEST(Agreement, MatmulGelu) {
 }
 
 TEST(Agreement, MatmulWithItsResidualInPlace) {
-  Tensor a(DType::f32, {5, 9}), b(DType::f32, {9, 4}), c(DType::f32, {5, 4}), apart(DType::f32, {5, 4});
+  Tensor a(DType::f32, {5, 9}), b(DType::f32, {9, 4}), c(DType::f32, {5, 4}), separate(DType::f32, {5, 4});
   a.normal(37), b.normal(38), c.normal(39);
-  mustRun({"matmul", {}, 1, {integer("residual", 1)}}, {&a, &b, &c}, {&apart});
+  mustRun({"matmul", {}, 1, {integer("residual", 1)}}, {&a, &b, &c}, {&separate});
   mustRun({"matmul", {}, 1, {integer("residual", 1)}}, {&a, &b, &c}, {&c});
-  EXPECT_EQ(apart.values(), c.values());
+  EXPECT_EQ(separate.values(), c.values());
 }
 
 } // namespace

@@ -65,8 +65,8 @@ TEST(Agreement, LayerNorm) {
            });
 }
 
-/// What is taken for the mean at first comes from the first elements: a row where those are all far off it.
-TEST(Agreement, LayerNormOfFirstElementsFarOff) {
+/// The first estimate of the mean is that of the first elements: a row in which these are all far from the mean.
+TEST(Agreement, LayerNormWithFirstElementsFarFromTheMean) {
   for (DType dtype : floats) {
     DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
     Tensor x = Tensor(dtype, {2, 1000}).normal(17), weight = Tensor(dtype, {1000}).normal(18);
@@ -98,8 +98,8 @@ TEST(Agreement, RmsNorm) {
              compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 1, what);
              mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
              Tensor dy = Tensor(dtype, shape, layout).normal(55);
-             // dx = (dy w - h mean(dy w h)) rstd: in a row of one element the terms all but cancel, and what is left
-             // of them is their rounding.
+             // dx = (dy w - h mean(dy w h)) rstd: in a row of one element the terms almost cancel, and the result is
+             // their rounding error.
              double terms = magnitude(dy.values()) * magnitude(weight.values()) * magnitude(rstds.values());
              compare({"rms_norm_grad"}, {dy, x, weight, rstds},
                      {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60, what,
@@ -135,7 +135,7 @@ TEST(Agreement, CrossEntropy) {
                std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
                                                           number("label_smoothing", smoothing)};
                Tensor loss(statistics, {});
-               // Of one class the loss is a logit less itself, added up in one order or another.
+               // With one class the loss is a logit minus itself, added in one order or the other.
                compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 8, what,
                        {shape.back() == 1 ? magnitude(logits.values()) : 0});
                mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
@@ -149,10 +149,10 @@ TEST(Agreement, CrossEntropyGradientInPlace) {
   logits.normal(23);
   targets.below(24, 33);
   mustRun({"cross_entropy"}, {&logits, &targets}, {&loss, &lse});
-  Tensor dloss = scalar(DType::f32, 1), apart(DType::f32, {5, 33});
-  mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&apart});
+  Tensor dloss = scalar(DType::f32, 1), separate(DType::f32, {5, 33});
+  mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&separate});
   mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&logits});
-  EXPECT_EQ(apart.values(), logits.values());
+  EXPECT_EQ(separate.values(), logits.values());
 }
 
 } // namespace

@@ -35,9 +35,9 @@ TEST(Catalogue, RunByReference) {
     EXPECT_NE(findKernelRecord(name), nullptr) << name;
 }
 
-/// Where the library has nothing but its plain loop, there is no product of the library; where it has a better one that
-/// wants more memory than it may take, that is an error.
-TEST(Catalogue, TheLibrarysPlainLoopIsNoProduct) {
+/// If the library has only its plain loop, there is no library product; if it has a better one that needs more memory
+/// than the cap, that is an error.
+TEST(Catalogue, PlainLoopOfTheLibraryIsNotUsed) {
   cpu::LibraryProduct::Problem p{7, 5, 3, 3, 1, 5, 1, 5, DType::f32, DType::f32};
   p.scratchpad = 1 << 16;
   auto product = cpu::LibraryProduct::make(p);
@@ -56,8 +56,8 @@ TEST(Catalogue, ReductionClasses) {
   EXPECT_EQ(findKernelRecord("add")->reduction, KernelReduction::not_a_reduction);
 }
 
-/// What the kernels ask for is within the cap: the harness prepares with exactly the cap. Here the shapes are many, and
-/// nothing is run.
+/// The memory of kernels is within the cap: the harness prepares with exactly the cap. This test has many shapes and
+/// runs no kernel.
 Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::vector<Operand> out,
                       std::vector<Attributes::Item> items, int threads) {
   Attributes attributes(std::move(items));
@@ -161,7 +161,7 @@ std::string refusal(const std::string &kernel, std::vector<Operand> in, std::vec
   return messages[0];
 }
 
-TEST(Catalogue, RefusesWhatDoesNotFit) {
+TEST(Catalogue, RefusesBadOperands) {
   auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
   EXPECT_EQ(refusal("add", {f32({3})}, {f32({3})}), "kernel 'add' inputs, expected 2 but got 1");
   EXPECT_EQ(refusal("add", {f32({3}), f32({3})}, {}), "kernel 'add' outputs, expected 1 but got 0");
@@ -170,7 +170,7 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("exp", {describe(DType::i32, {3})}, {f32({3})}),
             "kernel 'exp' input 0 dtype, expected f32, f64, bf16 or f16 but got i32");
   EXPECT_EQ(refusal("add", {f32({3}), f32({4})}, {f32({3})}),
-            "kernel 'add' input 1 extents, expected what broadcasts to [3] but got [4]");
+            "kernel 'add' input 1 extents, expected extents that broadcast to [3] but got [4]");
   EXPECT_EQ(refusal("copy", {f32({3})}, {describe(DType::bf16, {3})}),
             "kernel 'copy' input 0 dtype, expected bf16 but got f32");
   EXPECT_EQ(refusal("gelu", {f32({3, 4})}, {f32({3, 5})}),
@@ -217,8 +217,12 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
   Operand few = f32({1, 7, 3, 8});
   EXPECT_EQ(refusal("attention", {q, few, few}, {q, lse}, {integer("causal", 1)}),
             "kernel 'attention' keys, expected at least 8 for causal rows but got 7");
+  EXPECT_EQ(refusal("attention", {q, q, q}, {q, lse}, {integer("window", 3)}),
+            "kernel 'attention' window, expected 0, or a positive number with causal, but got 3");
   EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 7})}, {f32({1, 8, 3, 7})}, {number("theta", 1e4)}),
             "kernel 'rope' head size, expected an even number above 0 but got 7");
+  EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 8})}, {f32({1, 8, 3, 8})}, {number("theta", -1)}),
+            "kernel 'rope' theta and factor, expected positive numbers but got -1.000000 and 1.000000");
   for (auto [low, step] : {std::pair(std::int64_t(1) << 62, std::int64_t(1) << 61), {0, std::int64_t(1) << 62}})
     EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {low}), list("high", {1}), list("step", {step})}),
               "kernel 'pad' padded extent, expected at most 63 bits but got more in dim 0");
@@ -228,7 +232,7 @@ TEST(Catalogue, RefusesWhatDoesNotFit) {
             "kernel 'pad' step, expected positive numbers but got 0");
 }
 
-TEST(Catalogue, RefusesIndicesAlongADimThatDoNotFit) {
+TEST(Catalogue, RefusesBadIndicesAlongADim) {
   Operand table = describe(DType::f32, {3, 5}), tall = describe(DType::i64, {4, 2});
   EXPECT_EQ(refusal("take_along", {table, tall}, {describe(DType::f32, {4, 2})}, {integer("dim", 1)}),
             "kernel 'take_along' indices, expected at most 3 in dim 0 but got 4");
@@ -236,12 +240,12 @@ TEST(Catalogue, RefusesIndicesAlongADimThatDoNotFit) {
             "kernel 'argmax' extents, expected at least 1 in dim 1 but got 0");
 }
 
-TEST(Catalogue, RefusesAPieceOfMoreRowsThanThereAre) {
-  EXPECT_EQ(refusal("piece", {describe(DType::f32, {4, 2})}, {describe(DType::f32, {5, 2})}),
-            "kernel 'piece' rows, expected at most 4 but got 5");
+TEST(Catalogue, RefusesASliceOfTooManyRows) {
+  EXPECT_EQ(refusal("slice", {describe(DType::f32, {4, 2})}, {describe(DType::f32, {5, 2})}),
+            "kernel 'slice' rows, expected at most 4 but got 5");
 }
 
-TEST(Catalogue, RefusesImagesThatDoNotFit) {
+TEST(Catalogue, RefusesBadImages) {
   auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
   using Items = std::vector<Attributes::Item>;
   const Items plain{list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1})};
@@ -264,7 +268,7 @@ TEST(Catalogue, RefusesImagesThatDoNotFit) {
             "kernel 'avg_pool2d' extents, expected at least 1 but got 0");
 }
 
-TEST(Catalogue, IndicesOutsideFailTheRun) {
+TEST(Catalogue, IndexOutOfRangeFailsTheRun) {
   for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
     Tensor table(DType::f32, {5, 3}), indices(DType::i32, {2}), rows(DType::f32, {2, 3}), lse(DType::f32, {2});
     Tensor loss(DType::f32, {}), dloss(DType::f32, {});

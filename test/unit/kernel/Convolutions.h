@@ -40,8 +40,8 @@ inline std::vector<Attributes::Item> attributesOf(const Convolution &c) {
           {"groups", c.groups, 0, {}}};
 }
 
-/// Calls `compare(run, inputs, outputs, terms)` for the kernels of a convolution, all of its tensors in one layout: forward
-/// with a bias, if asked for, and without, and both derivatives. `terms`: how many products are added up.
+/// Calls `compare(run, inputs, outputs, terms)` for the kernels of a convolution, all of its tensors in one layout:
+/// forward with a bias, if requested, and without, and both derivatives. `terms`: number of products that are added.
 template <typename Compare>
 void forConvolutionKernels(const Convolution &c, DType dtype, Layout layout, bool withBias, Compare compare) {
   const Shape shape = resultOf(c);

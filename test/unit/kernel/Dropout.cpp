@@ -73,7 +73,7 @@ TEST(Dropout, RatesExpectationAndIndependence) {
     double deviation = std::sqrt(rate * (1 - rate) * count);
     EXPECT_NEAR(dropped, rate * count, 4 * deviation + 1e-9) << rate;
     EXPECT_NEAR(mean, 1, 4 * deviation / count / (1 - rate) + 1e-5) << rate;
-    // Neighbours know nothing of each other.
+    // Neighbours are independent.
     EXPECT_NEAR(pairs, rate * rate * count, 8 * deviation + 1e-9) << rate;
   }
   auto draw = [](std::int64_t row, double step, std::int64_t key, double seed) {
@@ -86,14 +86,14 @@ TEST(Dropout, RatesExpectationAndIndependence) {
   EXPECT_NE(base, draw(0, 1, 3, 6));
 }
 
-TEST(Dropout, PaddingIsLeftAlone) {
+TEST(Dropout, PaddingIsNotWritten) {
   Tensor shard(DType::f32, {4, 5});
   shard.operand.extent[0] = 2;
   // Beyond the extent the pattern must stay; the harness looks.
   drop(shard, 0.5);
 }
 
-TEST(Dropout, RefusesWhatItCannotDraw) {
+TEST(Dropout, RefusesBadOperands) {
   Tensor x(DType::f32, {2}), y(DType::f32, {2}), i = scalar(DType::i64, 0), single = scalar(DType::i32, 0);
   auto refuses = [&](std::vector<Tensor *> inputs, double rate, const std::string &text) {
     Status status = tryRun({"dropout", KernelFlavour::fast, 1, {number("rate", rate)}}, inputs, {&y});

@@ -1,7 +1,8 @@
 //===- Half.cpp - kernels on f16 -----------------------------------------------===//
 //
-// A kernel must give, on the same numbers, what it gives in f32, rounded once; and the conversions of every instruction set
-// are the same bits, over all numbers of f16 and over what lies at, below and above the middle between two of them.
+// A kernel must return its result in f32, rounded once, for the same numbers; and the conversions of every instruction
+// set have the same bits, over all numbers of f16 and over the numbers at, below and above the middle between two of
+// them.
 //
 //===----------------------------------------------------------------------===//
 #include "Harness.h"
@@ -83,8 +84,8 @@ bool hasLoop(const std::string &kernel, const std::vector<Tensor> &inputs, const
   return typeid(chosen) != typeid(reference);
 }
 
-// What a transformer and a convolutional model launch in f16.
-TEST(Half, IsServedByTheFastForms) {
+// The kernels that a transformer and a convolutional model launch in f16.
+TEST(Half, FastKernelsAcceptIt) {
   const DType h = DType::f16, s = DType::f32;
   const Tensor x(h, {4, 32}), row(h, {32}), statistic(s, {4}), scalar32(s, {}), wide(s, {4, 32}), index(DType::i32, {4});
   const Tensor heads(h, {1, 4, 2, 16}), sums(s, {1, 2, 4}), channel(s, {32}), step(DType::i64, {}), guard(DType::u8, {});
@@ -140,7 +141,7 @@ cpu::F16 ofBits(std::uint32_t bits) {
   return half;
 }
 
-/// What the 16 bits mean, from the definition of the format.
+/// The value of 16 bits, from the definition of the format.
 double meaning(std::uint32_t bits) {
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   double size = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
@@ -188,7 +189,7 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
   };
   constexpr float inf = std::numeric_limits<float>::infinity();
   for (std::uint32_t low = 0; low < 0x7c00; ++low) {
-    // Beyond the largest number infinity stands where 65,536 would.
+    // Beyond the largest number the result is infinity instead of 65,536.
     double below = meaning(low), above = low == 0x7bff ? 65536 : meaning(low + 1);
     auto middle = static_cast<float>((below + above) / 2);
     ASSERT_EQ(static_cast<double>(middle), (below + above) / 2);

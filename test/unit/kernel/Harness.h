@@ -22,10 +22,10 @@ namespace sluice::test {
 
 using Shape = std::vector<std::int64_t>;
 
-/// How a tensor lies in memory.
+/// The layout of a tensor in memory.
 enum class Layout {
   dense,
-  /// Rows are further apart than they are long.
+  /// Rows have gaps between them.
   padded,
   /// The last dim is not the innermost.
   permuted,
@@ -156,7 +156,7 @@ inline void mustRun(const Run &run, std::vector<Tensor *> inputs, std::vector<Te
   ASSERT_TRUE(status.isOk()) << run.kernel << ": " << status.message();
 }
 
-/// What a flavour writes on so many threads, from copies of inputs and outputs.
+/// The output of a flavour with this number of threads, from copies of inputs and outputs.
 inline std::vector<Tensor> outputsOf(Run run, KernelFlavour flavour, int threads, std::vector<Tensor> inputs,
                                      std::vector<Tensor> outputs) {
   std::vector<Tensor *> in, out;
@@ -170,7 +170,7 @@ inline std::vector<Tensor> outputsOf(Run run, KernelFlavour flavour, int threads
   return outputs;
 }
 
-/// |got - want| <= relative * |want| + absolute, element by element; NaN where NaN is wanted, infinities equal.
+/// |got - want| <= relative * |want| + absolute, element by element; NaN if NaN is expected, infinities equal.
 inline void expectNear(const Tensor &got, const std::vector<double> &want, double relative, double absolute,
                        const std::string &what) {
   ASSERT_EQ(static_cast<std::size_t>(got.size()), want.size()) << what;

@@ -14,7 +14,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// The fast kernel gives what the reference gives, within `units` of the type's rounding of the largest value.
+/// The fast kernel returns the result of the reference, within `units` of the type's rounding of the largest value.
 void compareImages(Run run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double units,
                    const std::string &what) {
   std::vector<Tensor> want = outputsOf(run, KernelFlavour::reference, 1, inputs, outputs),
@@ -71,8 +71,8 @@ TEST(Images, ConvolutionsAgree) {
       }
 }
 
-// The order of a weight's sums does not depend on threads, where it is not the library's.
-TEST(Images, TheWeightsOwnFormIsTheSameOnAnyThreads) {
+// The order of a weight's sums does not depend on threads, except in the library.
+TEST(Images, WeightGradientDoesNotDependOnThreads) {
   for (const Convolution &c : convolutions) {
     Shape y = resultOf(c);
     cpu::ConvolutionShape s;

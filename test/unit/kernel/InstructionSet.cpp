@@ -1,7 +1,7 @@
 //===- InstructionSet.cpp - a process keeps to one instruction set ------------------===//
 //
-// Refusals leave everything as it was, so that they share a process with the other tests; what holds after a choice is
-// told by test/unit/executor/RefusalTest.cpp and test/tools/train-isa.test.
+// Refusals change nothing, so they share a process with the other tests. The tests of the state after a choice are
+// test/unit/executor/RefusalTest.cpp and test/tools/train-isa.test.
 //
 //===----------------------------------------------------------------------===//
 #include "Harness.h"
@@ -17,12 +17,13 @@ namespace {
 /// Does SLUICE_TEST_ISA keep this process to one?
 bool isKept() { return std::getenv("SLUICE_TEST_ISA") != nullptr; }
 
-TEST(InstructionSet, OneThatTheMachineLacks) {
+TEST(InstructionSet, NotAvailableOnTheMachine) {
   const Status status = useInstructionSet("neon");
   EXPECT_EQ(status.code(), StatusCode::refused);
   EXPECT_EQ(status.message(),
-            isKept() ? "instruction set, expected " + testedIsa() + ", to which this process is kept, but got neon"
-                     : "instruction set, expected one that this machine has, " + testedIsa() + " at most, but got neon");
+            isKept()
+                ? "instruction set, expected " + testedIsa() + " (already used by this process) but got neon"
+                : "instruction set, expected one that this machine has, " + testedIsa() + " at most, but got neon");
 }
 
 // Tests that the matrix library, which takes no limit once it has made a kernel, is not left with a larger one.

@@ -38,7 +38,7 @@ struct Operands {
   }
 };
 
-TEST(LinearLoss, ChunksGiveThePlainNumbers) {
+TEST(LinearLoss, ChunksMatchTheReference) {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const LossCase &c : cases) {
@@ -57,8 +57,8 @@ TEST(LinearLoss, ChunksGiveThePlainNumbers) {
       }
 }
 
-// In f32 the chunks' numbers are those of the product and the loss apart, but for the sum of the chunks.
-TEST(LinearLoss, IsTheProductAndTheLossApart) {
+// In f32 the chunks' numbers are those of separate product and loss, except the sum of the chunks.
+TEST(LinearLoss, EqualsSeparateProductAndLoss) {
   for (const LossCase &c : cases) {
     Operands whole(DType::f32, c, Layout::dense);
     whole.run(KernelFlavour::fast, c);
@@ -70,7 +70,7 @@ TEST(LinearLoss, IsTheProductAndTheLossApart) {
   }
 }
 
-TEST(LinearLoss, ThreadsLeaveTheValues) {
+TEST(LinearLoss, ThreadsDoNotChangeValues) {
   LossCase c = cases[5];
   Operands one(DType::f32, c, Layout::dense), two(DType::f32, c, Layout::dense);
   one.run(KernelFlavour::fast, c, 1);
@@ -79,7 +79,7 @@ TEST(LinearLoss, ThreadsLeaveTheValues) {
   expectNear(two.dx, one.dx.values(), 0x1p-19, 0x1p-19, "dx");
 }
 
-TEST(LinearLoss, RefusesWhatDoesNotFit) {
+TEST(LinearLoss, RefusesBadOperands) {
   LossCase c = cases[0];
   for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
     Operands o(DType::f32, c, Layout::dense);

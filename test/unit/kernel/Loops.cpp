@@ -24,7 +24,7 @@ template <typename Body> void forEachIsa(Body body) {
   EXPECT_GE(seen, 1);
 }
 
-/// Largest error of y against want(x), relative with the absolute allowance, as a multiple of the allowance.
+/// Largest error of y from want(x), relative with the absolute allowance, as a multiple of the allowance.
 template <typename Function, typename Want>
 void within(Function function, Want want, double low, double high, double relative, double absolute,
             const std::string &what) {
@@ -35,8 +35,8 @@ void within(Function function, Want want, double low, double high, double relati
   function(x.data(), y.data(), count);
   double worst = 0, at = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    double truth = want(static_cast<double>(x[i]));
-    double error = std::fabs(y[i] - truth) / (relative * std::fabs(truth) + absolute);
+    double exact = want(static_cast<double>(x[i]));
+    double error = std::fabs(y[i] - exact) / (relative * std::fabs(exact) + absolute);
     if (!(error <= worst)) {
       worst = error;
       at = x[i];

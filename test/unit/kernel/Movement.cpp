@@ -1,4 +1,4 @@
-//===- Movement.cpp - what is put together, chosen, repeated and drawn ---------===//
+//===- Movement.cpp - slices, concatenation, selection, broadcast and random tensors ---===//
 //
 // Small cases with their results written out, and the fast kernels against their references over layouts and types.
 //
@@ -42,7 +42,7 @@ TEST(Movement, PadWithSteps) {
   }
 }
 
-TEST(Movement, PadOfWhatIsThere) {
+TEST(Movement, PadOfTheValidExtent) {
   for (KernelFlavour flavour : flavours)
     for (std::int64_t extent : {2, 1, 0}) {
       // The rank has fewer columns than it has room for: the rest is padded as well.
@@ -56,7 +56,7 @@ TEST(Movement, PadOfWhatIsThere) {
     }
 }
 
-TEST(Movement, CopyRepeatsAndTurns) {
+TEST(Movement, CopyBroadcastsAndTransposes) {
   for (KernelFlavour flavour : flavours) {
     Tensor column(DType::bf16, {2, 1}), wide(DType::bf16, {2, 2, 3});
     column.fill({1, 2});
@@ -69,7 +69,7 @@ TEST(Movement, CopyRepeatsAndTurns) {
   }
 }
 
-TEST(Movement, PiecesOfEveryTypeAndLayout) {
+TEST(Movement, SlicesOfEveryTypeAndLayout) {
   for (DType dtype : types)
     for (Layout from : layouts)
       for (Layout to : layouts) {
@@ -85,7 +85,7 @@ TEST(Movement, PiecesOfEveryTypeAndLayout) {
              {x}, Tensor(dtype, {3, 8, 14}, to));
         Tensor part(dtype, {3, 2, 5}, to);
         part.operand.origin[1] = 1;
-        same({"piece", {}, 1, {integer("dim", 1)}}, {x}, part);
+        same({"slice", {}, 1, {integer("dim", 1)}}, {x}, part);
       }
   same({"concat", {}, 1, {integer("dim", 0)}}, {Tensor(DType::f32, {0, 3}), Tensor(DType::f32, {2, 3}).normal(3)},
        Tensor(DType::f32, {2, 3}));
@@ -93,7 +93,7 @@ TEST(Movement, PiecesOfEveryTypeAndLayout) {
        Tensor(DType::f32, {3, 3}));
 }
 
-TEST(Movement, ComparingAndChoosing) {
+TEST(Movement, CompareAndSelect) {
   const std::vector<std::pair<Shape, Shape>> pairs = {
       {{3, 5, 17}, {3, 5, 17}}, {{3, 5, 17}, {17}}, {{3, 5, 1}, {3, 5, 17}}, {{}, {3, 5, 17}}, {{3, 1, 17}, {5, 1}}};
   for (DType dtype : types)
@@ -177,7 +177,7 @@ TEST(Movement, LogSumExpOfInfinities) {
     }
 }
 
-/// A larger number in a later block than all before it: what was added is scaled down.
+/// A larger number in a later block than in all earlier ones: the earlier sum is scaled down.
 TEST(Movement, LogSumExpOfRisingRows) {
   for (KernelFlavour flavour : flavours) {
     Tensor x(DType::f32, {1, 5000}), y(DType::f32, {1});
@@ -191,7 +191,7 @@ TEST(Movement, LogSumExpOfRisingRows) {
   }
 }
 
-TEST(Movement, RandomRowsAreDrawnAsElementsAre) {
+TEST(Movement, RandomRowsEqualRandomElements) {
   for (const char *kernel : {"random_normal", "random_uniform"})
     for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
       for (Layout layout : layouts)
@@ -202,7 +202,7 @@ TEST(Movement, RandomRowsAreDrawnAsElementsAre) {
           shard.operand.origin[0] = 3;
           shard.operand.origin[1] = begin;
           same({kernel, {}, 1, {integer("key", 9)}}, {scalar(DType::i64, 5)}, shard);
-          // Zeros from within a row of the shard to within another, by the whole tensor's places.
+          // Zeros from the middle of one row of the shard to the middle of another, by global index.
           same({kernel, {}, 1, {integer("key", 9), list("zeros", {4 * 29 + 3, 6 * 29 + 5})}}, {scalar(DType::i64, 5)}, shard);
         }
 }

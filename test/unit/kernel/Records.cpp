@@ -1,4 +1,4 @@
-//===- Records.cpp - what follows from the records of the kernels -----------------===//
+//===- Records.cpp - consequences of the kernel records ----------------------------===//
 #include "Harness.h"
 
 #include "runtime/kernel/catalogue/Choices.h"
@@ -60,7 +60,7 @@ TEST(Records, CountTheOperandsOfEachParameter) {
   EXPECT_EQ(expectedOperands(sgd, Attributes(), 8, 2).inputs, 8u);
   EXPECT_EQ(expectedOperands(sgd, momentum, 7, 2).inputs, 7u);
   EXPECT_EQ(expectedOperands(sgd, momentum, 10, 4).inputs, 10u);
-  // No whole number of parameters.
+  // Not a multiple of the operands of a parameter.
   EXPECT_EQ(expectedOperands(sgd, momentum, 10, 3).outputs, 2u);
   const auto inputs = inputRecords(sgd, momentum, 10);
   ASSERT_EQ(inputs.size(), 10u);

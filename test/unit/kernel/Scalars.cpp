@@ -20,7 +20,7 @@ TEST(Scalars, IotaIsTheIndexAlongItsDim) {
 }
 
 // eq, ne, lt, le, gt, ge; of a comparison with NaN only ne holds.
-TEST(Scalars, CompareHoldsOrNot) {
+TEST(Scalars, CompareIsOneOrZero) {
   const double nan = std::nan("");
   for (KernelFlavour flavour : bothFlavours)
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64}) {
@@ -47,7 +47,7 @@ TEST(Scalars, CountUpAddsOne) {
   }
 }
 
-TEST(Scalars, AllFiniteIsZeroForOneThatIsNot) {
+TEST(Scalars, AllFiniteIsZeroForANonFiniteElement) {
   const double inf = std::numeric_limits<double>::infinity();
   for (KernelFlavour flavour : bothFlavours)
     for (DType dtype : {DType::f32, DType::f64})

@@ -1,7 +1,7 @@
 //===- AllocationTest.cpp - numbers in a file allocate nothing before they are proved -------===//
 //
-// Every word of a good plan is replaced by a large number, under a digest that fits. Whatever is said of it, reading and
-// checking never ask for more memory than a plan of that many bytes can need.
+// Every word of a correct plan is replaced by a large number, with a matching digest. Reading and checking such a plan
+// never request more memory than a plan of that size can need.
 //
 //===----------------------------------------------------------------------===//
 #include "HandPlan.h"

@@ -11,32 +11,35 @@ const Bad overlap[] = {
     {"PeakTooLow", 2, "are live at instruction", [](HandPlan &h) { --h.plan.arenas[0]->peak_live; }},
     {"PeakAboveArena", 2, "but has only", [](HandPlan &h) { h.plan.arenas[0]->peak_live = 2000; }},
     {"OutsideLifespan", 2, "outside its lifespan", [](HandPlan &h) { h.buffer("h").end = h.index("y"); }},
-    {"NothingWritten", 2, "that nothing has written",
+    {"NothingWritten", 2, "that no instruction has written",
      [](HandPlan &h) {
        h.drop("copy x");
        h.buffer("x").begin = h.index("h");
      }},
-    {"HoldsAnother", 2, "whose bytes hold buffer 'x' by then",
+    {"Overwritten", 2, "whose bytes were overwritten by buffer 'x'",
      [](HandPlan &h) {
-       // The lifespan of x is declared to end early, and it is declared again behind y's: a copy of y's place.
+       // The lifespan of x ends early, and a copy is declared after y, at the offset of y.
        h.buffer("loss").offset = h.buffer("x").offset;
        h.buffer("loss").begin = h.index("loss");
        h.launch("loss").outputs[0] = h.view("sum.a", {1});
      }},
-    {"CarriedOutsideLifespan", 2, "of another repetition", [](HandPlan &h) { h.buffer("sum.b").begin = h.index("sum b"); }},
-    {"InPlaceOfAnother", 2, "live at once",
-     [](HandPlan &h) { h.buffer("grad.b").begin = h.index("loss"); }},
-    {"HalfInPlace", 2, "over an input of its own",
+    {"CarriedOutsideLifespan", 2, "of a different repetition",
+     [](HandPlan &h) { h.buffer("sum.b").begin = h.index("sum b"); }},
+    {"InPlaceOfAnother", 2, "live at once", [](HandPlan &h) { h.buffer("grad.b").begin = h.index("loss"); }},
+    {"HalfInPlace", 2, "writes buffer 'y' over bytes of buffer 'y', an input of the same instruction",
      [](HandPlan &h) {
        h.launch("grad b").outputs[0] = h.view("y", {2, 4});
        h.launch("grad b").outputs[0]->offset = 16;
        h.launch("grad b").inputs[0]->shape = {2, 4};
      }},
-    {"TwoOutputsOnePlace", 2, "over another output of its own",
-     [](HandPlan &h) { h.launch("update a").outputs[1] = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]); }},
+    {"TwoOutputsOnePlace", 2,
+     "writes buffer 'a.weight' over bytes of buffer 'a.weight', an output of the same instruction",
+     [](HandPlan &h) {
+       h.launch("update a").outputs[1] = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
+     }},
     {"LivesOverlapOnStreams", 2, "without waiting for",
      [](HandPlan &h) {
-       // By lifespans the reduced gradient takes the place of what was its input; the streams do not wait.
+       // By lifespans the reduced gradient is at the offset of its input; the streams do not wait.
        h.buffer("lr").offset = h.buffer("sum.a").offset;
        h.drop("compute waits: a reduced");
        h.drop("compute waits: b reduced");
@@ -93,22 +96,24 @@ const Bad gather[] = {
 INSTANTIATE_TEST_SUITE_P(P4, BadPlan, testing::ValuesIn(gather), nameOf);
 
 const Bad events[] = {
-    {"WaitWithoutRecord", 11, "which nothing has recorded before it", [](HandPlan &h) { h.drop("b gathered"); }},
-    {"RecordedLater", 11, "which nothing has recorded before it",
+    {"WaitWithoutRecord", 11, "which has no earlier record in the step", [](HandPlan &h) { h.drop("b gathered"); }},
+    {"RecordedLater", 11, "which has no earlier record in the step",
      [](HandPlan &h) { h.exchange("reduce waits: b summed", "b summed"); }},
-    {"RecordedInTheLastRepetitionOnly", 11, "which nothing has recorded before it",
+    {"RecordedInTheLastRepetitionOnly", 11, "which has no earlier record in the step",
      [](HandPlan &h) { h.at("reduce waits: b summed").when = plan::When::all; }},
 };
 INSTANTIATE_TEST_SUITE_P(P11, BadPlan, testing::ValuesIn(events), nameOf);
 
 const Bad boundary[] = {
-    {"StillGathered", 12, "still gathered at the end",
-     [](HandPlan &h) { h.at("release b").when = plan::When::first; }},
+    {"StillGathered", 12, "still gathered at the end", [](HandPlan &h) { h.at("release b").when = plan::When::first; }},
     {"GatherDoesNotWaitForUpdate", 12, "of the step before", [](HandPlan &h) { h.drop("gather waits: step done"); }},
-    {"OutputNotWritten", 12, "is not there at the end",
-     [](HandPlan &h) { h.drop("copy loss"); }},
-    {"OutputEndsEarly", 12, "output 'loss'", [](HandPlan &h) { h.buffer("host.loss").end -= 1; }},
-    {"InputBeginsLate", 12, "input 'lr'", [](HandPlan &h) { h.buffer("host.lr").begin = h.index("copy lr"); }},
+    {"OutputNotWritten", 12, "is not there at the end", [](HandPlan &h) { h.drop("copy loss"); }},
+    {"OutputEndsEarly", 12,
+     "output 'loss' of 'train_step', expected its buffer to be live until the end of the step but its lifespan is [",
+     [](HandPlan &h) { h.buffer("host.loss").end -= 1; }},
+    {"InputBeginsLate", 12,
+     "input 'lr' of 'train_step', expected its buffer to be live from the start of the step but its lifespan is [",
+     [](HandPlan &h) { h.buffer("host.lr").begin = h.index("copy lr"); }},
 };
 INSTANTIATE_TEST_SUITE_P(P12, BadPlan, testing::ValuesIn(boundary), nameOf);
 

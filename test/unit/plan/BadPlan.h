@@ -1,6 +1,6 @@
-//===- BadPlan.h - bad twins of the hand-made plan ----------------------------------===//
+//===- BadPlan.h - wrong variants of the hand-written plan -------------------------===//
 //
-// A file lists those of some properties and instantiates BadPlan with them; CheckerTest.cpp says what is asked of each.
+// A file lists the wrong plans of some properties and instantiates BadPlan with them; CheckerTest.cpp checks each.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_PLAN_BADPLAN_H

@@ -9,9 +9,13 @@ namespace {
 
 const Bad agree[] = {
     {"CountsDisagree", 5, "expected counts of a all_gather over 2 ranks",
-     [](HandPlan &h) { h.collective("gather a").segments[0]->destination->shape = {3, 4}; }},
+     [](HandPlan &h) {
+       h.collective("gather a").segments[0]->destination->shape = {3, 4};
+     }},
     {"ScatterCountsDisagree", 5, "expected counts of a reduce_scatter",
-     [](HandPlan &h) { h.collective("reduce b").segments[0]->source->shape = {3, 4}; }},
+     [](HandPlan &h) {
+       h.collective("reduce b").segments[0]->source->shape = {3, 4};
+     }},
     {"DtypesDisagree", 5, "expected dtype bf16 but got f32",
      [](HandPlan &h) { h.collective("gather a").dtype = plan::DType::bf16; }},
     {"CountDependsOnRank", 5, "its count depends on the rank",
@@ -19,13 +23,16 @@ const Bad agree[] = {
        h.collective("gather a").segments[0]->source = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
      }},
     {"NoSuchAxis", 5, "axis 5 does not exist", [](HandPlan &h) { h.collective("gather a").axes = {5}; }},
-    {"AxisTwice", 5, "named twice", [](HandPlan &h) { h.collective("gather a").axes = {1, 1}; }},
+    {"AxisTwice", 5, "named twice",
+     [](HandPlan &h) {
+       h.collective("gather a").axes = {1, 1};
+     }},
     {"NoAxis", 5, "at least one axis", [](HandPlan &h) { h.collective("gather a").axes.clear(); }},
-    {"GatherReduces", 5, "expected no reduction but got sum",
+    {"GatherReduces", 5, "cannot have reduction 'sum'",
      [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp::sum; }},
-    {"ReductionWithoutOp", 5, "expected a reduction but got none",
+    {"ReductionWithoutOp", 5, "cannot have reduction 'none'",
      [](HandPlan &h) { h.collective("reduce a").op = plan::ReduceOp::none; }},
-    {"ReductionWithoutClass", 5, "reduction class",
+    {"ReductionWithoutClass", 5, "cannot have reduction class 'not_a_reduction'",
      [](HandPlan &h) { h.collective("reduce a").reduction = plan::ReductionClass::not_a_reduction; }},
     {"NotDense", 5, "expected a dense view",
      [](HandPlan &h) {
@@ -36,17 +43,17 @@ const Bad agree[] = {
 INSTANTIATE_TEST_SUITE_P(P5, BadPlan, testing::ValuesIn(agree), nameOf);
 
 const Bad deadlock[] = {
-    {"WaitBeforeItsRecord", 6, "wait for one another in a circle",
+    {"WaitBeforeItsRecord", 6, "wait for each other in a cycle",
      [](HandPlan &h) {
        // On one stream.
        h.at("gather waits: h done").operation.AsWait()->event = h.at("b gathered").operation.AsRecord()->event;
      }},
-    {"TwoStreams", 6, "wait for one another in a circle",
+    {"TwoStreams", 6, "wait for each other in a cycle",
      [](HandPlan &h) {
        h.exchange("compute waits: b gathered", "h done");
        h.exchange("compute waits: b gathered", "copy x");
      }},
-    {"ThreeStreams", 6, "wait for one another in a circle",
+    {"ThreeStreams", 6, "wait for each other in a cycle",
      [](HandPlan &h) {
        // gather waits for a record of reduce, which waits for compute, which waits for gather.
        h.at("gather waits: h done").operation.AsWait()->event = h.at("b reduced").operation.AsRecord()->event;
@@ -60,34 +67,40 @@ const Bad shards[] = {
     {"ChunkTooSmall", 8, "expected chunks of 2 to partition dim 0 of 4 over 2 ranks but got 1",
      [](HandPlan &h) { h.parameter("b.weight").chunk = 1; }},
     {"ChunkTooLarge", 8, "expected chunks of 2", [](HandPlan &h) { h.parameter("a.weight").chunk = 3; }},
-    {"ShardOfAnotherShape", 8, "expected a shard of 2x5 but buffer 'a.weight' holds 2x4", [](HandPlan &h) { h.parameter("a.weight").shape = {3, 5}; }},
-    {"BufferTwice", 8, "holds the shard of another tensor",
+    {"ShardOfAnotherShape", 8, "expected a shard of 2x5 but buffer 'a.weight' holds 2x4",
+     [](HandPlan &h) {
+       h.parameter("a.weight").shape = {3, 5};
+     }},
+    {"BufferTwice", 8, "is also the shard of a different tensor",
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("b.weight"); }},
-    {"StateSharesShard", 8, "holds the shard of another tensor",
+    {"StateSharesShard", 8, "is also the shard of a different tensor",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->buffer = h.bufferId("a.weight"); }},
     {"ShardDoesNotPersist", 8, "expected a persistent buffer",
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("shard.a"); }},
     {"ValidOfAnother", 8, "expected the valid extent of parameter 'a.weight'",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = 4; }},
     {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->chunk = 1; }},
-    {"PaddingWritten", 8, ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",
+    {"PaddingWritten", 8,
+     ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid.clear(); }},
-    {"PaddingRead", 8, "reads padding of buffer 'shard.a'", [](HandPlan &h) { h.launch("update a").inputs[1]->valid.clear(); }},
+    {"PaddingRead", 8, "reads padding of buffer 'shard.a'",
+     [](HandPlan &h) { h.launch("update a").inputs[1]->valid.clear(); }},
     {"PaddingReadByAnotherExtent", 8, "reads padding of buffer 'shard.a'",
      [](HandPlan &h) { h.launch("update a").inputs[1]->valid[0]->total = 4; }},
-    {"PartOfShardGathered", 8, "expected the whole shard",
+    {"PartOfShardGathered", 8, "expected the full shard",
      [](HandPlan &h) {
        h.collective("gather a").segments[0]->source->shape = {1, 4};
        h.collective("gather a").segments[0]->destination->shape = {2, 4};
      }},
     {"PaddingReduced", 8, "segment 0, writes the padding of the shard of parameter 'a.weight'",
      [](HandPlan &h) { h.collective("reduce a").segments[0]->destination = h.view("a.weight"); }},
-    {"WholeWithAxes", 8, "expected no axes", [](HandPlan &h) { h.parameter("b.weight").dim = -1; }},
+    {"ReplicatedWithAxes", 8, "a replicated parameter cannot have axes",
+     [](HandPlan &h) { h.parameter("b.weight").dim = -1; }},
 };
 INSTANTIATE_TEST_SUITE_P(P8, BadPlan, testing::ValuesIn(shards), nameOf);
 
-/// Four ranks along an axis in two parts. Both are cut over both; the gather of 'b' is of the inner part alone, out of a piece of
-/// two rows that was kept whole over the outer (of x here: the numbers mean nothing).
+/// Four ranks along an axis with two sub-axes. Both units are sharded over both; the gather of 'b' is over the inner
+/// sub-axis only, from two rows that were kept over the outer one (here those of x: the numbers have no meaning).
 void gatherFromPiece(HandPlan &h) {
   auto inner = std::make_unique<plan::AxisT>();
   inner->name = "shard.1";
@@ -117,13 +130,13 @@ void gatherFromPiece(HandPlan &h) {
   h.collective("gather b").axes = {2};
   h.collective("gather b").segments[0]->source = h.view("x");
   h.buffer("x").end = h.index("gather b") + 1;
-  // The gather reads what the next micro-batch's copy overwrites.
+  // The gather reads bytes that the next micro-batch's copy overwrites.
   h.exchange("copy x", "a gathered");
   h.exchange("copy x", "gather a");
   h.buffer("x").begin = 0;
 }
 
-TEST(Checker, AcceptsAGatherFromAPiece) {
+TEST(Checker, AcceptsAGatherFromAReshardedUnit) {
   HandPlan hand;
   gatherFromPiece(hand);
   hand.seal();
@@ -140,10 +153,13 @@ plan::TensorSplitT &splitColumns(HandPlan &h, std::int64_t extent) {
 }
 
 const Bad replicas[] = {
-    {"NoReductionOverReplicas", 7, "expected the same on all ranks that hold this shard but it may differ along 'replicate'",
+    {"NoReductionOverReplicas", 7,
+     "which all ranks with this shard must write equally, but the value may differ along 'replicate'",
      [](HandPlan &h) { h.plan.mesh[0]->size = 2; }},
-    // What the ranks of one operation have parts of reaches the gradient of a parameter that they all have.
-    {"NoSumOverParts", 7, "of parameter 'b.weight', expected the same on all ranks that hold this shard but it may differ along 'tensor'",
+    // A value that differs between the ranks of one operation reaches the gradient of a replicated parameter.
+    {"NoSumOverParts", 7,
+     "of parameter 'b.weight', which all ranks with this shard must write equally, but the value may differ along "
+     "'tensor'",
      [](HandPlan &h) {
        h.plan.mesh[0]->name = "tensor";
        h.plan.data_axes = {1};
@@ -163,7 +179,7 @@ const Bad replicas[] = {
 INSTANTIATE_TEST_SUITE_P(P7, BadPlan, testing::ValuesIn(replicas), nameOf);
 
 const Bad splits[] = {
-    {"SplitOfNoDim", 1, "its split is not of a dim of its own",
+    {"SplitOfNoDim", 1, "its split needs a different dim and distinct axes of the mesh",
      [](HandPlan &h) {
        h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
        h.parameter("a.weight").split->dim = 2;
@@ -189,7 +205,7 @@ const Bad splits[] = {
 INSTANTIATE_TEST_SUITE_P(Splits, BadPlan, testing::ValuesIn(splits), nameOf);
 
 const Bad pieces[] = {
-    // Two rows are a piece along a part of the parameter's own axis, not along another.
+    // Two rows are a resharded unit along a sub-axis of the parameter's axis, not along a different axis.
     {"AlongAForeignAxis", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
      [](HandPlan &h) {
        gatherFromPiece(h);
@@ -202,7 +218,7 @@ const Bad pieces[] = {
        h.collective("gather b").segments[0]->source->shape = {1, 4};
        h.collective("gather b").segments[0]->destination->shape = {2, 4};
      }},
-    // Gradients are reduced into shards, never into pieces.
+    // Gradients are reduced into shards, never into resharded units.
     {"Reduced", 8, "its chunk of 8 elements is the shard of no parameter of unit 'b'",
      [](HandPlan &h) {
        gatherFromPiece(h);
@@ -211,8 +227,8 @@ const Bad pieces[] = {
        h.collective("reduce b").axes = {2};
        h.collective("reduce b").segments[0]->destination->shape = {2, 4};
      }},
-    // The shard that persists is gathered along all of its axes, or it would be taken for a piece.
-    {"ShardAsPiece", 8, "expected the whole shard of parameter 'b.weight' along its own axes",
+    // The persistent shard is gathered along all of its axes, or it would look like a resharded unit.
+    {"ShardAsPiece", 8, "expected the full shard of parameter 'b.weight' along its own axes",
      [](HandPlan &h) {
        gatherFromPiece(h);
        h.collective("gather b").segments[0]->source = h.view("b.weight");
@@ -221,17 +237,17 @@ const Bad pieces[] = {
 };
 INSTANTIATE_TEST_SUITE_P(P8Pieces, BadPlan, testing::ValuesIn(pieces), nameOf);
 
-// Where the ranks' chunks are the total there is no padding to read.
+// If the ranks' chunks are the total there is no padding to read.
 TEST(Checker, EvenChunksHaveNoPadding) {
   HandPlan hand;
   check::PaddingIds paddings(hand.plan);
   EXPECT_EQ(paddings.of({1}, 2, 4), check::clean);
   EXPECT_NE(paddings.of({1}, 2, 3), check::clean);
-  EXPECT_EQ(paddings.of({1}, 4, 6), paddings.of({1}, 2, 3)) << "padding is told in lowest terms";
+  EXPECT_EQ(paddings.of({1}, 4, 6), paddings.of({1}, 2, 3)) << "padding is in lowest terms";
   EXPECT_NE(paddings.of({1}, 3, 5), paddings.of({1}, 2, 3));
   EXPECT_EQ(paddings.of({0}, 4, 4), check::clean);
   EXPECT_NE(paddings.of({1}, std::int64_t(1) << 62, 3), check::clean) << "ranks times chunk leaves 64 bits";
-  // What is written through an extent that leaves nothing out is read whole.
+  // A range that was written through an extent without padding can be read completely.
   auto valid = std::make_unique<plan::ValidT>();
   valid->axes = {1};
   valid->chunk = 2;

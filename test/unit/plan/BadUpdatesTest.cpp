@@ -22,7 +22,7 @@ const Bad updates[] = {
 };
 INSTANTIATE_TEST_SUITE_P(P10, BadPlan, testing::ValuesIn(updates), nameOf);
 
-/// A second entry point that does what the first does, with buffers of its own in the same places.
+/// A second entry point like the first, with different buffers at the same offsets.
 void addTwin(HandPlan &h) {
   plan::PlanT &plan = h.plan;
   std::map<std::uint32_t, std::uint32_t> own;
@@ -75,12 +75,12 @@ plan::LaunchT &twinLaunch(HandPlan &h, const std::string &label) {
   return h.launch(label);
 }
 
-TEST(Checker, AnEntryPointMayLeaveAParameterToAnother) {
+TEST(Checker, EntryPointMayUpdateSomeParameters) {
   HandPlan hand;
   addTwin(hand);
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
-  // The second trains 'a' alone.
+  // The second trains only 'a'.
   hand.drop("update b");
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
@@ -97,13 +97,15 @@ const Bad shared[] = {
        addTwin(h);
        twinLaunch(h, "update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]));
      }},
-    {"ItsStateAlone", 10, "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
+    {"ItsStateAlone", 10,
+     "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
        auto &outputs = twinLaunch(h, "update b").outputs;
        outputs.erase(outputs.begin());
      }},
-    {"WithoutItsState", 10, "state 'momentum_buffer' of parameter 'b.weight', expected 1 updates in a step of 'train_twin'",
+    {"WithoutItsState", 10,
+     "state 'momentum_buffer' of parameter 'b.weight', expected 1 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
        twinLaunch(h, "update b").outputs.pop_back();
@@ -116,7 +118,7 @@ const Bad shared[] = {
      }},
     {"OutsideTheUpdate", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 2",
      [](HandPlan &h) {
-       // A second write that does not say that it updates.
+       // A second write that is not an update.
        h.at("copy lr").phase = plan::Phase::backward;
        h.at("copy lr").operation.AsCopy()->destination = h.view("b.weight");
        h.at("copy lr").operation.AsCopy()->source = h.view("shard.b");

@@ -1,6 +1,7 @@
 //===- CarriedTest.cpp - a step that overlaps with the one before ---------------------===//
 //
-// The hand-made plan whose first gather waits for the update of what it gathers, in the step before; and its bad twins.
+// The hand-written plan whose first gather waits for the update of its parameter in the previous step; and wrong
+// variants of it.
 //
 //===----------------------------------------------------------------------===//
 #include "BadPlan.h"
@@ -17,9 +18,9 @@ TEST(Carried, IsAccepted) {
   HandPlan hand(/*carries=*/true);
   const Status status = checkPlan(hand.plan);
   EXPECT_TRUE(status.isOk()) << status.message() << (status.notes().empty() ? "" : status.notes()[0]);
-  // Nothing else orders the gather behind the update.
+  // Only this orders the gather after the update.
   hand.drop("gather waits: a updated");
-  hand.buffer("gathered.a").ahead = 0;
+  hand.buffer("gathered.a").reserved_from = 0;
   hand.seal();
   EXPECT_FALSE(checkPlan(hand.plan).isOk());
 }
@@ -28,13 +29,13 @@ TEST(Carried, IsShown) {
   HandPlan hand(/*carries=*/true);
   const std::string text = printPlan(hand.plan);
   EXPECT_NE(text.find("wait 0 carried"), std::string::npos) << text;
-  EXPECT_NE(text.find(" ahead " + std::to_string(hand.index("a updated") + 1)), std::string::npos) << text;
+  EXPECT_NE(text.find(" reserved_from " + std::to_string(hand.index("a updated") + 1)), std::string::npos) << text;
   EXPECT_NE(text.find("version 2.0"), std::string::npos) << text;
-  std::vector<std::string> ahead;
+  std::vector<std::string> early;
   for (const ScheduledWork &work : scheduleOf(hand.plan, hand.entry()))
-    if (work.ahead)
-      ahead.push_back(std::to_string(work.issued.index) + "." + std::to_string(work.issued.repetition));
-  EXPECT_EQ(ahead, std::vector<std::string>{std::to_string(hand.index("gather a")) + ".0"});
+    if (work.isEarly)
+      early.push_back(std::to_string(work.issued.index) + "." + std::to_string(work.issued.repetition));
+  EXPECT_EQ(early, std::vector<std::string>{std::to_string(hand.index("gather a")) + ".0"});
 }
 
 TEST(Carried, CountsAtThePeak) {
@@ -42,7 +43,7 @@ TEST(Carried, CountsAtThePeak) {
   const EntryProfile profile = profileEntry(hand.plan, 0, plan::Space::device);
   EXPECT_EQ(profile.peakBytes, hand.plan.arenas[0]->peak_live);
   HandPlan without(/*carries=*/true);
-  without.buffer("gathered.a").ahead = 0;
+  without.buffer("gathered.a").reserved_from = 0;
   const std::vector<std::uint64_t> own = profileEntry(without.plan, 0, plan::Space::device).live;
   const std::uint64_t bytes = hand.buffer("gathered.a").bytes;
   for (std::uint32_t i = 0; i < own.size(); ++i) {
@@ -76,26 +77,27 @@ const Bad carried[] = {
      [](HandPlan &h) {
        h.exchange("update a", "a updated");
        h.buffer("shard.a").end = h.index("update a") + 1;
-       h.buffer("gathered.a").ahead = h.index("a updated") + 1;
+       h.buffer("gathered.a").reserved_from = h.index("a updated") + 1;
      }},
     {"NoWait", 12, "of the step before", [](HandPlan &h) { h.drop("gather waits: a updated"); }},
     {"NeverRecorded", 11, "which no step records", [](HandPlan &h) { h.drop("a updated"); }},
-    {"RecordedAnew", 11, "which this step has recorded anew before it",
+    {"RecordedAgain", 11, "but this step recorded it again before",
      [](HandPlan &h) {
        h.at("gather waits: a updated").when = plan::When::all;
        const std::uint32_t event = h.at("a updated").operation.AsRecord()->event;
        h.at("micro done").operation.AsRecord()->event = event;
        h.at("gather waits: micro done").operation.AsWait()->event = event;
      }},
-    {"NotKept", 12, "expected its bytes to be kept from there on but got them kept in its own step alone",
-     [](HandPlan &h) { h.buffer("gathered.a").ahead = 0; }},
-    {"KeptTooLate", 12, "but got them kept from",
-     [](HandPlan &h) { h.buffer("gathered.a").ahead = h.index("copy loss") + 1; }},
+    {"NotReserved", 12, "but its bytes are reserved only in its step",
+     [](HandPlan &h) { h.buffer("gathered.a").reserved_from = 0; }},
+    {"ReservedTooLate", 12, "but its bytes are reserved only from",
+     [](HandPlan &h) { h.buffer("gathered.a").reserved_from = h.index("copy loss") + 1; }},
     {"OverWhatTheStepBeforeReads", 2, "live at once and share bytes",
      [](HandPlan &h) { h.buffer("lr").offset = h.buffer("gathered.a").offset; }},
-    {"AheadOfEverything", 1, "expected it to be taken ahead within",
-     [](HandPlan &h) { h.buffer("gathered.a").ahead = 1000; }},
-    {"PersistentAhead", 1, "expected no lifespan for what persists", [](HandPlan &h) { h.buffer("a.weight").ahead = 1; }},
+    {"ReservedFromBeyondEntry", 1, "its bytes are reserved from instruction 1000",
+     [](HandPlan &h) { h.buffer("gathered.a").reserved_from = 1000; }},
+    {"PersistentReserved", 1, "a persistent buffer has no lifespan",
+     [](HandPlan &h) { h.buffer("a.weight").reserved_from = 1; }},
 };
 INSTANTIATE_TEST_SUITE_P(P, BadCarried, testing::ValuesIn(carried), nameOf);
 

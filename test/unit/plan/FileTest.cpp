@@ -73,7 +73,7 @@ TEST(PlanFile, RefusesEveryFlippedByte) {
     }
 }
 
-TEST(PlanFile, SaysWhatIsWrong) {
+TEST(PlanFile, ErrorsNameTheFault) {
   HandPlan hand;
   Bytes bytes = serializePlan(hand.plan);
   EXPECT_EQ(refusal({}), "plan 'test.plan' is empty");
@@ -94,13 +94,13 @@ TEST(PlanFile, SaysWhatIsWrong) {
             std::string::npos);
 }
 
-TEST(PlanFile, RefusesAnotherMajorVersionNamingBoth) {
+TEST(PlanFile, RefusesADifferentMajorVersion) {
   HandPlan hand;
   hand.plan.major = 7;
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(plan::CreatePlan(builder, &hand.plan), plan::PlanIdentifier());
   EXPECT_EQ(refusal(Bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize())),
-            "plan 'test.plan' has another version, expected major version 2 but got 7");
+            "plan 'test.plan' has a different version, expected major version 2 but got 7");
 }
 
 TEST(PlanFile, RefusesSharedContents) {

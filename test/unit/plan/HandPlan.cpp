@@ -1,4 +1,4 @@
-//===- HandPlan.cpp - a small good plan, made by hand, for tests to spoil ----------------===//
+//===- HandPlan.cpp - a small correct plan, which tests change ---------------------===//
 //
 // See HandPlan.h.
 //
@@ -204,7 +204,7 @@ void HandPlan::addTables() {
   addBuffer("h", activation, {3, 4}, 448);
   addBuffer("y", activation, {4, 4}, 512);
   addBuffer("loss", temporary, {}, 576);
-  // In the place of y, which it is computed from.
+  // At the offset of y, from which it is computed.
   addBuffer("grad.b", gradient, {4, 4}, 512);
   addBuffer("sum.b", gradient, {4, 4}, 640);
   addBuffer("grad.a", gradient, {3, 4}, 512);
@@ -346,7 +346,7 @@ void HandPlan::addBackward() {
     for (const std::string &label : {u + " summed", "reduce waits: " + u + " summed", "reduce " + u, u + " reduced"})
       at(label).when = plan::When::last;
   }
-  // What is gathered next lands where the backward has read.
+  // The next gather writes where the backward has read.
   addRecord("micro done", "compute", backward);
   addWait("micro done", "gather", backward);
 }
@@ -391,20 +391,21 @@ void HandPlan::addLifespans() {
   lives("loss", "loss", "copy loss");
   lives("grad.b", "grad b", "add b");
   lives("grad.a", "grad a", "add a");
-  // Carried from one micro-batch to the next, so over the whole section.
+  // Carried from one micro-batch to the next, so live over the complete section.
   lives("sum.b", first, sectionEnd);
   lives("sum.a", first, sectionEnd);
   lives("shard.b", "reduce b", "update b");
   lives("shard.a", "reduce a", "update a");
   lives("lr", "copy lr", carries ? "update b" : "update a");
   if (carries)
-    buffer("gathered.a").ahead = index("a updated") + 1;
+    buffer("gathered.a").reserved_from = index("a updated") + 1;
   plan.arenas[0]->peak_live = 0;
   for (std::uint32_t i = 0; i < instructionCount(entry()); ++i) {
     std::uint64_t live = 0;
     for (const auto &each : plan.buffers)
-      if (each->space == plan::Space::device && (each->entry < 0 || (each->begin <= i && i < each->end) ||
-                                                  (each->ahead != 0 && (i < each->begin || each->ahead <= i))))
+      if (each->space == plan::Space::device &&
+          (each->entry < 0 || (each->begin <= i && i < each->end) ||
+           (each->reserved_from != 0 && (i < each->begin || each->reserved_from <= i))))
         live += each->bytes;
     // grad.b replaces y in place.
     if (i == index("grad b"))

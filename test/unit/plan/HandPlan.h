@@ -1,4 +1,4 @@
-//===- HandPlan.h - a small good plan, made by hand, for tests to spoil ------------------===//
+//===- HandPlan.h - a small correct plan, which tests change -----------------------===//
 //
 // Two ranks, two units of one parameter each ('a' of 3 rows, so padded; 'b' of 4), two micro-batches with gradients
 // accumulated and reduced at the last, streams for compute, gather and reduction, and an update. Instructions and
@@ -21,7 +21,7 @@ using Shape = std::vector<std::int64_t>;
 
 class HandPlan {
 public:
-  /// `carries`: the first gather waits for the update of what it gathers, in the step before, which then stands before that
+  /// `carries`: the first gather waits for the update of its parameter in the previous step, which is then before that
   /// of the other unit.
   explicit HandPlan(bool carries = false);
 

@@ -1,6 +1,6 @@
 //===- LargestRequest.h - the largest request of memory ---------------------------===//
 //
-// The program's operator new keeps the largest size that it was asked for.
+// The program's operator new records the largest size that was requested.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_PLAN_LARGESTREQUEST_H
@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-/// False under sanitizers, which have an allocator of their own.
+/// False under sanitizers, which replace operator new.
 bool countsRequests();
 void forgetRequests();
 /// In bytes, since the last forgetRequests().

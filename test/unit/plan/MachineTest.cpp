@@ -1,4 +1,4 @@
-//===- MachineTest.cpp - descriptions of hardware, and what a rank takes of one ---------===//
+//===- MachineTest.cpp - descriptions of devices, and the memory of a rank on one ---===//
 #include "runtime/plan/MachineFile.h"
 #include "test/unit/plan/HandPlan.h"
 
@@ -38,7 +38,7 @@ std::string errorOf(const std::string &from, const std::string &to) {
   return machine.status().message();
 }
 
-TEST(Machine, FiguresKnowWhereTheyComeFrom) {
+TEST(Machine, FiguresHaveASource) {
   Result<Machine> machine = parseMachine(text(), "m.toml");
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
   EXPECT_EQ(machine->figure("memory_bytes")->value, 1000000u);
@@ -58,7 +58,7 @@ TEST(Machine, CommittedFiles) {
   EXPECT_GE(files, 4);
 }
 
-TEST(Machine, BadFilesAreRefusedByTheirPlace) {
+TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
   EXPECT_EQ(parseMachine("name = {", "m.toml").status().message().substr(0, 10), "m.toml:1: ");
   EXPECT_EQ(errorOf("arch = \"sm_90\"\n", ""), "m.toml: missing key 'arch' in the file");
   EXPECT_EQ(errorOf("name = ", "extra = 1\nname = "), "m.toml:1: unknown key 'extra' in the file");
@@ -72,16 +72,16 @@ TEST(Machine, BadFilesAreRefusedByTheirPlace) {
   EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"", "link_bytes_per_second = 3"),
             "m.toml:7: figure 'link_bytes_per_second', expected \"unknown\" or a table with 'value' and 'from' but got 3");
   EXPECT_EQ(errorOf("value = 1000000", "value = -1"),
-            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got -1");
+            "m.toml:5: figure 'memory_bytes', expected an integer from 1 to 1152921504606846976 but got -1");
   EXPECT_EQ(errorOf("value = 1000000", "value = 0"),
-            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got 0");
+            "m.toml:5: figure 'memory_bytes', expected an integer from 1 to 1152921504606846976 but got 0");
   EXPECT_EQ(errorOf("value = 1000000", "value = 1.5"),
-            "m.toml:5: figure 'memory_bytes', expected a whole number from 1 to 1152921504606846976 but got 1.5");
+            "m.toml:5: figure 'memory_bytes', expected an integer from 1 to 1152921504606846976 but got 1.5");
   EXPECT_EQ(errorOf("value = 1000000, ", ""), "m.toml:5: missing key 'value' in figure 'memory_bytes'");
   EXPECT_EQ(errorOf("from = \"datasheet\"", "from = \"datasheet\", why = 1"), "m.toml:5: unknown key 'why' in figure 'memory_bytes'");
   EXPECT_EQ(errorOf("\"datasheet\"", "'hearsay'"),
             "m.toml:5: figure 'memory_bytes', expected from 'datasheet' or 'measured' but got 'hearsay'");
-  // What no data sheet has may not pretend to be from one.
+  // A figure that no data sheet has cannot be declared as one of a data sheet.
   EXPECT_EQ(errorOf("\"measured\", note = \"driver 580\"", "\"datasheet\""),
             "m.toml:9: figure 'context_bytes', expected from 'measured' but got 'datasheet'");
   EXPECT_EQ(errorOf(", note = \"nccl 2.28\"", ""),
@@ -102,8 +102,8 @@ std::uint64_t termOf(const DeviceShare &share, std::string_view name) {
   return 54321;
 }
 
-// Tests that the total is the sum of what is known only where all of it is, and that one figure that is not known takes it away.
-TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
+// Tests that the total is the sum of the known figures, and that there is no total if one is unknown.
+TEST(Machine, TotalIsUnknownIfAFigureIs) {
   const plan::PlanT plan = onCuda();
   std::uint64_t ours = 0;
   for (const auto &arena : plan.arenas)
@@ -126,7 +126,7 @@ TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
   EXPECT_FALSE(share->total.has_value());
   EXPECT_EQ(share->known, ours + 40 + communicators);
   const std::string said = machineText(unknown, *share);
-  EXPECT_NE(said.find("context           not known: nobody has measured it\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("context           unknown, not measured\n"), std::string::npos) << said;
   EXPECT_NE(said.find("process           not known, more than "), std::string::npos) << said;
   EXPECT_NE(said.find("enough for what is known\n"), std::string::npos) << said;
   EXPECT_TRUE(machineJson(unknown, *share)["process"]["total"].is_null());
@@ -135,11 +135,11 @@ TEST(Machine, TheTotalIsKnownOrSaidNotToBe) {
   EXPECT_NE(machineText(small, *deviceShare(plan, small)).find("too little\n"), std::string::npos);
 }
 
-TEST(Machine, IsForThePlansDevice) {
+TEST(Machine, DeviceOfThePlan) {
   plan::PlanT plan = onCuda();
   plan.target->device = "cpu";
   EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
-            "machine 'M', expected one for the plan's target.device 'cpu' but got one for 'cuda'");
+            "machine 'M' is for 'cuda', but the plan's target.device is 'cpu'");
   plan.target->device = "cuda";
   plan.target->arch = "sm_100";
   EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),

@@ -1,4 +1,4 @@
-//===- CheckpointTest.cpp - one file, shards, and indices that lie ------------------===//
+//===- CheckpointTest.cpp - one file, shards, and wrong indices --------------------===//
 #include "runtime/train/Checkpoint.h"
 #include "test/unit/train/Fixture.h"
 
@@ -43,14 +43,14 @@ TEST_F(CheckpointFiles, ShardsAreOneList) {
   EXPECT_EQ(opened->find("d"), nullptr);
 }
 
-TEST_F(CheckpointFiles, IndicesThatLieAreRefused) {
-  refuses("[]", "expected a JSON object with 'weight_map'");
-  refuses("{", "expected a JSON object with 'weight_map'");
-  refuses(R"({"weight_map": {"a": "one", "a": "one"}})", "index, expected each key once but got 'a' twice");
-  refuses(R"({"weight_map": {"a": "three"}})", "shard 'three' is missing, expected a file beside the index");
-  refuses(R"({"weight_map": {"a": "../one"}})", "expected the name of a file beside the index but got");
-  refuses(R"({"weight_map": {"a": 3}})", "expected the name of a file beside the index but got 3");
-  refuses(R"({"weight_map": {"a": "two"}})", "tensor 'a', expected it in shard 'two'");
+TEST_F(CheckpointFiles, WrongIndicesAreRefused) {
+  refuses("[]", "index is not a JSON object with 'weight_map'");
+  refuses("{", "index is not a JSON object with 'weight_map'");
+  refuses(R"({"weight_map": {"a": "one", "a": "one"}})", "index has key 'a' twice");
+  refuses(R"({"weight_map": {"a": "three"}})", "shard 'three' is missing in the folder of the index");
+  refuses(R"({"weight_map": {"a": "../one"}})", "expected the name of a file in the folder of the index but got");
+  refuses(R"({"weight_map": {"a": 3}})", "expected the name of a file in the folder of the index but got 3");
+  refuses(R"({"weight_map": {"a": "two"}})", "tensor 'a' is missing in its shard 'two'");
 }
 
 // Nothing is read of an index that is too long for one: the file is a hole.
@@ -63,13 +63,13 @@ TEST_F(CheckpointFiles, AnIndexThatIsTooLong) {
 
 TEST_F(CheckpointFiles, ATensorInTwoShardsIsRefused) {
   ASSERT_TRUE(writeSafetensors(folder.path("two"), {tensor("a", 3), tensor("c", 3)}).isOk());
-  refuses(R"({"weight_map": {"a": "one", "c": "two"}})", "tensor 'a', expected it in one shard but got it in");
+  refuses(R"({"weight_map": {"a": "one", "c": "two"}})", "tensor 'a' is in two shards,");
 }
 
 TEST_F(CheckpointFiles, AFolderWithoutACheckpoint) {
   TemporaryFolder other;
   expectError(Checkpoint::open(other.path("")).status(), StatusCode::input,
-              "expected model.safetensors or model.safetensors.index.json in the folder");
+              "checkpoint folder has neither model.safetensors nor model.safetensors.index.json");
 }
 
 TEST_F(CheckpointFiles, LargeOnesAreWrittenInShards) {

@@ -1,4 +1,4 @@
-//===- EvaluationTest.cpp - the loop's evaluation on data of its own ---===//
+//===- EvaluationTest.cpp - evaluation in the training loop ---===//
 #include "test/unit/train/TrainerFixture.h"
 
 using namespace sluice;
@@ -47,7 +47,7 @@ protected:
   std::vector<std::int32_t> seen;
 };
 
-TEST_F(EvaluationTest, RunsOverAllDataWhereDueAndAtTheEnd) {
+TEST_F(EvaluationTest, RunsOverAllDataAtItsStepsAndTheEnd) {
   FakeRanks fake = evaluating();
   TrainOptions given = evaluatingOptions(5);
   given.evaluation.every = 2;
@@ -59,11 +59,11 @@ TEST_F(EvaluationTest, RunsOverAllDataWhereDueAndAtTheEnd) {
   EXPECT_FALSE(log[2].contains("eval_loss"));
   EXPECT_EQ(log[3]["eval_loss"], 5.0);
   EXPECT_EQ(log[4]["eval_loss"], 8.0);
-  // Rank 1 takes rows 2 and 3 of each batch of four; every evaluation begins anew.
+  // Rank 1 takes rows 2 and 3 of each batch of four; every evaluation starts at the first row.
   EXPECT_EQ(seen, (std::vector<std::int32_t>{8, 24, 40, 8, 24, 40, 8, 24, 40}));
 }
 
-TEST_F(EvaluationTest, TakesAsManyBatchesAsAskedFor) {
+TEST_F(EvaluationTest, RunsTheGivenNumberOfBatches) {
   FakeRanks fake = evaluating();
   TrainOptions given = evaluatingOptions(1);
   given.evaluation.batches = 1;
@@ -78,7 +78,7 @@ TEST_F(EvaluationTest, TakesAsManyBatchesAsAskedFor) {
 TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {
   FakeRanks without = ranks();
   expectError(train(without, evaluatingOptions(1), observer), StatusCode::input,
-              "the plan cannot evaluate, expected an entry point 'eval_step' with a loss but got none");
+              "the plan has no entry point 'eval_step' with a loss");
   FakeRanks fake = evaluating();
   TrainOptions given = evaluatingOptions(1);
   given.evaluation.data = {folder.path("none")};

@@ -113,7 +113,7 @@ TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
     thread.join();
 }
 
-TEST_F(ExecutorRanksTest, TrainsAndCountsWhatItRequests) {
+TEST_F(ExecutorRanksTest, TrainsAndCountsRequestedMemory) {
   std::unique_ptr<Ranks> ranks = open();
   ASSERT_NE(ranks, nullptr);
   EXPECT_EQ(ranks->size(), 2);

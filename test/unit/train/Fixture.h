@@ -55,7 +55,7 @@ inline void expectError(const Status &status, StatusCode code, const std::string
   EXPECT_NE(status.message().find(text), std::string::npos) << "message: " << status.message() << "\nwanted: " << text;
 }
 
-/// Builds plans that have what the trainer looks at: a mesh, parameters, entry points with ports. Nothing runs them.
+/// Builds plans with the parts that the trainer reads: a mesh, parameters, entry points with ports. Nothing runs them.
 class PlanBuilder {
 public:
   plan::PlanT plan;
@@ -155,10 +155,10 @@ public:
   std::function<Status(FakeRanks &, std::string_view)> onRun = [](FakeRanks &, std::string_view) {
     return Status::ok();
   };
-  /// What finish() gives where a start is under way.
+  /// The result of finish() while a run is started.
   std::function<Status()> onFinish = [] { return Status::ok(); };
   std::vector<std::string> runs;
-  /// Those of `runs` that were started, and how often one was found under way: by another start, by finish().
+  /// The started `runs`, and how often one was running at another start, or at finish().
   int starts = 0, followed = 0, finished = 0;
 
   const plan::PlanT &plan() const override { return held; }
@@ -216,7 +216,7 @@ public:
   }
 
 private:
-  /// True of what is no port of the entry point that is under way.
+  /// Is it not a port of the running entry point?
   bool isTaken(std::uint32_t buffer) const {
     if (underWay.empty())
       return false;

@@ -57,7 +57,7 @@ TEST(Generate, ContinuesThePromptPastTheWindow) {
   EXPECT_EQ(ranks.runs.size(), 6u);
 }
 
-TEST(Generate, StopsWhenAsked) {
+TEST(Generate, StopsOnASignal) {
   FakeRanks ranks = counter();
   std::atomic<bool> stop = false;
   GenerateOptions options;
@@ -75,14 +75,15 @@ TEST(Generate, Faults) {
   expectError(checkGenerate(ranks.plan(), options), StatusCode::input,
               "prompt, expected bytes below the vocabulary of 128 but got 255");
   options.prompt = "";
-  expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "prompt, expected at least one character");
+  expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "'--prompt' is empty");
   options.prompt = "a";
   options.temperature = -1;
   expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "temperature, expected at least 0 but got -1");
   PlanBuilder empty({{"shard", 1}});
-  expectError(checkGenerate(empty.plan, options), StatusCode::input, "expected an entry point 'logits' but got none");
+  expectError(checkGenerate(empty.plan, options), StatusCode::input, "the plan has no entry point 'logits'");
   empty.entry("logits");
-  expectError(checkGenerate(empty.plan, options), StatusCode::refused, "expected i32 tokens of two dims");
+  expectError(checkGenerate(empty.plan, options), StatusCode::refused,
+              "entry point 'logits' needs ports for i32 tokens of two dims");
 }
 
 TEST(Trace, IsChromesFormat) {

@@ -65,7 +65,7 @@ TEST_F(InputDataTest, RandomDependsOnSeedPortAndSample) {
   EXPECT_NE(read(*open("random:7"), 5).second, five.second) << "two ports share their numbers";
 }
 
-TEST_F(InputDataTest, TokensAlone) {
+TEST_F(InputDataTest, TokensOnly) {
   TemporaryFolder folder;
   add("tokens", plan::DType::i32, {1, 3}, 256);
   auto data = open(folder.write("t", "abcdefg"));
@@ -137,9 +137,9 @@ TEST_F(TensorDataTest, Refusals) {
 
 TEST_F(InputDataTest, Refusals) {
   add("tokens", plan::DType::i32, {2, 4});
-  refuses({"random:x"}, StatusCode::input, "data 'random:x', expected random:SEED with a whole number");
-  refuses({"random:1", "random:2"}, StatusCode::input, "expected it to stand alone but got 2 sources");
-  refuses({"random:1"}, StatusCode::input, "input 'tokens' of the plan, expected an upper bound for random data");
+  refuses({"random:x"}, StatusCode::input, "data 'random:x', expected random:SEED with an integer");
+  refuses({"random:1", "random:2"}, StatusCode::input, "cannot be combined with other sources, but there are 2");
+  refuses({"random:1"}, StatusCode::input, "input 'tokens' of the plan has no upper bound, which random integers need");
   add("image", plan::DType::bf16, {2, 4});
   refuses({"text"}, StatusCode::input, "the model has an input 'image', expected only tokens and targets");
   held[0]->limit = 4;
@@ -150,7 +150,7 @@ TEST_F(InputDataTest, Refusals) {
   refuses({"text"}, StatusCode::refused, "input 'targets' of the plan, expected i32 rows of one length but got i64");
   ports.pop_back();
   add("targets", plan::DType::i32, {3, 4});
-  refuses({"text"}, StatusCode::input, "input 'targets' of the plan, expected 2 rows like input 'tokens'");
+  refuses({"text"}, StatusCode::input, "input 'targets' of the plan and input 'tokens' have different numbers of rows");
 }
 
 } // namespace

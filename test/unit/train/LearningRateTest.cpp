@@ -49,7 +49,7 @@ TEST(LearningRateTest, Shapes) {
   EXPECT_DOUBLE_EQ(schedule(wsd).at(20), 0.1);
 }
 
-TEST(LearningRateTest, TheRunsOwnLength) {
+TEST(LearningRateTest, TotalStepsDefaultToThoseOfTheRun) {
   plan::LearningRateT schedule;
   schedule.shape = linear;
   schedule.peak = 1;

@@ -25,7 +25,7 @@ TEST(Report, ConsoleLine) {
   EXPECT_EQ(consoleLine(report()), "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12346");
 }
 
-TEST(Report, WhatOnlySomeStepsHave) {
+TEST(Report, OptionalFields) {
   StepReport given = report();
   EXPECT_EQ(jsonLine(given).find("eval_loss"), std::string::npos);
   given.evaluationLoss = 3.5;
@@ -39,8 +39,8 @@ TEST(Report, WhatOnlySomeStepsHave) {
   EXPECT_TRUE(consoleLine(given).ends_with("  eval_loss 3.50000"));
 }
 
-// The sign bit of what is no number says nothing: a NaN that x86 makes out of infinities has it set.
-TEST(Report, WhatIsNotFiniteHasOneName) {
+// The sign bit of a NaN has no meaning: a NaN that x86 computes from infinities has it set.
+TEST(Report, NonFiniteNumbers) {
   StepReport given = report();
   given.loss = -NAN;
   given.gradientNorm = INFINITY;
@@ -85,7 +85,7 @@ TEST(Report, BarFitsItsColumns) {
   }
 }
 
-TEST(Report, SummaryLineSaysWhetherTheyAgree) {
+TEST(Report, SummaryLineComparesPeaks) {
   RunSummary summary;
   summary.predictedPeak = {{"device", 2048}};
   summary.measuredPeak = {{"device", 2048}};

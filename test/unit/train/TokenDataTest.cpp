@@ -73,6 +73,20 @@ TEST_F(TokenDataTest, BadSources) {
   refuses({}, {4, 1, 256}, "shorter than one batch");
 }
 
+TEST_F(TokenDataTest, BytesNeedAVocabularyOfAtMost256) {
+  std::string path = folder.write("text", "123456789");
+  EXPECT_TRUE(TokenData::open({path}, {4, 1, 256}).isOk());
+  refuses({path}, {4, 1, 257},
+          "'" + path +
+              "' is neither a token file nor a safetensors file, and its bytes cannot be the tokens of a vocabulary of "
+              "257");
+  refuses({path}, {4, 1, 0}, "its bytes cannot be the tokens of a model without the size of its vocabulary");
+  EXPECT_EQ(TokenData::open({path}, {4, 1, 257}).status().notes(),
+            std::vector<std::string>{
+                "write the token ids to a token file; --data-format and --tokenizer are not implemented in "
+                "this version"});
+}
+
 TEST_F(TokenDataTest, ShorterThanOneBatch) {
   refuses({folder.write("t", "12345678")}, {4, 2, 256},
           "are shorter than one batch, expected at least 9 tokens (2 rows of 4 and one more) but got 8");

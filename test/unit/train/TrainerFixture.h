@@ -1,4 +1,4 @@
-//===- TrainerFixture.h - a small plan on ranks that do as told, and what the loop makes of it ---===//
+//===- TrainerFixture.h - a small plan on fake ranks, for tests of the training loop ---===//
 #ifndef SLUICE_TEST_UNIT_TRAIN_TRAINERFIXTURE_H
 #define SLUICE_TEST_UNIT_TRAIN_TRAINERFIXTURE_H
 

@@ -25,7 +25,7 @@ TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
   EXPECT_FLOAT_EQ(rates[0], 1e-3f);
 }
 
-// Steps of one entry point follow one another while they update; what comes behind the last finds it done.
+// Steps of one entry point follow one another while they update; a run after the last step finds it done.
 TEST_F(TrainerTest, StepsOverlap) {
   FakeRanks fake = ranks();
   TrainOptions given = options(3);
@@ -39,7 +39,7 @@ TEST_F(TrainerTest, StepsOverlap) {
     EXPECT_GT(report.milliseconds, 0);
 }
 
-TEST_F(TrainerTest, AFailureBehindTheLossEndsTheRun) {
+TEST_F(TrainerTest, FailureAfterTheLossEndsTheRun) {
   FakeRanks fake = ranks();
   fake.onFinish = [] { return failedError("rank 1, train_step, instruction 9 (launch adamw): it broke"); };
   TrainOptions given = options(2);
@@ -50,7 +50,7 @@ TEST_F(TrainerTest, AFailureBehindTheLossEndsTheRun) {
 }
 
 // A step that ends the run because of its loss is done before the weights are saved.
-TEST_F(TrainerTest, TheStepThatStopsTheRunIsDone) {
+TEST_F(TrainerTest, LastStepIsCompleteAtAStop) {
   FakeRanks fake = ranks();
   nextLoss = std::numeric_limits<float>::quiet_NaN();
   TrainOptions given = options(3);
@@ -95,7 +95,7 @@ TEST_F(TrainerTest, WritesTheLog) {
   EXPECT_TRUE(log[2]["summary"].contains("measured_process"));
 }
 
-TEST_F(TrainerTest, NotFiniteEndsTheRunAndSavesWhatWasBefore) {
+TEST_F(TrainerTest, NonFiniteLossEndsTheRunAndSavesTheWeights) {
   FakeRanks fake = ranks();
   TrainOptions given = options(5);
   given.log = folder.path("run.jsonl");
@@ -148,8 +148,8 @@ TEST_F(TrainerTest, FaultsAreFoundBeforeTheFirstStep) {
   fails([&](TrainOptions &o) { o.init = folder.path("none.safetensors"); }, StatusCode::input, "cannot read");
 }
 
-// A plan may ask for any port; what the trainer writes there must fit.
-TEST_F(TrainerTest, APortOfAnotherType) {
+// A plan may have any port; the trainer's value must fit it.
+TEST_F(TrainerTest, PortOfADifferentType) {
   FakeRanks fake = ranks();
   const_cast<plan::PlanT &>(fake.plan()).entries[0]->inputs[2]->view->dtype = plan::DType::bf16;
   expectError(train(fake, options(), observer), StatusCode::refused,
@@ -182,7 +182,7 @@ TEST_F(TrainerTest, OverfitRepeatsTheFirstBatch) {
   EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
-TEST_F(TrainerTest, InitRunsWithTheSeedAndWeightsComeOnTop) {
+TEST_F(TrainerTest, InitialWeightsReplaceThoseOfTheSeed) {
   PlanBuilder builder({{"shard", 2}});
   builder.parameter("w", {2}, 0, {0});
   plan::EntryT &init = builder.entry("init");
@@ -250,8 +250,9 @@ TEST_F(TrainerTest, RowsAreNumberedWithinTheStep) {
   EXPECT_EQ(runs, 2);
 }
 
-// The scale is halved where gradients are not finite, and the run goes on; optimizers count the updates that were made.
-TEST_F(TrainerTest, DynamicLossScaleSkipsAndGoesOn) {
+// The scale is halved if gradients are not finite, and the run continues; optimizers count the updates that were
+// applied.
+TEST_F(TrainerTest, DynamicLossScaleSkipsSteps) {
   PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
   builder.parameter("w", {4}, 0, {1});
   plan::EntryT &entry = builder.trainStep(2, 4, 2, 256);

@@ -1,4 +1,4 @@
-//===- WeightsTest.cpp - shards out of and into whole tensors -----------------------===//
+//===- WeightsTest.cpp - loading shards from full tensors, and saving them ---------===//
 #include "runtime/train/Weights.h"
 #include "runtime/train/Safetensors.h"
 #include "test/unit/train/Fixture.h"
@@ -36,7 +36,7 @@ class Weights : public ::testing::Test {
 protected:
   TemporaryFolder folder;
 
-  /// 2 x 4 ranks: `h.0.w` in 3 rows over 4 shards, `h.0.attn.c` by columns over both axes, `b` whole on every rank.
+  /// 2 x 4 ranks: `h.0.w` in 3 rows over 4 shards, `h.0.attn.c` by columns over both axes, `b` replicated.
   FakeRanks ranks() {
     PlanBuilder builder({{"replicate", 2}, {"shard", 4}});
     builder.parameter("h.0.w", {3, 2}, 0, {1}).aliases = {"head"};
@@ -45,7 +45,7 @@ protected:
     builder.plan.config = "{\n  \"model_type\": \"gpt2\"\n}";
     return FakeRanks(std::move(builder.plan));
   }
-  std::vector<Given> whole(const std::string &prefix = "") {
+  std::vector<Given> tensors(const std::string &prefix = "") {
     return {{prefix + "h.0.w", {3, 2}, iota(6, 1)}, {prefix + "h.0.attn.c", {2, 10}, iota(20, 100)}, {prefix + "b", {3}, iota(3, 7)}};
   }
   void refuses(const std::vector<Given> &given, const std::string &text) {
@@ -57,7 +57,7 @@ protected:
 };
 
 TEST_F(Weights, EachRankGetsItsRowsAndZeroPadding) {
-  ASSERT_TRUE(writeFile(folder.path("w"), whole()).isOk());
+  ASSERT_TRUE(writeFile(folder.path("w"), tensors()).isOk());
   FakeRanks fake = ranks();
   Status status = loadWeights(fake, folder.path("w"));
   ASSERT_TRUE(status.isOk()) << status.message();
@@ -67,28 +67,28 @@ TEST_F(Weights, EachRankGetsItsRowsAndZeroPadding) {
     EXPECT_EQ(fake.values<float>(rank, 0), row < 3 ? (Values{1 + 2 * row, 2 + 2 * row}) : (Values{0, 0})) << rank;
     EXPECT_EQ(fake.values<float>(rank, 2), (Values{7, 8, 9}));
   }
-  // 10 columns over 8 ranks are chunks of 2, so that rank 5 and those after it hold padding alone.
+  // 10 columns over 8 ranks are chunks of 2, so rank 5 and later ones have only padding.
   EXPECT_EQ(fake.values<float>(1, 1), (Values{102, 103, 112, 113}));
   EXPECT_EQ(fake.values<float>(4, 1), (Values{108, 109, 118, 119}));
   EXPECT_EQ(fake.values<float>(5, 1), (Values{0, 0, 0, 0}));
 }
 
-TEST_F(Weights, SaveGivesBackWhatWasLoaded) {
-  ASSERT_TRUE(writeFile(folder.path("w"), whole()).isOk());
+TEST_F(Weights, SaveRoundTrips) {
+  ASSERT_TRUE(writeFile(folder.path("w"), tensors()).isOk());
   FakeRanks fake = ranks();
   ASSERT_TRUE(loadWeights(fake, folder.path("w")).isOk());
   Status status = saveWeights(fake, folder.path("deep/out"));
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(readFile(folder.path("deep/out/model.safetensors")), readFile(folder.path("w")));
   EXPECT_EQ(readFile(folder.path("deep/out/config.json")), "{\n  \"model_type\": \"gpt2\"\n}\n");
-  EXPECT_EQ(folder.files(), 5u) << "something else was left behind";
+  EXPECT_EQ(folder.files(), 5u) << "no other file";
   FakeRanks again = ranks();
   ASSERT_TRUE(loadWeights(again, folder.path("deep/out")).isOk());
   EXPECT_EQ(again.values<float>(2, 0), (std::vector<float>{5, 6}));
 }
 
 TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
-  std::vector<Given> given = whole("transformer.");
+  std::vector<Given> given = tensors("transformer.");
   given.push_back({"head", {3, 2}, iota(6, 1)});
   given.push_back({"transformer.h.0.attn.bias", {1, 1, 2, 2}, iota(4, 0)});
   given.push_back({"transformer.h.11.attn.masked_bias", {}, iota(1, 0)});
@@ -101,8 +101,8 @@ TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
   EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
 }
 
-TEST_F(Weights, ACheckpointOfTheModuleInsideLacksTheFirstPart) {
-  std::vector<Given> given = whole();
+TEST_F(Weights, CheckpointOfTheInnerModuleHasNoPrefix) {
+  std::vector<Given> given = tensors();
   given[0].name = "0.w";
   given[1].name = "0.attn.c";
   ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
@@ -136,7 +136,7 @@ TEST_F(Weights, NarrowTypesAreWidened) {
   EXPECT_EQ(fake.values<float>(0, 2), (std::vector<float>{0.1f}));
 }
 
-TEST_F(Weights, SavedConfigNamesTheDTypeThatIsSaved) {
+TEST_F(Weights, SavedConfigHasTheSavedDType) {
   PlanBuilder builder({{"shard", 1}});
   builder.parameter("a", {2});
   builder.plan.config = "{\"model_type\": \"x\", \"dtype\": \"bfloat16\"}";
@@ -146,13 +146,13 @@ TEST_F(Weights, SavedConfigNamesTheDTypeThatIsSaved) {
 }
 
 TEST_F(Weights, Refusals) {
-  std::vector<Given> given = whole();
+  std::vector<Given> given = tensors();
   given.pop_back();
   refuses(given, "tensor 'b' is missing, expected F32 [3]");
-  given = whole();
+  given = tensors();
   given.push_back({"extra", {1}, {0}});
   refuses(given, "tensor 'extra' is extra, expected only the plan's parameters");
-  given = whole();
+  given = tensors();
   given.push_back({"x.attn.bias", {1}, {0}});
   refuses(given, "tensor 'x.attn.bias' is extra");
   // Buffers by name, but of no mask's and no frequencies' shape: another model has trained them.
@@ -160,29 +160,29 @@ TEST_F(Weights, Refusals) {
                              {"h.0.attn.bias", {1, 1, 2, 3}},
                              {"h.0.attn.masked_bias", {2}},
                              {"h.0.rotary_emb.inv_freq", {2, 2}}}) {
-    given = whole();
+    given = tensors();
     std::size_t elements = 1;
     for (std::int64_t extent : shape)
       elements *= static_cast<std::size_t>(extent);
     given.push_back({name, shape, std::vector<float>(elements)});
     refuses(given, std::string("tensor '") + name + "' is extra, expected only the plan's parameters");
   }
-  given = whole();
+  given = tensors();
   given[0].shape = {2, 3};
   refuses(given, "tensor 'h.0.w', expected shape [3, 2] but got [2, 3]");
-  given = whole();
+  given = tensors();
   given[2].dtype = "I32";
   refuses(given, "tensor 'b', expected dtype F32, BF16, F16 or F64 but got I32");
-  given = whole();
+  given = tensors();
   given.push_back({"head", {3, 2}, iota(6, 2)});
-  refuses(given, "tensors 'h.0.w' and 'head' are one in this plan, expected equal values");
-  given = whole();
+  refuses(given, "tensors 'h.0.w' and 'head' are one parameter of this plan, expected equal values");
+  given = tensors();
   given.push_back({"head", {6}, iota(6, 1)});
   refuses(given, "tensor 'head', expected shape [3, 2] but got [6]");
 }
 
 // State that is no parameter is in the file as well, of each rank or one for all.
-TEST_F(Weights, StateThatIsMissing) {
+TEST_F(Weights, MissingState) {
   PlanBuilder builder({{"shard", 2}});
   builder.parameter("b", {3});
   auto variable = std::make_unique<plan::VariableT>();
@@ -208,7 +208,7 @@ std::uint64_t bytesRead() {
   return 0;
 }
 
-/// Ranks of which this process has one alone.
+/// Ranks of which only one is in this process.
 class OneRank : public FakeRanks {
 public:
   using FakeRanks::FakeRanks;
@@ -246,7 +246,8 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   EXPECT_LE(read, 2 * share + (16 << 10)) << "more than the rank's share, its share of both names, and the header";
   tied[1].values[(3 * rows / 8 - 1) * columns] += 1;
   ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
-  expectError(loadWeights(ranks, folder.path("tied")), StatusCode::refused, "'rows' and 'head' are one in this plan");
+  expectError(loadWeights(ranks, folder.path("tied")), StatusCode::refused,
+              "'rows' and 'head' are one parameter of this plan");
   EXPECT_EQ(ranks.values<float>(2, 0).front(), static_cast<float>(2 * rows / 8 * columns));
   EXPECT_EQ(ranks.values<float>(2, 1).front(), static_cast<float>(2 * columns / 8));
 }

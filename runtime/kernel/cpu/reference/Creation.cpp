@@ -15,7 +15,7 @@ struct GlobalIndex {
     for (int d = operand.rank - 1; d >= 0; --d) {
       strides[d] = stride;
       first += operand.origin[d] * stride;
-      // A dim whose global extent is not told is whole.
+      // A dim without a global extent is not sharded.
       stride *= operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
     }
   }

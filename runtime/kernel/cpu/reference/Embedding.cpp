@@ -14,13 +14,13 @@
 namespace sluice::cpu::reference {
 namespace {
 
-/// `whole` has the dims of the indices followed by those of a row of the table.
-Status checkRows(const Check &check, const Operand &table, const Operand &indices, const Operand &whole) {
+/// `full` has the dims of the indices followed by those of a row of the table.
+Status checkRows(const Check &check, const Operand &table, const Operand &indices, const Operand &full) {
   if (table.rank < 1)
     return check.rank(table, 1);
-  SLUICE_RETURN_IF_ERROR(check.rank(whole, indices.rank + table.rank - 1));
-  SLUICE_RETURN_IF_ERROR(check.dims(whole, 0, indices.rank, indices));
-  return check.dims(whole, indices.rank, whole.rank, table, 1);
+  SLUICE_RETURN_IF_ERROR(check.rank(full, indices.rank + table.rank - 1));
+  SLUICE_RETURN_IF_ERROR(check.dims(full, 0, indices.rank, indices));
+  return check.dims(full, indices.rank, full.rank, table, 1);
 }
 
 /// Dims from `first` on, as a row.
@@ -38,17 +38,18 @@ Bound rows(std::string_view name, const KernelRequest &request) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1], &y = call.outputs[0];
     std::size_t bytes = dtypeBytes(y.dtype);
     int lead = indices.rank;
-    RowsHere here(table);
+    LocalRows here(table);
     Dims extent = rowDims(table.extent, 1), from = rowDims(table.strides, 1), to = rowDims(y.strides, lead);
     for (std::int64_t i = 0, count = indices.elements(); i < count; ++i) {
       std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, lead, i));
       if (!here.isValid(index))
         return indexError(name, i, index, here.total);
-      bool isHere = here.isHere(index);
-      const char *source = table.as<char>() + (isHere ? index - here.first : 0) * table.strides[0] * static_cast<std::int64_t>(bytes);
+      bool isLocal = here.isLocal(index);
+      const char *source =
+          table.as<char>() + (isLocal ? index - here.first : 0) * table.strides[0] * static_cast<std::int64_t>(bytes);
       char *target = y.as<char>() + offsetOf(y, 0, lead, i) * static_cast<std::int64_t>(bytes);
       walk<2>(table.rank - 1, extent, {from, to}, [&](auto &at) {
-        if (isHere)
+        if (isLocal)
           std::memcpy(target + at[1] * bytes, source + at[0] * bytes, bytes);
         else
           std::memset(target + at[1] * bytes, 0, bytes);
@@ -68,7 +69,7 @@ Bound addRows(std::string_view name, std::int64_t padding, const KernelRequest &
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
     SortedIndices sorted(call.workspace);
-    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], RowsHere(y), padding));
+    SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], LocalRows(y), padding));
     Dims extent = rowDims(y.extent, 1), from = rowDims(updates.strides, lead), to = rowDims(y.strides, 1);
     for (std::int64_t row = 0, at = 0; row < y.extent[0]; ++row) {
       std::int64_t begin = at;

@@ -1,7 +1,7 @@
 //===- LinearCrossEntropy.cpp - a projection and its cross entropy, row by row -------===//
 //
-// One row of logits stands in workspace, in double. The gradient of the weight makes each logit once more, since a column
-// of the weight needs all rows:
+// One row of logits is in workspace, in double. The gradient of the weight computes each logit again, since a column of
+// the weight needs all rows:
 //
 //   d[n, v] = (exp(logits[n, v] - lse[n]) - share) dloss / count, 0 in ignored rows
 //   dx = d weight,   dweight = d^T x

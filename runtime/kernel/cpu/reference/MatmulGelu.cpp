@@ -1,4 +1,4 @@
-//===- MatmulGelu.cpp - a product and gelu, or its derivative, behind it ------===//
+//===- MatmulGelu.cpp - a product followed by gelu or its derivative ---------------===//
 //
 //   x = op(a) op(b) (+ bias),   y = gelu(x) in the tanh form
 //   dx = (op(a) op(b)) gelu'(x)

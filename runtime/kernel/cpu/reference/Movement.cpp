@@ -29,8 +29,8 @@ Bound copy(const KernelRequest &request) {
   });
 }
 
-Bound piece(const KernelRequest &request) {
-  Check check("piece", request);
+Bound slice(const KernelRequest &request) {
+  Check check("slice", request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
@@ -77,7 +77,7 @@ Bound concat(const KernelRequest &request) {
   });
 }
 
-// An input that is cut on this rank may be padded to what it has room for as well.
+// A sharded input may be padded up to the capacity of its buffer.
 Bound pad(const KernelRequest &request) {
   Check check("pad", request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];

@@ -3,7 +3,7 @@
 //   y = h weight (+ bias),   h = (x - mean) rstd,   rstd = 1 / sqrt(mean((x - mean)^2) + epsilon)
 //   with g = dy weight:   dx = rstd (g - mean(g) - h mean(g h)),   dweight = sum dy h,   dbias = sum dy
 //
-// Without a mean what stands for it is 0: mean, mean(g), bias and dbias are left out.
+// A norm without a mean (rms_norm) has no mean, mean(g), bias and dbias: they are 0 and omitted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
@@ -83,7 +83,7 @@ template <bool centred> Bound normGrad(std::string_view name, const KernelReques
       return centred ? load(means, offsetOf(means, 0, means.rank, row)) : 0;
     };
     auto rstdOf = [&](std::int64_t row) { return load(rstds, offsetOf(rstds, 0, rstds.rank, row)); };
-    // The vectors first: dx may stand in dy's place.
+    // Computes the vectors first, because dx may have the memory of dy.
     for (std::int64_t c = 0; c < x.columns; ++c) {
       double ofWeight = 0, ofBias = 0;
       for (std::int64_t row = 0; row < x.rows; ++row) {

@@ -7,7 +7,7 @@
 namespace sluice::cpu::reference {
 namespace {
 
-/// Adam with decay in the gradient, or AdamW with decay apart.
+/// Adam with decay in the gradient, or AdamW with decoupled decay.
 void adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double &parameter, double gradient,
               double &average, double &square) {
   if (u.kind == kernel::OptimizerKind::adamw)

@@ -1,8 +1,8 @@
 //===- References.h - the plain form of every kernel --------------------------===//
 //
-// One function per record, under its name. References take any strides, compute in double, and are written to be
-// read: they are what the fast kernels are tested against, and serve where a fast kernel does not take the operands. What
-// they have in common with a device's kernels is written twice: one mistake in both would not be seen.
+// One function per record, under its name. References accept any strides, compute in double, and are written for
+// readability: fast kernels are tested against them, and operands that a fast kernel does not accept use them. Code
+// that they share with a device's kernels is written twice, so that tests find a mistake in one of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H

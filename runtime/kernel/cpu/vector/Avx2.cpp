@@ -1,7 +1,7 @@
 //===- Avx2.cpp - the loops for AVX2 with fused multiply-add ---===//
 //
-// Includes stand before the target pragma: what they define inline keeps the common instruction set, so that the linker
-// may take any file's copy of it.
+// Includes are before the target pragma: their inline functions keep the common instruction set, so the linker may use
+// any file's copy.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/vector/Loops.h"

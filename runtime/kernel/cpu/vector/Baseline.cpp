@@ -1,7 +1,7 @@
 //===- Baseline.cpp - the loops for what every x86-64 machine has ---===//
 //
-// Includes stand before the target pragma: what they define inline keeps the common instruction set, so that the linker
-// may take any file's copy of it.
+// Includes are before the target pragma: their inline functions keep the common instruction set, so the linker may use
+// any file's copy.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/vector/Loops.h"

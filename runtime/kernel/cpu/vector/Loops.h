@@ -1,8 +1,8 @@
 //===- Loops.h - the vectorised inner loops, by instruction set ---------------===//
 //
-// The bodies in this folder are compiled once for each instruction set and chosen at run time; nothing is built with
-// -march=native. A loop works on contiguous memory and knows nothing of operands. Arithmetic is f32; T is float,
-// Bf16 or F16. Pointers need no alignment.
+// The loops in this folder are compiled once per instruction set and chosen at run time; nothing is built with
+// -march=native. A loop works on contiguous memory and does not depend on operands. Arithmetic is f32; T is float, Bf16
+// or F16. Pointers need no alignment.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_VECTOR_LOOPS_H
@@ -27,8 +27,8 @@ struct SgdStep {
   bool first, nesterov;
 };
 
-/// One problem of a small dense product: c[m, n] (+)= a[m, k] b[k, n]. `a` has any strides; `b` is packed in panels of
-/// `panel` columns, `bPanel` floats apart, each k rows of `panel` floats; `c` has rows of `ldc` floats with room for whole panels.
+/// A small dense product: c[m, n] (+)= a[m, k] b[k, n]. `a` has any strides; `b` is packed in panels of `panel` columns
+/// at distance `bPanel` floats, each k rows of `panel` floats; `c` has rows of `ldc` floats with room for full panels.
 struct TileProduct {
   std::int64_t m, n, k;
   const float *a;
@@ -45,14 +45,14 @@ inline constexpr int mostScoreRows = 6;
 
 /// Rows of scores against running maxima: p = exp(scale x - maximum') with the larger maximum'.
 struct ScoreRows {
-  /// The rows, `pitch` floats apart, with room to read a vector behind the last element.
+  /// The rows at distance `pitch` floats; memory after the last element can be read as a vector.
   float *x;
   std::int64_t pitch;
   int rows;
   /// Columns that each row reads; the others of [from, to) become 0.
   std::int64_t begin[mostScoreRows], end[mostScoreRows], from, to;
   float scale;
-  /// By row: the maximum and the sum of p, brought up to date, and what was made before has to be multiplied by.
+  /// Per row: the updated maximum and sum of p, and the factor for earlier values.
   float *maximum, *sum, factor[mostScoreRows];
 };
 
@@ -112,7 +112,7 @@ template <typename T> struct TypedLoops {
   void (*binary)(BinaryLoop op, const T *a, int aStep, const T *b, int bStep, T *c, std::int64_t count);
   /// y[i] = op(x[i]); `factor` is that of scale.
   void (*unary)(UnaryLoop op, const T *x, T *y, std::int64_t count, float factor);
-  /// Over rows that stand `pitch` apart: sums += x - shift, squares += (x - shift)^2.
+  /// Over rows at distance `pitch`: sums += x - shift, squares += (x - shift)^2.
   void (*shiftedSums)(const T *x, std::int64_t pitch, std::int64_t rows, const float *shift, float *sums,
                       float *squares, std::int64_t count);
   /// y = x * scale + shift
@@ -158,9 +158,9 @@ template <typename Body> auto withLoops(DType dtype, Body body) {
   return body.template operator()<float>();
 }
 
-/// Those that were chosen, else the best that this machine runs.
+/// The chosen loops, else the best that this machine runs.
 const Loops &loops();
-/// For the whole process. What is bound already may run either (useInstructionSet in runtime/kernel/Kernel.h).
+/// For the process. Kernels that are already bound may use either (useInstructionSet in runtime/kernel/Kernel.h).
 void chooseLoops(const Loops &all);
 /// "baseline", "avx2" or "avx512"; null where this machine does not run it.
 const Loops *loopsFor(std::string_view isa);

@@ -1,11 +1,11 @@
-//===- WeightGradCut.h - how the gradient of a convolution's weight is cut in pieces -----===//
+//===- WeightGradTasks.h - how the gradient of a convolution's weight is divided into tasks ---===//
 //
-// Pure arithmetic on shapes, shared by the kernel and by the cap of its record. A piece is one panel of columns of the products,
-// one block of outputs and one run of the images' rows; runs have sums of their own, which are added in order.
+// Arithmetic on shapes, shared by the kernel and the workspace cap of its record. A task is one panel of columns of the
+// products, one block of outputs and one run of the images' rows; runs have separate sums, which are added in order.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H
-#define SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADTASKS_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADTASKS_H
 
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 
@@ -13,7 +13,7 @@
 
 namespace sluice::cpu {
 
-struct WeightGradCut {
+struct WeightGradTasks {
   /// Images, channels and outputs; of both dims the places of the result, the taps, the distance between windows and
   /// between taps.
   struct Sizes {
@@ -22,40 +22,40 @@ struct WeightGradCut {
   };
 
   static constexpr std::int64_t blockOutputs = 32, mostTaps = 32;
-  /// What the work is cut in at least, where there are rows enough.
-  static constexpr std::int64_t wantedPieces = 16, leastRows = 16;
+  /// Minimum number of tasks, if there are enough rows.
+  static constexpr std::int64_t wantedTasks = 16, leastRows = 16;
 
   /// A panel holds the channels of several taps: for few channels.
   bool merged;
   /// Columns of the products in all, stretches that are read of a packed row, panels, blocks, runs.
   std::int64_t columns, taps, panels, blocks, runs;
-  /// Rows of a packed panel, how far apart the taps' stretches begin in it, and its floats.
+  /// Rows of a packed panel, the distance of the taps' ranges in it, and its floats.
   std::int64_t places, tapStep, rowFloats;
-  /// Floats of a piece's sums.
+  /// Floats of a task's sums.
   std::int64_t sumFloats;
 
-  constexpr WeightGradCut(const Sizes &s, std::int64_t panel) {
+  constexpr WeightGradTasks(const Sizes &s, std::int64_t panel) {
     std::int64_t k = s.kernel[1];
     merged = s.dilation[1] == 1 && roundUp(k * s.inputs, panel) * 5 < k * roundUp(s.inputs, panel) * 4;
     columns = merged ? k * s.inputs : s.inputs;
     taps = merged ? 1 : k;
     panels = roundUp(columns, panel) / panel;
     blocks = roundUp(s.outputs, blockOutputs) / blockOutputs;
-    std::int64_t pieces = panels * blocks, rows = s.images * s.out[0];
-    runs = std::max<std::int64_t>(1, std::min(roundUp(wantedPieces, pieces) / pieces, rows / leastRows));
+    std::int64_t tasks = panels * blocks, rows = s.images * s.out[0];
+    runs = std::max<std::int64_t>(1, std::min(roundUp(wantedTasks, tasks) / tasks, rows / leastRows));
     // At a stride of 1 the taps read one stretch, each from its own place on.
     tapStep = s.stride[1] == 1 ? s.dilation[1] : s.out[1];
     places = s.out[1] + (taps - 1) * tapStep;
     rowFloats = roundUp(places * panel, 16);
     sumFloats = s.kernel[0] * taps * blockOutputs * panel;
   }
-  constexpr std::int64_t pieces() const { return panels * blocks * runs; }
-  /// Of one thread: packed rows and the sums of a few rows.
+  constexpr std::int64_t tasks() const { return panels * blocks * runs; }
+  /// Memory of one thread: packed rows and the sums of a few rows.
   constexpr std::int64_t threadFloats(const Sizes &s) const { return s.kernel[0] * rowFloats + sumFloats; }
   constexpr std::uint64_t workspace(const Sizes &s, int threads) const {
-    return static_cast<std::uint64_t>(pieces() * sumFloats + std::max(1, threads) * threadFloats(s)) * 4;
+    return static_cast<std::uint64_t>(tasks() * sumFloats + std::max(1, threads) * threadFloats(s)) * 4;
   }
-  /// Whether sizes are such that the above stays small beside the operands.
+  /// Is the workspace small compared with the operands?
   static constexpr bool serves(const Sizes &s) {
     constexpr std::int64_t most = std::int64_t(1) << 20;
     return s.out[1] >= 16 && s.out[1] <= most && s.outputs >= 8 && s.outputs <= most && s.inputs <= most &&
@@ -65,4 +65,4 @@ struct WeightGradCut {
 
 } // namespace sluice::cpu
 
-#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADCUT_H
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_WEIGHTGRADTASKS_H

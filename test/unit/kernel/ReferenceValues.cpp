@@ -1,8 +1,8 @@
-//===- Truth.cpp - the kernels against numbers that are not ours ---------------===//
+//===- ReferenceValues.cpp - the kernels against values of PyTorch -----------------===//
 //
-// test/reference/ops holds what PyTorch computes in f64 for single operations, values and gradients; SLUICE_REFERENCE
-// names another folder of that form. Both flavours of each kernel must be within a few units of f32 rounding times the
-// size of what is added up.
+// test/reference/ops has values and gradients of single operations, computed by PyTorch in f64; SLUICE_REFERENCE names
+// a different folder of that form. Both flavours of each kernel must be within a few units of f32 rounding times the
+// size of the terms.
 //
 //===----------------------------------------------------------------------===//
 #include "Harness.h"
@@ -26,17 +26,17 @@ struct Case {
   KernelFlavour flavour;
 
   bool has(const std::string &tensor) const { return stored.count(tensor) != 0; }
-  std::vector<double> truth(const std::string &tensor) const {
+  std::vector<double> reference(const std::string &tensor) const {
     const StoredTensor &t = stored.at(tensor);
     std::vector<double> values(t.bytes.size() / 8);
     std::memcpy(values.data(), t.bytes.data(), t.bytes.size());
     return values;
   }
-  /// As an operand of `dtype` (integers of the file are 64 bits wide).
+  /// As an operand of `dtype` (integers of the file have 64 bits).
   Tensor operator[](const std::string &tensor) const {
     const StoredTensor &t = stored.at(tensor);
-    const std::map<std::string, DType> types = {{"F32", DType::f32},   {"F64", DType::f64}, {"I64", DType::i64},
-                                                {"BF16", DType::bf16}, {"BOOL", DType::u8}};
+    const std::map<std::string, DType> types = {
+        {"F32", DType::f32}, {"F64", DType::f64}, {"I64", DType::i64}, {"BF16", DType::bf16}, {"BOOL", DType::u8}};
     DType dtype = types.at(t.dtype);
     Tensor result(dtype, t.shape);
     std::memcpy(result.bound().data, t.bytes.data(), t.bytes.size());
@@ -53,10 +53,11 @@ struct Case {
            std::vector<Attributes::Item> items = {}) const {
     mustRun({kernel, flavour, 1, std::move(items)}, std::move(in), std::move(out));
   }
-  /// `size`: of what is added up, where it is more than the result shows.
+  /// `size`: the size of the terms, if it is larger than the result shows.
   void expect(const Tensor &got, const std::string &tensor, double size = 0) const {
-    auto want = truth(tensor);
-    expectNear(got, want, 3e-7, 3e-7 * std::max(size, 1.0) * std::max(magnitude(want), size > 0 ? 0.3 : 1e-3), name + " " + tensor);
+    auto want = reference(tensor);
+    expectNear(got, want, 3e-7, 3e-7 * std::max(size, 1.0) * std::max(magnitude(want), size > 0 ? 0.3 : 1e-3),
+               name + " " + tensor);
   }
 };
 
@@ -69,14 +70,14 @@ template <typename Body> void forEachCase(const std::string &operation, Body bod
   for (const auto &entry : index["cases"])
     if (entry["op"] == operation)
       for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
-        body(Case{entry["name"], entry["attributes"], readSafetensors(folder() + std::string(entry["name"]) + ".safetensors"),
-                  flavour});
+        body(Case{entry["name"], entry["attributes"],
+                  readSafetensors(folder() + std::string(entry["name"]) + ".safetensors"), flavour});
         ++seen;
       }
   EXPECT_GT(seen, 0) << "no cases of " << operation;
 }
 
-TEST(Truth, LayerNorm) {
+TEST(ReferenceValues, LayerNorm) {
   forEachCase("layer_norm", [](const Case &c) {
     // Several axes are one of their product.
     Tensor x = c["in.x"], weight = c["in.weight"], bias = c["in.bias"], dy = c["cotangent.y"];
@@ -97,7 +98,7 @@ TEST(Truth, LayerNorm) {
   });
 }
 
-TEST(Truth, Softmax) {
+TEST(ReferenceValues, Softmax) {
   forEachCase("softmax", [](const Case &c) {
     Tensor x = c["in.input"], dy = c["cotangent.y"], y = c.like("out.y"), dx = c.like("grad.input");
     if (c.attributes["dim"] == 1)
@@ -115,27 +116,27 @@ TEST(Truth, Softmax) {
   });
 }
 
-TEST(Truth, Gelu) {
+TEST(ReferenceValues, Gelu) {
   for (std::int64_t form : {0, 1})
     forEachCase(form ? "gelu_tanh" : "gelu_erf", [&](const Case &c) {
       Tensor x = c["in.x"], dy = c["cotangent.y"], y = c.like("out.y"), dx = c.like("grad.x");
       c.run("gelu", {&x}, {&y}, {integer("approximate", form)});
       c.run("gelu_grad", {&dy, &x}, {&dx}, {integer("approximate", form)});
-      expectNear(y, c.truth("out.y"), 4e-7, 1e-7, c.name);
-      expectNear(dx, c.truth("grad.x"), 4e-7, 3e-7, c.name + " gradient");
+      expectNear(y, c.reference("out.y"), 4e-7, 1e-7, c.name);
+      expectNear(dx, c.reference("grad.x"), 4e-7, 3e-7, c.name + " gradient");
     });
 }
 
-TEST(Truth, Unary) {
+TEST(ReferenceValues, Unary) {
   for (const char *kernel : {"relu", "tanh", "exp", "log", "rsqrt"})
     forEachCase(kernel, [&](const Case &c) {
       Tensor x = c["in.x"], y = c.like("out.y");
       c.run(kernel, {&x}, {&y});
-      expectNear(y, c.truth("out.y"), 2.5e-7, 0, c.name);
+      expectNear(y, c.reference("out.y"), 2.5e-7, 0, c.name);
     });
 }
 
-TEST(Truth, Binary) {
+TEST(ReferenceValues, Binary) {
   for (const char *operation : {"add", "mul"})
     forEachCase(operation, [&](const Case &c) {
       Tensor a = c["in.input"], b = c["in.other"], y = c.like("out.y");
@@ -153,12 +154,13 @@ Tensor transposed(Tensor tensor) {
   return tensor;
 }
 
-TEST(Truth, Matmul) {
+TEST(ReferenceValues, Matmul) {
   forEachCase("matmul", [](const Case &c) {
     bool ta = c.attributes.value("transpose_a", false), tb = c.attributes.value("transpose_b", false);
     Tensor a = c["in.a"], b = c["in.b"], y = c.like("out.y"), dy = c["cotangent.y"];
     c.run("matmul", {&a, &b}, {&y}, {integer("transpose_a", ta), integer("transpose_b", tb)});
-    double size = std::sqrt(static_cast<double>(ta ? a.operand.extent[a.operand.rank - 2] : a.operand.extent[a.operand.rank - 1]));
+    double size = std::sqrt(
+        static_cast<double>(ta ? a.operand.extent[a.operand.rank - 2] : a.operand.extent[a.operand.rank - 1]));
     c.expect(y, "out.y", size);
     // The gradients are products as well: da = dy op(b)^T, db = op(a)^T dy, of views.
     Tensor left = ta ? transposed(a) : a, right = tb ? transposed(b) : b;
@@ -173,7 +175,7 @@ TEST(Truth, Matmul) {
   });
 }
 
-TEST(Truth, CrossEntropy) {
+TEST(ReferenceValues, CrossEntropy) {
   forEachCase("cross_entropy", [](const Case &c) {
     Tensor logits = c["in.input"], targets = c.targets("in.target"), dloss = c["cotangent.y"];
     Tensor loss(DType::f32, {}), lse(DType::f32, {logits.operand.extent[0]}), dlogits = c.like("grad.input");
@@ -187,18 +189,18 @@ TEST(Truth, CrossEntropy) {
   });
 }
 
-TEST(Truth, Embedding) {
+TEST(ReferenceValues, Embedding) {
   forEachCase("embedding", [](const Case &c) {
     Tensor indices = c.targets("in.input"), table = c["in.weight"], y = c.like("out.y"), dy = c["cotangent.y"];
     Tensor dtable = c.like("grad.weight");
     c.run("embedding", {&table, &indices}, {&y});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    EXPECT_EQ(y.values(), c.reference("out.y"));
     c.run("embedding_grad", {&dy, &indices}, {&dtable});
     c.expect(dtable, "grad.weight");
   });
 }
 
-TEST(Truth, Attention) {
+TEST(ReferenceValues, Attention) {
   forEachCase("attention", [](const Case &c) {
     // [batch, heads, tokens, size] in the file, [batch, tokens, heads, size] for the kernel: a view.
     auto view = [](Tensor tensor) {
@@ -220,7 +222,7 @@ TEST(Truth, Attention) {
   });
 }
 
-TEST(Truth, Reductions) {
+TEST(ReferenceValues, Reductions) {
   for (const char *operation : {"sum", "max", "mean"})
     forEachCase(operation, [&](const Case &c) {
       Tensor x = c["in.input"], y = c.like("out.y");
@@ -240,7 +242,7 @@ TEST(Truth, Reductions) {
     });
 }
 
-TEST(Truth, Movement) {
+TEST(ReferenceValues, Movement) {
   forEachCase("transpose", [](const Case &c) {
     Tensor x = c["in.x"], seen = x, y = c.like("out.y");
     for (int d = 0; d < 3; ++d) {
@@ -249,23 +251,24 @@ TEST(Truth, Movement) {
       seen.operand.strides[d] = x.operand.strides[from];
     }
     c.run("copy", {&seen}, {&y});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    EXPECT_EQ(y.values(), c.reference("out.y"));
   });
   forEachCase("concat", [](const Case &c) {
     Tensor a = c["in.a"], b = c["in.b"], last = c["in.c"], y = c.like("out.y");
     c.run("concat", {&a, &b, &last}, {&y}, {integer("dim", c.attributes["dim"])});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    EXPECT_EQ(y.values(), c.reference("out.y"));
   });
   forEachCase("pad", [](const Case &c) {
     Tensor x = c["in.x"], y = c.like("out.y");
-    c.run("pad", {&x}, {&y},
-          {list("low", c.attributes["low"]), list("high", c.attributes["high"]), number("value", c.attributes["value"])});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    c.run(
+        "pad", {&x}, {&y},
+        {list("low", c.attributes["low"]), list("high", c.attributes["high"]), number("value", c.attributes["value"])});
+    EXPECT_EQ(y.values(), c.reference("out.y"));
   });
   forEachCase("where", [](const Case &c) {
     Tensor condition = c["in.condition"], x = c["in.x"], other = c["in.y"], y = c.like("out.y");
     c.run("select", {&condition, &x, &other}, {&y});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    EXPECT_EQ(y.values(), c.reference("out.y"));
   });
   forEachCase("slice", [](const Case &c) {
     Tensor x = c["in.x"], y = c.like("out.y"), seen = x;
@@ -277,7 +280,7 @@ TEST(Truth, Movement) {
     seen.operand.extent[dim] = seen.operand.shape[dim] = y.operand.extent[dim];
     seen.operand.strides[dim] *= step;
     c.run("copy", {&seen}, {&y});
-    EXPECT_EQ(y.values(), c.truth("out.y"));
+    EXPECT_EQ(y.values(), c.reference("out.y"));
   });
   forEachCase("cast_f32_bf16", [](const Case &c) {
     Tensor x = c["in.x"], want = c["out.y"], y = c.like("out.y", DType::bf16);
@@ -301,7 +304,7 @@ void update(const Case &c, const std::string &kernel, const std::vector<Attribut
   c.run(kernel, in, out, items);
 }
 
-TEST(Truth, Optimizers) {
+TEST(ReferenceValues, Optimizers) {
   for (const char *kernel : {"adamw", "adam", "sgd"})
     forEachCase(kernel, [&](const Case &c) {
       auto value = [&](const char *name) { return c.attributes.value(name, 0.0); };
@@ -323,7 +326,7 @@ TEST(Truth, Optimizers) {
       Tensor parameter = c["in.parameter"];
       for (int step = 1; step <= 3; ++step) {
         Tensor gradient = c["in.gradient" + std::to_string(step)];
-        // What the guard forbids leaves no trace.
+        // An update that the guard suppresses changes nothing.
         Tensor before = parameter;
         update(c, kernel, items, parameter, gradient, states, step, c.attributes["lr"], 0);
         EXPECT_EQ(parameter.memory, before.memory);
@@ -335,7 +338,7 @@ TEST(Truth, Optimizers) {
     });
 }
 
-TEST(Truth, Clipping) {
+TEST(ReferenceValues, Clipping) {
   forEachCase("clip_grad_norm", [](const Case &c) {
     Tensor a = c["in.a"], b = c["in.b"], last = c["in.c"];
     Tensor sum(DType::f32, {}), norm(DType::f32, {}), coefficient(DType::f32, {});

@@ -1,4 +1,4 @@
-//===- Step.cpp - what a training step does beside the model ------------------===//
+//===- TrainingStep.cpp - accumulation, norms and clipping of a training step ------===//
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-//===- Along.cpp - elements by an index along one dim -------------------------------------------===//
+//===- TakeAlong.cpp - elements by an index along one dim --------------------------===//
 #include "runtime/kernel/cpu/SortedIndices.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
@@ -12,7 +12,7 @@ Result<int> dimOf(const Check &check, const KernelRequest &request, const Operan
   return static_cast<int>(dim);
 }
 
-/// The indices lie within the table in every dim but `dim`, and the values are as many.
+/// The indices are within the table in every dim except `dim`, and there is one value per index.
 Result<int> checkAlong(const Check &check, const KernelRequest &request, const Operand &table, const Operand &values) {
   const Operand &indices = request.inputs[1];
   SLUICE_RETURN_IF_ERROR(check.dtype(values, table.dtype));
@@ -34,15 +34,15 @@ Status forIndices(std::string_view kernel, const Operand &indices, const Operand
   strides[dim] = 0;
   Status status;
   std::int64_t position = 0;
-  RowsHere here(table, dim);
+  LocalRows here(table, dim);
   walk<3>(indices.rank, indices.extent, {indices.strides, strides, values.strides}, [&](auto &at) {
     std::int64_t index = loadInteger(indices.data, indices.dtype, at[0]);
-    // Where the table is a part, an index of nothing at all (a target that does not count) finds nothing, too.
+    // In a shard of the table, the ignore_index of a target also finds nothing.
     if (!here.isValid(index) && here.total == here.count && status.isOk())
       status = indexError(kernel, position, index, here.total);
     ++position;
     if (status.isOk())
-      body(here.isHere(index) ? at[1] + (index - here.first) * table.strides[dim] : -1, at[2]);
+      body(here.isLocal(index) ? at[1] + (index - here.first) * table.strides[dim] : -1, at[2]);
   });
   return status;
 }
