@@ -1,7 +1,7 @@
 //===- Pipeline.h - from an imported model to a plan, phase by phase --------------------===//
 //
-// The table of phases. Each phase takes the IR of the phase before. `model.compiled_to` of a module is its last phase, so
-// that a dumped file can run through the rest.
+// The table of phases. Each phase takes the IR of the phase before. `model.compiled_to` of a module is its last phase,
+// so that a dumped file can run through the rest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_PIPELINE_H
@@ -33,8 +33,8 @@ const PipelinePhase *findPhase(llvm::StringRef name);
 llvm::StringRef compiledTo(mlir::ModuleOp module);
 
 /// Runs the phases that the module has not been through, up to and including `last` (null: all). `afterPhase` is called
-/// with the phase's number, from 1. The failure of a phase is an input error, with its diagnostics printed; IR that does
-/// not verify after a phase is an internal error.
+/// with the phase's number, from 1. The failure of a phase is an input error, with its diagnostics printed; IR that
+/// does not verify after a phase is an internal error.
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                  llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 

@@ -79,7 +79,8 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   auto afterPhase = [&](unsigned number, const PipelinePhase &phase) -> Status {
     if (options.dumpPhases.empty())
       return Status::ok();
-    return writeOutput(llvm::formatv("{0}/{1,0+2}-{2}.mlir", options.dumpPhases, number, phase.name).str(), printModule(module.get()));
+    return writeOutput(llvm::formatv("{0}/{1,0+2}-{2}.mlir", options.dumpPhases, number, phase.name).str(),
+                       printModule(module.get()));
   };
   Status status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget)

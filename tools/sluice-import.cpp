@@ -35,7 +35,8 @@ static Status importZooModel(const std::string &name, const std::vector<std::str
 int main(int argc, char **argv) {
   CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
   app.set_version_flag("--version", versionText("sluice-import"));
-  app.footer("exit codes: 0 done, 1 the config is invalid or the output cannot be written, 2 usage, 70 an internal error");
+  app.footer(
+      "exit codes: 0 done, 1 the config is invalid or the output cannot be written, 2 usage, 70 an internal error");
   app.require_subcommand(1);
   std::string config, output, zooName;
   std::vector<std::string> settings;
@@ -44,12 +45,14 @@ int main(int argc, char **argv) {
   bool list = false;
 
   const CLI::Range extent(std::int64_t(1), std::int64_t(1) << 30);
-  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
+  CLI::App *hf =
+      app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
   hf->add_option("config", config, "config.json")->required();
   hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required()->check(extent);
   hf->add_option("--sequence", options.sequence, "tokens of a row")->required()->check(extent);
   const CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "replaces all dropouts of the config");
-  hf->add_flag("--train-only", options.trainOnly, "leaves out the entry point that gives logits, which --generate needs");
+  hf->add_flag("--train-only", options.trainOnly,
+               "leaves out the entry point that gives logits, which --generate needs");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");

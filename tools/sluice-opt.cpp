@@ -1,7 +1,7 @@
 //===- sluice-opt.cpp - any pass alone on textual IR -----------------------------------===//
 //
-// An ordinary MlirOptMain: `sluice-opt in.mlir -model-flatten-blocks`, `-pass-pipeline=...`, `--mlir-timing`. The phases
-// of the pipeline are registered as `-sluice-<phase>`.
+// An ordinary MlirOptMain: `sluice-opt in.mlir -model-flatten-blocks`, `-pass-pipeline=...`, `--mlir-timing`. The
+// phases of the pipeline are registered as `-sluice-<phase>`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -39,7 +39,8 @@ const DiscardableAttribute ofResult[] = {
 const DiscardableAttribute ofOp[] = {
     {blockName, "a string", isOfClass<StringAttr>},
     {checkpointName, "a string", isOfClass<StringAttr>},
-    {phaseName, "forward, loss, backward or update", [](Attribute value) {
+    {phaseName, "forward, loss, backward or update",
+     [](Attribute value) {
        auto phase = dyn_cast<PhaseAttr>(value);
        return phase && phase.getValue() != Phase::init;
      }},

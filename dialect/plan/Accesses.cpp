@@ -45,9 +45,9 @@ void forEachInstruction(EntryOp entry, llvm::function_ref<void(Operation *, int6
 
 void replaceViews(Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change) {
   const auto changed = [&](ArrayAttr views) {
-    return ArrayAttr::get(views.getContext(), llvm::map_to_vector(views.getAsRange<ViewAttr>(), [&](ViewAttr view) -> Attribute {
-                            return change(view);
-                          }));
+    return ArrayAttr::get(
+        views.getContext(),
+        llvm::map_to_vector(views.getAsRange<ViewAttr>(), [&](ViewAttr view) -> Attribute { return change(view); }));
   };
   llvm::TypeSwitch<Operation *>(instruction)
       .Case([&](LaunchOp op) {

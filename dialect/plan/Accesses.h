@@ -22,8 +22,7 @@ struct Access {
 llvm::SmallVector<Access> accessesOf(mlir::Operation *instruction);
 
 /// Calls `visit(instruction, i, section)` in order of issue.
-void forEachInstruction(EntryOp entry,
-                        llvm::function_ref<void(mlir::Operation *, int64_t, SectionOp)> visit);
+void forEachInstruction(EntryOp entry, llvm::function_ref<void(mlir::Operation *, int64_t, SectionOp)> visit);
 
 /// Replaces each view of an instruction by the result of `change`.
 void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change);

@@ -60,7 +60,8 @@ bool ViewAttr::isDense() const {
 }
 
 ViewAttr ViewAttr::onBuffer(FlatSymbolRefAttr other, int64_t newOffset) const {
-  return ViewAttr::get(getContext(), other, getElementType(), getShape(), newOffset, getStrides(), getStep(), getValid());
+  return ViewAttr::get(getContext(), other, getElementType(), getShape(), newOffset, getStrides(), getStep(),
+                       getValid());
 }
 
 Attribute ViewAttr::parse(AsmParser &parser, Type) {
@@ -88,7 +89,8 @@ Attribute ViewAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   if (!elementType.isIntOrFloat()) {
-    parser.emitError(parser.getNameLoc(), "element type of a view, expected an integer or float but got ") << elementType;
+    parser.emitError(parser.getNameLoc(), "element type of a view, expected an integer or float but got ")
+        << elementType;
     return {};
   }
   if (!strides.empty() && strides.size() != shape.size()) {
@@ -96,7 +98,8 @@ Attribute ViewAttr::parse(AsmParser &parser, Type) {
         << shape.size() << " but got " << strides.size();
     return {};
   }
-  return ViewAttr::get(parser.getContext(), FlatSymbolRefAttr::get(name), elementType, shape, offset, strides, step, valid);
+  return ViewAttr::get(parser.getContext(), FlatSymbolRefAttr::get(name), elementType, shape, offset, strides, step,
+                       valid);
 }
 
 void ViewAttr::print(AsmPrinter &printer) const {

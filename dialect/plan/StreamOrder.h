@@ -1,8 +1,9 @@
 //===- StreamOrder.h - the order of streams and events ------------------------------===//
 //
 // Vector clocks over instructions in order of issue. Two things order instructions: the order of one stream, and a wait
-// for an event's record. The passes that insert, elide and verify events and that compute lifespans use this class. The plan
-// checker of the runtime has a separate implementation (runtime/plan/check), so that neither hides an error of the other.
+// for an event's record. The passes that insert, elide and verify events and that compute lifespans use this class. The
+// plan checker of the runtime has a separate implementation (runtime/plan/check), so that neither hides an error of the
+// other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_PLAN_STREAMORDER_H
@@ -40,13 +41,13 @@ public:
   bool isDoneBefore(Position position, llvm::StringRef stream) const;
   /// True where the next instruction of stream `after` is ordered after all that the next one of stream `before` is.
   bool isOrdered(llvm::StringRef before, llvm::StringRef after) const;
-  /// The last instruction of stream `of`, records and waits included, that is done before the next instruction of `stream`
-  /// starts; 0: none.
+  /// The last instruction of stream `of`, records and waits included, that is done before the next instruction of
+  /// `stream` starts; 0: none.
   Position lastBefore(llvm::StringRef stream, llvm::StringRef of) const;
 
 private:
-  /// For each stream: the last instruction other than a record or a wait, and the last instruction. Records and waits do not
-  /// access memory, so only work has to be ordered.
+  /// For each stream: the last instruction other than a record or a wait, and the last instruction. Records and waits
+  /// do not access memory, so only work has to be ordered.
   struct Known {
     Position work = unknown, any = 0;
   };

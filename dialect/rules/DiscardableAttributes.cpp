@@ -23,8 +23,8 @@ llvm::LogicalResult sluice::verifyDiscardable(mlir::Operation *op, const llvm::T
     if (auto symbol = op->getAttrOfType<mlir::StringAttr>(mlir::SymbolTable::getSymbolAttrName()))
       place.append(" of @").append(symbol.str());
   }
-  const auto *declared = llvm::find_if(
-      list, [&](const DiscardableAttribute &each) { return attribute.getName().strref() == each.name; });
+  const auto *declared =
+      llvm::find_if(list, [&](const DiscardableAttribute &each) { return attribute.getName().strref() == each.name; });
   if (declared == list.end())
     return op->emitOpError() << "unknown attribute" << place << ", expected " << alternatives(list) << " but got '"
                              << attribute.getName().strref() << "'";

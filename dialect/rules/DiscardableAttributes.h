@@ -1,8 +1,8 @@
 //===- DiscardableAttributes.h - checks of a dialect's discardable attributes ----------===//
 //
-// A dialect lists the discardable attributes that an op, an argument or a result may have. Its verifyOperationAttribute,
-// verifyRegionArgAttribute and verifyRegionResultAttribute check against the list, so that a misspelt attribute is an
-// error, not one that has no effect.
+// A dialect lists the discardable attributes that an op, an argument or a result may have. Its
+// verifyOperationAttribute, verifyRegionArgAttribute and verifyRegionResultAttribute check against the list, so that a
+// misspelt attribute is an error, not one that has no effect.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_DISCARDABLEATTRIBUTES_H

@@ -1,8 +1,8 @@
 //===- ShardingRule.h - sharding rules: factors of an op's dims ---------------===//
 //
 // Each dim of each operand and result is a list of factors, outermost first (after Shardy's sharding rules). A factor
-// of operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced: splitting it
-// leaves partial results, which `reduction` combines. A factor of results alone is created: any part of it can be
+// of operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced: splitting
+// it leaves partial results, which `reduction` combines. A factor of results alone is created: any part of it can be
 // computed alone. A factor marked `whole` must not be split.
 //
 //===----------------------------------------------------------------------===//

@@ -46,8 +46,7 @@ mlir::LogicalResult When::verify(llvm::function_ref<mlir::InFlightDiagnostic()> 
     return emitError() << "missing repetitions between [ and ]";
   for (std::size_t i = 0; i < repetitions.size(); ++i)
     if (std::int64_t least = i == 0 ? 0 : repetitions[i - 1] + 1; repetitions[i] < least)
-      return emitError() << "expected a repetition of at least " << least << " but got "
-                         << repetitions[i];
+      return emitError() << "expected a repetition of at least " << least << " but got " << repetitions[i];
   return mlir::success();
 }
 
@@ -64,14 +63,15 @@ mlir::FailureOr<When> When::parse(mlir::AsmParser &parser) {
     std::optional<WhenKind> kind = symbolizeWhenKind(word);
     if (kind && *kind != WhenKind::listed)
       return When(*kind);
-    return parser.emitError(location, "expected all, first, not_first, last, not_last or repetitions such as [0, 2] but got '")
+    return parser.emitError(location,
+                            "expected all, first, not_first, last, not_last or repetitions such as [0, 2] but got '")
            << word << "'";
   }
   // The list must live until the attribute has copied it, after this function returns: a DenseI64ArrayAttr owns it.
   llvm::SmallVector<std::int64_t> listed;
-  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square,
-                                     [&] { return parser.parseInteger(listed.emplace_back()); },
-                                     " of repetitions"))
+  if (parser.parseCommaSeparatedList(
+          mlir::AsmParser::Delimiter::Square, [&] { return parser.parseInteger(listed.emplace_back()); },
+          " of repetitions"))
     return mlir::failure();
   return When(mlir::DenseI64ArrayAttr::get(parser.getContext(), listed).asArrayRef());
 }

@@ -25,7 +25,8 @@ public:
   /// The listed repetitions, increasing and from 0.
   explicit When(llvm::ArrayRef<std::int64_t> repetitions) : kind(WhenKind::listed), repetitions(repetitions) {}
 
-  /// Just these repetitions, at least one and increasing, of `repeat` in all: a named set if one is equal, else the list.
+  /// Just these repetitions, at least one and increasing, of `repeat` in all: a named set if one is equal, else the
+  /// list.
   static When of(llvm::ArrayRef<std::int64_t> repetitions, std::int64_t repeat);
 
   bool isAll() const { return kind == WhenKind::all; }

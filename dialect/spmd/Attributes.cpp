@@ -16,7 +16,8 @@ bool areShardings(Attribute value) {
 }
 
 const DiscardableAttribute ofModule[] = {
-    {localAxesName, "a list of strings", [](Attribute value) {
+    {localAxesName, "a list of strings",
+     [](Attribute value) {
        auto list = dyn_cast<ArrayAttr>(value);
        return list && llvm::all_of(list, llvm::IsaPred<StringAttr>);
      }},
@@ -38,11 +39,13 @@ const DiscardableAttribute ofResult[] = {
 
 const DiscardableAttribute ofOp[] = {
     // section_c3
-    {whenName, "first, not_first, last, not_last or repetitions", [](Attribute value) {
+    {whenName, "first, not_first, last, not_last or repetitions",
+     [](Attribute value) {
        auto when = dyn_cast<WhenAttr>(value);
        return when && !when.getValue().isAll();
      }},
-    {streamName, "#spmd.stream<host> or #spmd.stream<gather>", [](Attribute value) {
+    {streamName, "#spmd.stream<host> or #spmd.stream<gather>",
+     [](Attribute value) {
        auto stream = dyn_cast<StreamKindAttr>(value);
        return stream && (stream.getValue() == StreamKind::host || stream.getValue() == StreamKind::gather);
      }},
@@ -62,10 +65,11 @@ LogicalResult SpmdDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (failed(verifyDiscardable(op, "", attribute, ofOp)))
     return failure();
   const StringRef name = attribute.getName().strref();
-  const std::size_t count = (name == shardingsName ? 0 : op->getNumOperands()) +
-                            (name == operandShardingsName ? 0 : op->getNumResults());
+  const std::size_t count =
+      (name == shardingsName ? 0 : op->getNumOperands()) + (name == operandShardingsName ? 0 : op->getNumResults());
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
-  if ((name == shardingsName || name == operandShardingsName || name == localShardingsName) && shardings.size() != count)
+  if ((name == shardingsName || name == operandShardingsName || name == localShardingsName) &&
+      shardings.size() != count)
     return op->emitOpError() << "'" << name << "' requires a sharding for each of " << count << " values, but got "
                              << shardings.size();
   return success();

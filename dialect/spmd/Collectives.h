@@ -13,14 +13,14 @@
 
 namespace sluice::spmd {
 
-/// A change of sharding by one collective: shards to unsharded tensors; partial results to unsharded tensors or to shards; shards along one
-/// dim to shards along another.
+/// A change of sharding by one collective: shards to unsharded tensors; partial results to unsharded tensors or to
+/// shards; shards along one dim to shards along another.
 enum class ReshardKind { unshard, reduce, reduce_to_shards, exchange };
 
 class CollectiveOpInterface;
 
-/// `tensor` for a group of ranks that have parts of one micro-batch, since compute waits for it at once and must not queue
-/// after gathers and reductions of units; else `reduce` for a reduction and `gather` for others.
+/// `tensor` for a group of ranks that have parts of one micro-batch, since compute waits for it at once and must not
+/// queue after gathers and reductions of units; else `reduce` for a reduction and `gather` for others.
 StreamKind defaultStream(CollectiveOpInterface op);
 /// The default of getReshard: from the sides that consist of chunks, and the reduction.
 std::optional<ReshardKind> defaultReshard(CollectiveOpInterface op);

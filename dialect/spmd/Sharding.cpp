@@ -30,15 +30,17 @@ ParseResult parseAxis(AsmParser &parser, SmallVectorImpl<StringAttr> &axes) {
   return success();
 }
 
-/// `{}` or `{"axis", ..., segments = 1, chunk = 2, total = 6}p0`, of which only the axes, chunk and total must be there.
+/// `{}` or `{"axis", ..., segments = 1, chunk = 2, total = 6}p0`, of which only the axes, chunk and total must be
+/// there.
 FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
   SmallVector<StringAttr> axes;
   int64_t segments = 1, chunk = 0, total = 0, priority = 0;
   auto parseElement = [&]() -> ParseResult {
     StringRef key;
     if (succeeded(parser.parseOptionalKeyword(&key, {"segments", "chunk", "total"})))
-      return failure(failed(parser.parseEqual()) ||
-                     failed(parser.parseInteger(key == "segments" ? segments : key == "chunk" ? chunk : total)));
+      return failure(failed(parser.parseEqual()) || failed(parser.parseInteger(key == "segments" ? segments
+                                                                               : key == "chunk"  ? chunk
+                                                                                                 : total)));
     return parseAxis(parser, axes);
   };
   SMLoc location = parser.getCurrentLocation();
@@ -160,9 +162,10 @@ LogicalResult DimShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> e
   }
   // dim_sharding_c2
   if (segments < 1 || chunk < 1 || total < 1 || total % segments != 0)
-    return emitError() << "a sharded dim requires positive segments, chunk and total, and segments that divide the total, but "
-                          "got segments = "
-                       << segments << ", chunk = " << chunk << ", total = " << total;
+    return emitError()
+           << "a sharded dim requires positive segments, chunk and total, and segments that divide the total, but "
+              "got segments = "
+           << segments << ", chunk = " << chunk << ", total = " << total;
   return success();
 }
 
@@ -257,8 +260,9 @@ std::optional<ShardedDim> shardedDimOf(Type type) { return shardedDim(shardingOf
 ShardingAttr shardingAlong(std::int64_t rank, const ShardedDim &sharded) {
   MLIRContext *context = sharded.axes.front().getContext();
   SmallVector<DimShardingAttr> dims(rank, DimShardingAttr::replicated(context));
-  dims[sharded.dim] = DimShardingAttr::get(context, sharded.axes, /*segments=*/std::int64_t(1), sharded.chunk, sharded.total,
-                                           /*priority=*/std::int64_t(0));
+  dims[sharded.dim] =
+      DimShardingAttr::get(context, sharded.axes, /*segments=*/std::int64_t(1), sharded.chunk, sharded.total,
+                           /*priority=*/std::int64_t(0));
   return ShardingAttr::get(context, dims, {});
 }
 

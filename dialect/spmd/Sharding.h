@@ -1,7 +1,7 @@
 //===- Sharding.h - global and local types of sharded tensors -----------------------===//
 //
-// The types that `#spmd.sharding` describes; its arithmetic is runtime/base/ShardMath.h. Over one rank a shard is the full
-// tensor and its type has no encoding.
+// The types that `#spmd.sharding` describes; its arithmetic is runtime/base/ShardMath.h. Over one rank a shard is the
+// full tensor and its type has no encoding.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_SPMD_SHARDING_H
@@ -33,8 +33,8 @@ std::optional<ShardedDim> shardedDimOf(mlir::Type type);
 /// The sharding of a tensor of that rank with one sharded dim.
 ShardingAttr shardingAlong(std::int64_t rank, const ShardedDim &sharded);
 
-/// The type of one rank's shard, with the sharding as its encoding; the global type itself where nothing is sharded. Of the
-/// flattened tensor where the sharding divides that.
+/// The type of one rank's shard, with the sharding as its encoding; the global type itself where nothing is sharded. Of
+/// the flattened tensor where the sharding divides that.
 mlir::RankedTensorType localType(mlir::RankedTensorType global, ShardingAttr sharding);
 /// The type of one rank's shard of a dim along `axes` of `ranks` ranks in all; the type itself over one rank.
 mlir::RankedTensorType shardType(mlir::RankedTensorType global, std::int64_t dim, mlir::ArrayAttr axes,

@@ -1,8 +1,8 @@
 //===- Emit.cpp - plan IR to the bytes of a plan file -------------------------------===//
 #include "passes/emit/Emit.h"
 
-#include "dialect/plan/Accesses.h"
 #include "dialect/model/Attributes.h"
+#include "dialect/plan/Accesses.h"
 #include "passes/emit/EmitContext.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/recipe/RecipeKeys.h"

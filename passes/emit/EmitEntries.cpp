@@ -85,7 +85,8 @@ private:
 
   plan::CollectiveT write(plan_ir::CollectiveOp op) {
     plan::CollectiveT collective;
-    collective.kind = enumOf<plan::CollectiveKind>(stringifyCollectiveKind(op.getKind()), plan::EnumNamesCollectiveKind());
+    collective.kind =
+        enumOf<plan::CollectiveKind>(stringifyCollectiveKind(op.getKind()), plan::EnumNamesCollectiveKind());
     collective.op = enumOf<plan::ReduceOp>(stringifyReductionKind(op.getOp()), plan::EnumNamesReduceOp());
     collective.scale = op.getScale().convertToDouble();
     for (auto axis : op.getAxes().getAsRange<StringAttr>())

@@ -99,7 +99,8 @@ private:
 
   std::uint32_t kindOf(Operation &op, const NamedAttrList &settings) {
     const Phase phase = model::phaseOf(&op);
-    const auto key = std::tuple(op.getName().getIdentifier(), static_cast<unsigned>(phase), settings.getDictionary(op.getContext()));
+    const auto key =
+        std::tuple(op.getName().getIdentifier(), static_cast<unsigned>(phase), settings.getDictionary(op.getContext()));
     auto [kind, isNew] = kinds.try_emplace(key, program.kinds.size());
     if (isNew) {
       auto written = std::make_unique<plan::ProgramKindT>();

@@ -108,7 +108,8 @@ void emitUnits(EmitContext &context) {
 
 std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
   auto initializer = std::make_unique<plan::InitializerT>();
-  initializer->kind = enumOf<plan::InitializerKind>(stringifyInitializerKind(op.getInit()), plan::EnumNamesInitializerKind());
+  initializer->kind =
+      enumOf<plan::InitializerKind>(stringifyInitializerKind(op.getInit()), plan::EnumNamesInitializerKind());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
   return initializer;
@@ -177,8 +178,7 @@ void bindParameters(EmitContext &context) {
   forEach<plan_ir::BufferOp>(context, [&](plan_ir::BufferOp op) {
     if (!op.getParameter())
       return;
-    if (auto declared = symbols.lookup<model::ParameterOp>(*op.getParameter());
-        declared && declared.isState())
+    if (auto declared = symbols.lookup<model::ParameterOp>(*op.getParameter()); declared && declared.isState())
       return;
     auto it = context.parameters.find(*op.getParameter());
     if (it == context.parameters.end()) {
@@ -206,8 +206,7 @@ void bindParameters(EmitContext &context) {
   });
   for (auto [index, isHeld] : llvm::enumerate(held))
     if (!isHeld)
-      context.error(context.module) << "parameter '" << context.plan.parameters[index]->name
-                                    << "' has no buffer";
+      context.error(context.module) << "parameter '" << context.plan.parameters[index]->name << "' has no buffer";
 }
 
 /// A parameter that no step updates, since its loss does not depend on it, is frozen in the plan: the checker requires

@@ -44,8 +44,8 @@ public:
   double rate(llvm::StringRef field, double otherwise);
   bool boolean(llvm::StringRef field, bool otherwise);
   std::string text(llvm::StringRef field, llvm::StringRef otherwise);
-  /// An activation by any of its names in transformers: `tanh` or `none` (forms of gelu), `relu`, or `silu` where it may
-  /// be that.
+  /// An activation by any of its names in transformers: `tanh` or `none` (forms of gelu), `relu`, or `silu` where it
+  /// may be that.
   std::string activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu);
   /// An unsupported feature: it must be off (missing, null, false, empty).
   void mustBeOff(llvm::StringRef field, llvm::StringRef why);

@@ -27,7 +27,8 @@ public:
     return model::MatmulOp::create(builder, location, a, b, false, transposed).getResult();
   }
   Value number(double value, Type type) {
-    return model::ConstantOp::create(builder, location, RankedTensorType::get({}, type), builder.getF64FloatAttr(value));
+    return model::ConstantOp::create(builder, location, RankedTensorType::get({}, type),
+                                     builder.getF64FloatAttr(value));
   }
   /// Scores that `mask` hides become minus infinity.
   Value masked(Value scores, std::int64_t queries, std::int64_t keys, AttentionMask mask) {

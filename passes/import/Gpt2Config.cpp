@@ -32,7 +32,8 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
   config.scaleByLayer = fields.boolean("scale_attn_by_inverse_layer_idx", false);
   config.activation = fields.activation("activation_function", "tanh", /*mayBeSilu=*/false);
   fields.mustBeOff("reorder_and_upcast_attn", "false (attention is computed in the precision of the recipe)");
-  for (auto [field, rate] : {std::pair("attn_pdrop", &config.attentionDropout), {"embd_pdrop", &config.embeddingDropout},
+  for (auto [field, rate] : {std::pair("attn_pdrop", &config.attentionDropout),
+                             {"embd_pdrop", &config.embeddingDropout},
                              {"resid_pdrop", &config.residualDropout}}) {
     // A missing field has the default of transformers.
     double given = fields.rate(field, 0.1);
@@ -43,8 +44,8 @@ Result<Gpt2Config> sluice::readGpt2Config(const json::Object &object, const std:
 
   auto number = [](std::int64_t value) { return std::to_string(value); };
   if (config.width % config.heads != 0)
-    return inputError(file + ": field 'n_embd', expected a multiple of 'n_head' = " + number(config.heads) + " but got " +
-                      number(config.width));
+    return inputError(file + ": field 'n_embd', expected a multiple of 'n_head' = " + number(config.heads) +
+                      " but got " + number(config.width));
   if (options.sequence > config.positions)
     return inputError(file + ": sequence, expected at most 'n_positions' = " + number(config.positions) + " but got " +
                       number(options.sequence));

@@ -73,8 +73,8 @@ private:
     Value joined = projection(block + ".attn.c_attn", x);
     location = at(block + ".attn");
     Type part = tensor({batch, sequence, config.width});
-    auto split = model::SplitOp::create(builder, location, TypeRange{part, part, part}, joined,
-                                        builder.getI64IntegerAttr(2));
+    auto split =
+        model::SplitOp::create(builder, location, TypeRange{part, part, part}, joined, builder.getI64IntegerAttr(2));
     std::int64_t size = config.width / config.heads;
     llvm::SmallVector<Value> heads;
     for (Value piece : split.getResults())
@@ -106,7 +106,8 @@ private:
 
   Value forward(Value tokens) override {
     location = at("wte");
-    Value words = model::EmbeddingOp::create(builder, location, read("wte.weight"), tokens, /*padding=*/IntegerAttr()).getResult();
+    Value words = model::EmbeddingOp::create(builder, location, read("wte.weight"), tokens, /*padding=*/IntegerAttr())
+                      .getResult();
     location = at("wpe");
     Value positions = read("wpe.weight");
     if (sequence < config.positions)

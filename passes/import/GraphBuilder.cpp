@@ -38,9 +38,9 @@ void GraphBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_t
   parameters[name] = tensor(shape);
   ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
   model::ParameterOp::create(builder, at(name), builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
-                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(init)), builder.getF64FloatAttr(0.0),
-                             builder.getF64FloatAttr(deviation), aliases, /*frozen=*/UnitAttr(),
-                             padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
+                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(init)),
+                             builder.getF64FloatAttr(0.0), builder.getF64FloatAttr(deviation), aliases,
+                             /*frozen=*/UnitAttr(), padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
 }
 
 Value GraphBuilder::read(const llvm::Twine &twine) {
@@ -88,8 +88,8 @@ Value GraphBuilder::block(llvm::StringRef name, Type result, llvm::function_ref<
   return region.getResults()[0];
 }
 
-func::FuncOp GraphBuilder::function(llvm::StringRef name, EntryKind kind,
-                                    llvm::ArrayRef<llvm::StringRef> inputs, Type result, llvm::StringRef output) {
+func::FuncOp GraphBuilder::function(llvm::StringRef name, EntryKind kind, llvm::ArrayRef<llvm::StringRef> inputs,
+                                    Type result, llvm::StringRef output) {
   Type tokens = RankedTensorType::get({batch, sequence}, builder.getI32Type());
   llvm::SmallVector<Type> types(inputs.size(), tokens);
   auto made = func::FuncOp::create(builder, at(""), name, builder.getFunctionType(types, {result}));
@@ -121,13 +121,15 @@ void GraphBuilder::buildTrainStep() {
   seed = step = row = Value();
   location = at("loss");
   Value loss = model::CrossEntropyOp::create(builder, location, logits, made.getArgument(1),
-                                             builder.getAttr<model::LossReductionAttr>(LossReduction::mean), builder.getI64IntegerAttr(-100), FloatAttr())
+                                             builder.getAttr<model::LossReductionAttr>(LossReduction::mean),
+                                             builder.getI64IntegerAttr(-100), FloatAttr())
                    .getLoss();
   func::ReturnOp::create(builder, location, ValueRange{loss});
 }
 
 void GraphBuilder::buildLogits() {
-  func::FuncOp made = function("logits", EntryKind::forward, {"tokens"}, tensor({batch, sequence, vocabulary}), "logits");
+  func::FuncOp made =
+      function("logits", EntryKind::forward, {"tokens"}, tensor({batch, sequence, vocabulary}), "logits");
   Value logits = forward(made.getArgument(0));
   func::ReturnOp::create(builder, location, ValueRange{logits});
 }

@@ -1,8 +1,8 @@
 //===- GraphBuilder.h - helpers of the model families ------------------------------------===//
 //
 // Parameters under their checkpoint names, reads, small ops, causal attention, dropout, blocks, and the entry points:
-// `train_step` (tokens, targets to loss) and `logits` (tokens to logits, without dropout). A family defines the parameters and
-// `forward`, from tokens to logits.
+// `train_step` (tokens, targets to loss) and `logits` (tokens to logits, without dropout). A family defines the
+// parameters and `forward`, from tokens to logits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_GRAPHBUILDER_H
@@ -52,8 +52,8 @@ protected:
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
   /// Dropout with a new key; the identity outside training or at a rate of 0.
   mlir::Value drop(mlir::Value x, double rate);
-  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token. With
-  /// dropout of probabilities it is built as separate ops.
+  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token.
+  /// With dropout of probabilities it is built as separate ops.
   mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v, double scale, std::int64_t window, double dropout);
   /// A module of the source with one result.
   mlir::Value block(llvm::StringRef name, mlir::Type result, llvm::function_ref<mlir::Value()> body);

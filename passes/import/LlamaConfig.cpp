@@ -180,8 +180,10 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
     if (row >= -config.vocabulary && row < config.vocabulary)
       config.padding = row < 0 ? row + config.vocabulary : row;
     else
-      fields.fail("pad_token_id", "null or a token from " + std::to_string(-config.vocabulary) + " to " +
-                                      std::to_string(config.vocabulary - 1), padding);
+      fields.fail("pad_token_id",
+                  "null or a token from " + std::to_string(-config.vocabulary) + " to " +
+                      std::to_string(config.vocabulary - 1),
+                  padding);
   }
   double dropout = fields.rate("attention_dropout", 0);
   config.attentionDropout = options.dropout.value_or(dropout);

@@ -74,9 +74,10 @@ private:
     const RopeConfig &rope = config.rope;
     bool scaled = rope.scaling != "default", smooth = rope.scaling == "llama3";
     return model::RopeOp::create(builder, location, x, number(rope.theta), builder.getI64IntegerAttr(0),
-                                 builder.getAttr<model::RopeScalingAttr>(*symbolizeRopeScaling(rope.scaling)), scaled ? number(rope.factor) : number(1),
-                                 smooth ? number(rope.low) : number(1), smooth ? number(rope.high) : number(1),
-                                 smooth ? number(rope.original) : number(1), UnitAttr())
+                                 builder.getAttr<model::RopeScalingAttr>(*symbolizeRopeScaling(rope.scaling)),
+                                 scaled ? number(rope.factor) : number(1), smooth ? number(rope.low) : number(1),
+                                 smooth ? number(rope.high) : number(1), smooth ? number(rope.original) : number(1),
+                                 UnitAttr())
         .getY();
   }
 
@@ -102,17 +103,19 @@ private:
     location = at(name + ".act_fn");
     if (config.activation == "silu")
       return model::SwigluOp::create(builder, location, gate, up).getY();
-    Value active = config.activation == "relu"
-                       ? Value(model::ReluOp::create(builder, location, gate))
-                       : Value(model::GeluOp::create(builder, location, gate, *symbolizeGeluApproximation(config.activation)));
+    Value active =
+        config.activation == "relu"
+            ? Value(model::ReluOp::create(builder, location, gate))
+            : Value(model::GeluOp::create(builder, location, gate, *symbolizeGeluApproximation(config.activation)));
     return model::MultiplyOp::create(builder, location, active, up);
   }
 
   Value layer(std::int64_t index, Value x) {
     std::string name = "model.layers." + std::to_string(index);
     return block(name, x.getType(), [&] {
-      Value attended = add(name, attention(name + ".self_attn", config.windows[static_cast<std::size_t>(index)],
-                                           norm(name + ".input_layernorm", x)),
+      Value attended = add(name,
+                           attention(name + ".self_attn", config.windows[static_cast<std::size_t>(index)],
+                                     norm(name + ".input_layernorm", x)),
                            x);
       Value inner = gated(name + ".mlp", norm(name + ".post_attention_layernorm", attended));
       return add(name, projection(name + ".mlp.down_proj", inner, config.mlpBias), attended);

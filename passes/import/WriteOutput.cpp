@@ -23,15 +23,15 @@ Status sluice::writeOutput(const std::string &path, llvm::StringRef bytes) {
   }
   // A file that is not regular (a pipe, /dev/full) cannot be replaced by a rename.
   llvm::sys::fs::file_status kind;
-  bool isSpecial = !llvm::sys::fs::status(path, kind) && llvm::sys::fs::exists(kind) &&
-                   !llvm::sys::fs::is_regular_file(kind);
+  bool isSpecial =
+      !llvm::sys::fs::status(path, kind) && llvm::sys::fs::exists(kind) && !llvm::sys::fs::is_regular_file(kind);
   if (isSpecial && llvm::sys::fs::is_directory(kind))
     return inputError(path + ": cannot write the output, expected a file but got a directory");
   std::string target = path;
   if (!isSpecial) {
     llvm::SmallString<128> unique;
     if (std::error_code error = llvm::sys::fs::createUniqueFile(path + ".tmp-%%%%%%", unique,
-                                                                 llvm::sys::fs::all_read | llvm::sys::fs::all_write))
+                                                                llvm::sys::fs::all_read | llvm::sys::fs::all_write))
       return failed(error);
     target = unique.str().str();
   }

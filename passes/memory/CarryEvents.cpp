@@ -1,11 +1,11 @@
 //===- CarryEvents.cpp - plan-carry-events ------------------------------------------===//
 //
 // The first gathers of a step are before all compute work on parameters. They depend only on the updates of their
-// parameters in the step before, but wait for the compute position at which they are issued, so for the end of that step.
-// The pass lets them wait for a record of the step before instead, after the last update of their parameters.
+// parameters in the step before, but wait for the compute position at which they are issued, so for the end of that
+// step. The pass lets them wait for a record of the step before instead, after the last update of their parameters.
 //
-// The memory of such a gather is then reserved while the step before still runs. If that would raise the peak of the entry
-// point, or the arena that the solver finds, the gather and all later ones are not changed.
+// The memory of such a gather is then reserved while the step before still runs. If that would raise the peak of the
+// entry point, or the arena that the solver finds, the gather and all later ones are not changed.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/memory/Passes.h"
@@ -152,8 +152,8 @@ private:
     return true;
   }
 
-  /// For each group the last instruction of the run before that updates its operands; the groups after one without such an
-  /// instruction are dropped.
+  /// For each group the last instruction of the run before that updates its operands; the groups after one without such
+  /// an instruction are dropped.
   void findUpdates() {
     Operation *first = nullptr;
     for (auto &[name, of] : writers)
@@ -317,7 +317,8 @@ private:
       const sluice::Phase phase = phaseOf(next);
       for (StringRef from : sources) {
         RecordOp::create(builder, next->getLoc(), events, symbol(from), WhenAttr(), phase, StringAttr());
-        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), WhenAttr(), phase, StringAttr());
+        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), WhenAttr(), phase,
+                       StringAttr());
       }
     }
   }
@@ -367,7 +368,8 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
       // The pass has run on this entry point already.
       if (llvm::any_of(first.getBody().getOps<WaitOp>(), [](WaitOp wait) { return wait.getCarried(); }))
         continue;
-      if (llvm::any_of(first.getBody().getOps<CollectiveOp>(), [](CollectiveOp op) { return streamOf(op) == "gather"; }))
+      if (llvm::any_of(first.getBody().getOps<CollectiveOp>(),
+                       [](CollectiveOp op) { return streamOf(op) == "gather"; }))
         candidates.push_back(entry);
     }
     if (candidates.empty())

@@ -94,7 +94,8 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   };
   const uint64_t activations = held(BufferClass::activation), gathered = held(BufferClass::gathered);
   const uint64_t perRow = activations + held(BufferClass::temporary) + held(BufferClass::input);
-  const uint64_t sharded = held(BufferClass::parameter) + held(BufferClass::optimizer) + held(BufferClass::gradient_shard);
+  const uint64_t sharded =
+      held(BufferClass::parameter) + held(BufferClass::optimizer) + held(BufferClass::gradient_shard);
   const int64_t shard = recipe.mesh.shard;
   std::vector<Remedy> remedies;
   const auto units = module.getOps<spmd::UnitOp>();
@@ -111,7 +112,8 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
                       sharded / 2});
   if (auto batch = module->getAttrOfType<IntegerAttr>(model::batchName); batch && batch.getInt() > 1)
     remedies.push_back({"a batch of " + std::to_string(batch.getInt() / 2) + " rows instead of " +
-                            std::to_string(batch.getInt()) + " holds fewer activations (more micro-batches give the same step)",
+                            std::to_string(batch.getInt()) +
+                            " holds fewer activations (more micro-batches give the same step)",
                         perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
   else
     remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
@@ -121,8 +123,8 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   auto isStateless = [](const OptimizerInfo &optimizer) { return optimizer.states(optimizer.defaults()).empty(); };
   if (auto *other = llvm::find_if(model::optimizers(), isStateless);
       remedies.size() < 3 && other != model::optimizers().end())
-    remedies.push_back({"optimizer.name = \"" + other->name + "\" has no optimizer state by default",
-                        held(BufferClass::optimizer)});
+    remedies.push_back(
+        {"optimizer.name = \"" + other->name + "\" has no optimizer state by default", held(BufferClass::optimizer)});
   std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
   remedies.resize(std::min<size_t>(remedies.size(), 3));
   return remedies;

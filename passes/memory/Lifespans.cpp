@@ -32,12 +32,12 @@ struct Numbered {
   int64_t at;
 };
 
-/// True for the streams whose order of issue lifespans refer to. A reuse of memory of the host's work, on any stream, is
-/// ordered after it.
+/// True for the streams whose order of issue lifespans refer to. A reuse of memory of the host's work, on any stream,
+/// is ordered after it.
 bool isInOrder(llvm::StringRef stream) { return stream.empty() || stream == "compute" || stream == "host"; }
 
-/// For each instruction of a section, one past the position by which its accesses are done: its own position on compute and
-/// on the host; on other streams, the wait after which compute is ordered after it in every kind of repetition.
+/// For each instruction of a section, one past the position by which its accesses are done: its own position on compute
+/// and on the host; on other streams, the wait after which compute is ordered after it in every kind of repetition.
 llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> section) {
   llvm::SmallVector<int64_t> ends(section.size(), 0);
   for (Repetition repetition : repetitionsOf(op)) {
@@ -55,7 +55,8 @@ llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> 
       if (!isa<WaitOp>(numbered.op) || streamOf(numbered.op) != "compute")
         continue;
       for (auto &entry : pending)
-        for (auto &queue = entry.second; !queue.empty() && order.isDoneBefore(queue.front().first, "compute"); queue.pop_front())
+        for (auto &queue = entry.second; !queue.empty() && order.isDoneBefore(queue.front().first, "compute");
+             queue.pop_front())
           ends[queue.front().second] = std::max(ends[queue.front().second], numbered.at + 1);
     }
     for (auto &entry : pending)
@@ -71,7 +72,7 @@ bool isCarried(FlatSymbolRefAttr name, SymbolTable &symbols) {
 }
 
 void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &symbols,
-                         llvm::DenseMap<StringAttr, Life> &lives) {
+                  llvm::DenseMap<StringAttr, Life> &lives) {
   if (section.empty())
     return;
   const llvm::SmallVector<int64_t> ends = completionsOf(op, section);
@@ -96,8 +97,8 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
       touch(n.op, n.at, access.view.getBuffer(), access.writes);
 }
 
-/// For each buffer that is written before compute reaches the run: the first position of the run before from which on it may
-/// be written.
+/// For each buffer that is written before compute reaches the run: the first position of the run before from which on
+/// it may be written.
 llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
   llvm::DenseMap<StringAttr, int64_t> reserved;
   StreamOrder order;

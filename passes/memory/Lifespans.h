@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// Sets the lifespan of every used buffer of an entry point, and the position from which it is reserved in the run before,
-/// from the current order of instructions.
+/// Sets the lifespan of every used buffer of an entry point, and the position from which it is reserved in the run
+/// before, from the current order of instructions.
 void setLifespans(mlir::ModuleOp module);
 
 } // namespace sluice

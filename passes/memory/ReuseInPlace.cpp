@@ -66,7 +66,8 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     }
   }
 
-  static bool join(LaunchOp launch, int64_t input, int64_t output, int64_t position, Spans &spans, SymbolTable &symbols) {
+  static bool join(LaunchOp launch, int64_t input, int64_t output, int64_t position, Spans &spans,
+                   SymbolTable &symbols) {
     auto from = cast<ViewAttr>(launch.getInputs()[input]);
     auto to = cast<ViewAttr>(launch.getOutputs()[output]);
     if (from.getBuffer() == to.getBuffer())
@@ -76,9 +77,10 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     Span &before = spans[old.getSymNameAttr()];
     Span &after = spans[next.getSymNameAttr()];
     if (!old.getEntry() || !next.getEntry() || old.getCarried() || next.getCarried() || before.isShared ||
-        old.getSpace() != next.getSpace() || old.getBufferClass() == BufferClass::gathered || next.getBufferClass() == BufferClass::gathered ||
-        old.getBytes() != next.getBytes() || !isWhole(from, old) || !isWhole(to, next) || before.last != position ||
-        after.first != position || from.getElementType() != to.getElementType())
+        old.getSpace() != next.getSpace() || old.getBufferClass() == BufferClass::gathered ||
+        next.getBufferClass() == BufferClass::gathered || old.getBytes() != next.getBytes() || !isWhole(from, old) ||
+        !isWhole(to, next) || before.last != position || after.first != position ||
+        from.getElementType() != to.getElementType())
       return false;
     // Another operand that is a window of the same memory would change while the kernel runs.
     for (auto [index, view] : llvm::enumerate(launch.getInputs().getAsRange<ViewAttr>()))

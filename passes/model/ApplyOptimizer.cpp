@@ -52,12 +52,11 @@ public:
     Value sum = model::PowerSumOp::create(builder, location, TypeRange{scalar}, ValueRange(gradients), p).getResult();
     Value norm = unscaled(model::NormRootOp::create(builder, location, scalar, sum, p).getNorm());
     if (clipNorm)
-      coefficient = model::ClipCoefficientOp::create(builder, location, scalar, norm,
-                                                     builder.getF64FloatAttr(*clipNorm))
-                        .getCoefficient();
-    else
       coefficient =
-          model::ConstantOp::create(builder, location, scalar, builder.getF64FloatAttr(1.0)).getResult();
+          model::ClipCoefficientOp::create(builder, location, scalar, norm, builder.getF64FloatAttr(*clipNorm))
+              .getCoefficient();
+    else
+      coefficient = model::ConstantOp::create(builder, location, scalar, builder.getF64FloatAttr(1.0)).getResult();
     coefficient = unscaled(coefficient);
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
     guard = model::AllFiniteOp::create(builder, location, TypeRange{flag}, ValueRange{loss, norm}).getGuard();
@@ -115,7 +114,8 @@ private:
     if (Value scale = findInput(function, "loss_scale"))
       value = model::DivideOp::create(builder, location, value, inElement(scale, scalar.getElementType())).getResult();
     else if (auto *constant = std::get_if<double>(&recipe.precision.lossScale))
-      value = model::ScaleOp::create(builder, location, scalar, value, builder.getF64FloatAttr(1 / *constant)).getResult();
+      value =
+          model::ScaleOp::create(builder, location, scalar, value, builder.getF64FloatAttr(1 / *constant)).getResult();
     return value;
   }
 
@@ -157,7 +157,8 @@ private:
 struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass> {
   using ApplyOptimizerBase::ApplyOptimizerBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, clipNorm, clipType, lossScale);
+    FailureOr<Recipe> recipe =
+        recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, clipNorm, clipType, lossScale);
     if (failed(recipe))
       return signalPassFailure();
     auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");

@@ -146,8 +146,8 @@ void castResults(func::FuncOp function, Type output) {
     if (cast<ShapedType>(type).getElementType().isF32() && !(hasLoss && output.getIntOrFloatBitWidth() < 32))
       type = withElement(type, output);
     if (operand.get().getType() != type)
-      operand.set(castTo(builder, operand.get(), cast<ShapedType>(type).getElementType(),
-                         operand.get().getDefiningOp()));
+      operand.set(
+          castTo(builder, operand.get(), cast<ShapedType>(type).getElementType(), operand.get().getDefiningOp()));
     types.push_back(type);
   }
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
@@ -165,7 +165,8 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
       if (cast<RankedTensorType>(parameter.getType()).getElementType() == single) {
         Type kept = elementType(&getContext(), precision.parameter), statistics = compute.isF64() ? compute : single;
-        parameter.setType(cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
+        parameter.setType(
+            cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
       }
     for (func::FuncOp function : entryFunctions(getOperation())) {
       // A function with phases has its precision already.

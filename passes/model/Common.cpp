@@ -6,8 +6,7 @@
 
 using namespace mlir;
 
-llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module,
-                                                             std::optional<EntryKind> kind) {
+llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, std::optional<EntryKind> kind) {
   llvm::SmallVector<func::FuncOp> functions;
   for (func::FuncOp function : module.getOps<func::FuncOp>()) {
     std::optional<EntryKind> entry = model::entryOf(function);

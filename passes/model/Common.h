@@ -19,9 +19,10 @@ namespace sluice {
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module,
                                                      std::optional<EntryKind> kind = std::nullopt);
 
-/// The parameters of which a glob matches the name or an alias. A glob that matches none is an error, which names `key`.
+/// The parameters of which a glob matches the name or an alias. A glob that matches none is an error, which names
+/// `key`.
 llvm::FailureOr<llvm::StringSet<>> parametersMatching(mlir::ModuleOp module, llvm::ArrayRef<std::string> globs,
-                                                       llvm::StringRef key);
+                                                      llvm::StringRef key);
 
 mlir::FloatType elementType(mlir::MLIRContext *context, Precision precision);
 

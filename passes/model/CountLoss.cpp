@@ -44,7 +44,8 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
     if (failed(parts))
       return function.emitError("'loss.mean' = \"tokens\" for the loss of '@")
              << function.getName() << "', expected the mean of a loss that counts its targets but got "
-             << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef() : llvm::StringRef("an argument"));
+             << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef()
+                                      : llvm::StringRef("an argument"));
     for (Operation *op : recorder.made) {
       op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(counted)));
       if (Attribute checkpoint = counted->getAttr(model::checkpointName))

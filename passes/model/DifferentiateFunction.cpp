@@ -82,9 +82,9 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
       Value argument = body.getArgument(index);
       Value gradient = reverse.cotangent(argument);
       if (!gradient)
-        gradient = model::ConstantOp::create(builder, argument.getLoc(), argument.getType(),
-                                             builder.getF64FloatAttr(0.0))
-                       .getResult();
+        gradient =
+            model::ConstantOp::create(builder, argument.getLoc(), argument.getType(), builder.getF64FloatAttr(0.0))
+                .getResult();
       gradients.push_back(gradient);
       resultTypes.push_back(argument.getType());
       auto input = source.getArgAttrOfType<StringAttr>(index, model::inputName);

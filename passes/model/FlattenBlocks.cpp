@@ -61,8 +61,8 @@ struct Flattener {
   }
 };
 
-/// If blocks have several invocations, the ops between them belong to one as well: to the latest that they depend on, or
-/// the earliest that depends on them.
+/// If blocks have several invocations, the ops between them belong to one as well: to the latest that they depend on,
+/// or the earliest that depends on them.
 void numberPasses(func::FuncOp function) {
   llvm::DenseMap<Operation *, std::int64_t> passes;
   llvm::SmallVector<Operation *> between;

@@ -27,9 +27,7 @@ struct FusePass : sluice::impl::FuseBase<FusePass> {
     // First, before other fusions change the product.
     if (std::optional<std::int64_t> rows = recipe->loss.chunkRows) {
       unsigned made = 0;
-      if (failed(run([&](RewritePatternSet &set) {
-            model::populateChunkPatterns(set, *rows, made);
-          })))
+      if (failed(run([&](RewritePatternSet &set) { model::populateChunkPatterns(set, *rows, made); })))
         return signalPassFailure();
       if (made == 0) {
         getOperation().emitError() << recipe->origin("loss.chunk_rows") << ": 'loss.chunk_rows' = " << *rows

@@ -22,8 +22,8 @@ void ReverseMode::markActive(llvm::ArrayRef<Operation *> ops) {
 
 void ReverseMode::accumulate(Value value, Value cotangent) {
   Value &sum = cotangents[value];
-  sum = sum ? model::AddOp::create(builder, cotangent.getLoc(), value.getType(), sum, cotangent).getResult()
-            : cotangent;
+  sum =
+      sum ? model::AddOp::create(builder, cotangent.getLoc(), value.getType(), sum, cotangent).getResult() : cotangent;
 }
 
 LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
@@ -38,8 +38,7 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
     if (llvm::any_of(results, [](Value value) { return value != nullptr; }) && llvm::is_contained(needed, true)) {
       auto vjp = dyn_cast<VjpOpInterface>(op);
       if (!vjp || !vjp.isDifferentiable())
-        return op->emitError("op '") << op->getName()
-                                     << "' between parameters and loss has no derivative";
+        return op->emitError("op '") << op->getName() << "' between parameters and loss has no derivative";
       llvm::SmallVector<Value> gradients;
       if (failed(vjp.buildVjp(builder, results, needed, gradients)))
         return failure();

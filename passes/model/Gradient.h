@@ -1,7 +1,8 @@
 //===- Gradient.h - reverse mode over a list of flat ops ------------------------------------===//
 //
 // Reverse mode, for model-differentiate and model-differentiate-function. The class marks the values that depend on the
-// leaves, walks the ops in reverse, builds the derivative of each, and adds up cotangents in the order of their creation.
+// leaves, walks the ops in reverse, builds the derivative of each, and adds up cotangents in the order of their
+// creation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_MODEL_GRADIENT_H

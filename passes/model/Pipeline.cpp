@@ -2,7 +2,7 @@
 
 #include "passes/model/Passes.h"
 
-void sluice::buildInput(mlir::OpPassManager &manager) { 
+void sluice::buildInput(mlir::OpPassManager &manager) {
   manager.addPass(createVerifyInput());
   manager.addPass(createMakeEvaluation());
 }

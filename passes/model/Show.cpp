@@ -28,8 +28,8 @@ struct ShowCostPass : sluice::impl::ShowCostBase<ShowCostPass> {
     Builder builder(&getContext());
     getOperation().walk([&](CostOpInterface op) {
       OpCost cost = op.getCost();
-      op->setAttr(model::costName, builder.getStringAttr("flops=" + llvm::Twine(cost.flops) + ", bytes=" +
-                                                      llvm::Twine(cost.bytes)));
+      op->setAttr(model::costName,
+                  builder.getStringAttr("flops=" + llvm::Twine(cost.flops) + ", bytes=" + llvm::Twine(cost.bytes)));
     });
   }
 };

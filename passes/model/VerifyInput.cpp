@@ -113,8 +113,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     };
     llvm::StringSet<> inputs, outputs;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (failed(check(inputs, function.getArgAttrOfType<StringAttr>(index, model::inputName), "argument", model::inputName,
-                       index, type)))
+      if (failed(check(inputs, function.getArgAttrOfType<StringAttr>(index, model::inputName), "argument",
+                       model::inputName, index, type)))
         return failure();
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       if (failed(check(outputs, function.getResultAttrOfType<StringAttr>(index, model::outputName), "result",
@@ -129,8 +129,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, model::inputName).getValue();
       if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
-        return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer << " but got "
-                                             << function.getArgumentTypes()[i];
+        return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
+                                             << " but got " << function.getArgumentTypes()[i];
       if (model::entryOf(function) == EntryKind::train)
         for (llvm::StringRef taken : {"lr", "loss_scale"})
           if (name == taken)
@@ -145,7 +145,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     bool hasLoss = kind == EntryKind::train || kind == EntryKind::eval;
     if (!hasLoss && kind != EntryKind::forward)
       return function.emitError("'model.entry' of '@")
-             << function.getName() << "', expected train, eval or forward but got " << function->getAttr(model::entryName);
+             << function.getName() << "', expected train, eval or forward but got "
+             << function->getAttr(model::entryName);
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
       return function.emitError("entry point '@") << function.getName() << "', expected a body of one block";
     if (failed(verifyNames(function)))
@@ -156,12 +157,14 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       auto scalar = RankedTensorType::get({}, Float32Type::get(function.getContext()));
       if (function.getNumResults() != 1 || function.getResultTypes()[0] != scalar)
         return function.emitError("results of the ")
-               << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected one loss of type " << scalar << " but got "
-               << function.getFunctionType();
+               << stringifyEntryKind(*kind) << " entry point '@" << function.getName()
+               << "', expected one loss of type " << scalar << " but got " << function.getFunctionType();
       // The runtime reads the loss by its name.
-      if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, model::outputName).getValue(); name != "loss")
+      if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, model::outputName).getValue();
+          name != "loss")
         return function.emitError("result 0 of the ")
-               << stringifyEntryKind(*kind) << " entry point '@" << function.getName() << "', expected the name 'loss' but got '" << name << "'";
+               << stringifyEntryKind(*kind) << " entry point '@" << function.getName()
+               << "', expected the name 'loss' but got '" << name << "'";
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
       for (Type type : op->getResultTypes())
@@ -171,7 +174,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return WalkResult::interrupt();
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
-        return op->emitError("read of the optimizer state '") << *read.getState() << "' before the optimizer is applied";
+        return op->emitError("read of the optimizer state '")
+               << *read.getState() << "' before the optimizer is applied";
       if (auto write = dyn_cast<model::WriteOp>(op)) {
         auto parameter = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(op, write.getParameterAttr());
         if (write.getState() || !parameter || !parameter.isState())

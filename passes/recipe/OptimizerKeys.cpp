@@ -44,7 +44,8 @@ static RecipeValue toValue(const HyperParameterValue &value) {
 static std::string describeDefaults(const HyperParameter &parameter) {
   std::vector<HyperParameterValue> values;
   for (const OptimizerInfo &optimizer : model::optimizers())
-    if (const HyperParameter *own = optimizer.find(parameter.name); own && !llvm::is_contained(values, own->defaultValue))
+    if (const HyperParameter *own = optimizer.find(parameter.name);
+        own && !llvm::is_contained(values, own->defaultValue))
       values.push_back(own->defaultValue);
   if (values.size() < 2)
     return "";

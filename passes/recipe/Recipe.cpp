@@ -29,9 +29,17 @@ bool sluice::parseByteCount(std::string_view text, std::int64_t &bytes) {
   std::string_view unit = text.substr(end - text.data());
   while (unit.starts_with(' '))
     unit.remove_prefix(1);
-  static const std::pair<std::string_view, double> units[] = {
-      {"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024.0},
-      {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+  static const std::pair<std::string_view, double> units[] = {{"", 1},
+                                                              {"B", 1},
+                                                              {"kB", 1e3},
+                                                              {"KB", 1e3},
+                                                              {"MB", 1e6},
+                                                              {"GB", 1e9},
+                                                              {"TB", 1e12},
+                                                              {"KiB", 1024.0},
+                                                              {"MiB", 1048576.0},
+                                                              {"GiB", 1073741824.0},
+                                                              {"TiB", 1099511627776.0}};
   for (auto [name, factor] : units)
     if (unit == name) {
       double product = std::floor(count * factor);
@@ -45,9 +53,7 @@ bool sluice::parseByteCount(std::string_view text, std::int64_t &bytes) {
 
 /// Brings the value to its normal form. False if this version does not accept it for the key.
 static bool normalize(const RecipeKey &key, RecipeValue &value) {
-  auto inBounds = [&](double v) {
-    return (key.openBelow ? v > key.least : v >= key.least) && v <= key.most;
-  };
+  auto inBounds = [&](double v) { return (key.openBelow ? v > key.least : v >= key.least) && v <= key.most; };
   if (auto *table = std::get_if<RecipeTable>(&value)) {
     RecipeKey element = key;
     element.kinds = key.tableKinds;
@@ -137,8 +143,7 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
   if (std::holds_alternative<RecipeTable>(value))
     return key.laterKinds & recipeTable;
   if (const auto *texts = std::get_if<std::vector<std::string>>(&value))
-    return key.laterKinds & recipeStrings ||
-           std::any_of(texts->begin(), texts->end(), [&](const std::string &text) {
+    return key.laterKinds & recipeStrings || std::any_of(texts->begin(), texts->end(), [&](const std::string &text) {
              return std::find(key.laterElements.begin(), key.laterElements.end(), text) != key.laterElements.end();
            });
   return key.laterKinds & recipeStrings;
@@ -214,20 +219,21 @@ Status Recipe::resolve() {
 
   if (std::int64_t ranks = mesh.shard * mesh.replicate * mesh.expert; ranks > 1 << 20)
     return conflict("mesh.shard", ", expected at most 1048576 ranks in all but got " + std::to_string(ranks));
-  if (sharding.strategy == ShardingStrategy::hybrid_shard || sharding.strategy == ShardingStrategy::hybrid_shard_grad_op) {
+  if (sharding.strategy == ShardingStrategy::hybrid_shard ||
+      sharding.strategy == ShardingStrategy::hybrid_shard_grad_op) {
     if (mesh.replicate == 1)
       return conflict("sharding.strategy", ", expected 'mesh.replicate' above 1 but got 1");
     sharding.strategy = sharding.strategy == ShardingStrategy::hybrid_shard ? ShardingStrategy::full_shard
-                                                                           : ShardingStrategy::shard_grad_op;
+                                                                            : ShardingStrategy::shard_grad_op;
   }
   if (sharding.strategy == ShardingStrategy::no_shard && sharding.reshardAfterForward.isEverywhere(true))
-    return conflict("sharding.reshard_after_forward",
-                    " cannot be combined with 'sharding.strategy' = \"no_shard\"");
+    return conflict("sharding.reshard_after_forward", " cannot be combined with 'sharding.strategy' = \"no_shard\"");
 
   const OptimizerInfo *chosen = optimizer.info();
   for (const HyperParameter &parameter : hyperParameters())
     if (std::string key = "optimizer." + parameter.name; !chosen->find(parameter.name) && isGiven(key))
-      return conflict(key, ", expected the optimizer " + optimizersWith(parameter.name) + " but got \"" + optimizer.name + "\"");
+      return conflict(key, ", expected the optimizer " + optimizersWith(parameter.name) + " but got \"" +
+                               optimizer.name + "\"");
   for (const HyperParameter &parameter : chosen->parameters) {
     std::string key = "optimizer." + parameter.name;
     if (optimizer.settings.try_emplace(parameter.name, parameter.defaultValue).second &&
@@ -238,8 +244,8 @@ Status Recipe::resolve() {
     return conflict("optimizer." + found->name, ", " + found->message);
 
   if (precision.parameter == Precision::f64)
-    for (auto [key, field] : {std::pair("precision.reduce", &precision.reduce),
-                              std::pair("precision.output", &precision.output)})
+    for (auto [key, field] :
+         {std::pair("precision.reduce", &precision.reduce), std::pair("precision.output", &precision.output)})
       if (!isAdded(key)) {
         *field = Precision::f64;
         setOrigin(key, "as 'precision.parameter'");
@@ -251,15 +257,14 @@ Status Recipe::resolve() {
     return conflict("lr_schedule.name", ", expected 'lr_schedule.total_steps' of at least 1 but got " +
                                             std::to_string(lrSchedule.totalSteps));
   if (lrSchedule.totalSteps > 0 && lrSchedule.warmupSteps > lrSchedule.totalSteps)
-    return conflict("lr_schedule.warmup_steps",
-                    ", expected at most 'lr_schedule.total_steps' but that is " + std::to_string(lrSchedule.totalSteps));
+    return conflict("lr_schedule.warmup_steps", ", expected at most 'lr_schedule.total_steps' but that is " +
+                                                    std::to_string(lrSchedule.totalSteps));
   if (lrSchedule.minLr > optimizer.lr)
     return conflict("lr_schedule.min_lr",
                     ", expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
 
   if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
-    return conflict("memory.pinned",
-                    " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
+    return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
   if (auto *mode = std::get_if<BackwardPrefetch>(&schedule.backwardPrefetch); mode && *mode != BackwardPrefetch::post)
     schedule.backwardPrefetch = std::int64_t(*mode == BackwardPrefetch::pre);

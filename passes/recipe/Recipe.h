@@ -141,8 +141,8 @@ struct Recipe {
   void setOrigin(std::string_view key, std::string origin) { origins[std::string(key)] = std::move(origin); }
   /// The keys that were added, even if with the default.
   bool isAdded(std::string_view key) const { return origins.contains(key); }
-  /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one name
-  /// different values. `what` is the kind of the names. Errors name the line.
+  /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one
+  /// name different values. `what` is the kind of the names. Errors name the line.
   Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
   /// The values that differ from the table's defaults, by key.
   std::map<std::string, RecipeValue> given() const;

@@ -41,10 +41,9 @@ void collectGiven(const Option &option, llvm::SmallVectorImpl<std::pair<llvm::St
 }
 } // namespace detail
 
-/// The same with options of a pass: a RecipeOption, which is not given if it is empty, or a list of key=value. Errors are
-/// emitted on the module.
-template <typename... Options>
-llvm::FailureOr<Recipe> recipeFor(mlir::ModuleOp module, const Options &...options) {
+/// The same with options of a pass: a RecipeOption, which is not given if it is empty, or a list of key=value. Errors
+/// are emitted on the module.
+template <typename... Options> llvm::FailureOr<Recipe> recipeFor(mlir::ModuleOp module, const Options &...options) {
   llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>> given;
   (detail::collectGiven(options, given), ...);
   Result<Recipe> recipe = recipeOf(module, given);

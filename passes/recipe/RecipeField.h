@@ -1,7 +1,7 @@
 //===- RecipeField.h - conversion of typed fields and values --------------------------------===//
 //
-// Conversions between the typed fields of Recipe and RecipeValue: readField sets a field from a value, writeField returns
-// the value of a field. The table of keys uses them.
+// Conversions between the typed fields of Recipe and RecipeValue: readField sets a field from a value, writeField
+// returns the value of a field. The table of keys uses them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEFIELD_H
@@ -64,9 +64,8 @@ struct RecipeField<std::vector<T>> {
   static bool read(const RecipeValue &value, std::vector<T> &field) {
     auto *texts = std::get_if<std::vector<std::string>>(&value);
     field.clear();
-    return texts && llvm::all_of(*texts, [&](const std::string &text) {
-      return readField<T>(text, field.emplace_back());
-    });
+    return texts &&
+           llvm::all_of(*texts, [&](const std::string &text) { return readField<T>(text, field.emplace_back()); });
   }
   static RecipeValue write(const std::vector<T> &field) {
     std::vector<std::string> texts;
@@ -78,9 +77,7 @@ struct RecipeField<std::vector<T>> {
 
 /// The first alternative that accepts the value.
 template <typename... Ts> struct RecipeField<std::variant<Ts...>> {
-  static bool read(const RecipeValue &value, std::variant<Ts...> &field) {
-    return (readAs<Ts>(value, field) || ...);
-  }
+  static bool read(const RecipeValue &value, std::variant<Ts...> &field) { return (readAs<Ts>(value, field) || ...); }
   static RecipeValue write(const std::variant<Ts...> &field) {
     return std::visit([](const auto &alternative) { return writeField(alternative); }, field);
   }
@@ -100,8 +97,8 @@ template <typename T> struct RecipeField<NamedValues<T>> {
     auto *table = std::get_if<RecipeTable>(&value);
     field.clear();
     return table && llvm::all_of(table->entries, [&](const RecipeTableEntry &entry) {
-      return readField(entry.value, field.emplace_back(entry.name, T()).second);
-    });
+             return readField(entry.value, field.emplace_back(entry.name, T()).second);
+           });
   }
   static RecipeValue write(const NamedValues<T> &field) {
     RecipeTable table;

@@ -22,10 +22,13 @@ RecipeKey unsupportedSize(std::string name, std::string doc) {
   key.onlyDefault = true;
   return key;
 }
-template <typename E>
-RecipeKey choice(std::string name, std::string doc, Texts later = {}, unsigned laterKinds = 0) {
-  return {.name = std::move(name), .kinds = recipeChoice, .doc = std::move(doc), .choices = enumCases<E>(),
-          .laterKinds = laterKinds, .laterChoices = std::move(later)};
+template <typename E> RecipeKey choice(std::string name, std::string doc, Texts later = {}, unsigned laterKinds = 0) {
+  return {.name = std::move(name),
+          .kinds = recipeChoice,
+          .doc = std::move(doc),
+          .choices = enumCases<E>(),
+          .laterKinds = laterKinds,
+          .laterChoices = std::move(later)};
 }
 RecipeKey flag(std::string name, std::string doc) {
   return {.name = std::move(name), .kinds = recipeBoolean, .doc = std::move(doc)};
@@ -34,7 +37,11 @@ RecipeKey globs(std::string name, std::string doc) {
   return {.name = std::move(name), .kinds = recipeStrings, .doc = std::move(doc)};
 }
 RecipeKey number(std::string name, double least, double most, std::string doc, bool openBelow = false) {
-  return {.name = std::move(name), .kinds = recipeNumber, .doc = std::move(doc), .least = least, .most = most,
+  return {.name = std::move(name),
+          .kinds = recipeNumber,
+          .doc = std::move(doc),
+          .least = least,
+          .most = most,
           .openBelow = openBelow};
 }
 RecipeKey count(std::string name, std::string doc) {
@@ -70,95 +77,143 @@ std::vector<RecipeKey> makeKeys() {
   auto add = [&](RecipeKey key, auto field) { keys.push_back(bind(std::move(key), field)); };
 
   add(size("mesh.shard", "ranks over which parameters are sharded"), FIELD(mesh.shard));
-  add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"), FIELD(mesh.replicate));
+  add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"),
+      FIELD(mesh.replicate));
   add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"), FIELD(mesh.tensor));
   add(unsupportedSize("mesh.context", "ranks that split the sequence"), FIELD(mesh.context));
   add(unsupportedSize("mesh.pipeline", "ranks that split the layers"), FIELD(mesh.pipeline));
   add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"),
       FIELD(mesh.expert));
 
-  add({.name = "sharding.tensor", .kinds = recipeStrings | recipeChoice | recipeTable,
-       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by parameter; "
+  add({.name = "sharding.tensor",
+       .kinds = recipeStrings | recipeChoice | recipeTable,
+       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by "
+              "parameter; "
               "or `megatron`, the usual plan of a Hugging Face family",
-       .choices = enumCases<TensorSplit>(), .tableKinds = recipeChoice, .tableOf = "parameter globs"},
+       .choices = enumCases<TensorSplit>(),
+       .tableKinds = recipeChoice,
+       .tableOf = "parameter globs"},
       FIELD(sharding.tensor));
-  add(globs("sharding.expert", "globs of parameters whose first dim is experts: it is split over the axis `expert`, and the "
-                               "parameters of each rank's experts are sharded"),
+  add(globs("sharding.expert",
+            "globs of parameters whose first dim is experts: it is split over the axis `expert`, and the "
+            "parameters of each rank's experts are sharded"),
       FIELD(sharding.expert));
-  add(flag("sharding.sequence", "sequence parallelism: between the layers that are split over the axis `tensor`, values are "
-                                "split on the sequence, and norms are computed on the parts, with reduce_scatter and "
-                                "all_gather instead of all_reduce"),
+  add(flag("sharding.sequence",
+           "sequence parallelism: between the layers that are split over the axis `tensor`, values are "
+           "split on the sequence, and norms are computed on the parts, with reduce_scatter and "
+           "all_gather instead of all_reduce"),
       FIELD(sharding.sequence));
-  add({.name = "sharding.units", .kinds = recipeChoice | recipeTable,
-       .doc = "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as one unit; "
-              "parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the rest is `root`)",
-       .choices = {"block", "root", "bytes:"}, .laterChoices = {"auto"}, .tableKinds = recipeStrings | recipeText,
+  add({.name = "sharding.units",
+       .kinds = recipeChoice | recipeTable,
+       .doc =
+           "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as one "
+           "unit; "
+           "parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the rest is `root`)",
+       .choices = {"block", "root", "bytes:"},
+       .laterChoices = {"auto"},
+       .tableKinds = recipeStrings | recipeText,
        .tableOf = "unit names"},
       FIELD(sharding.units));
-  add(globs("sharding.replicated", "globs of parameters that are not sharded: replicated on every rank, gradients all-reduced"),
+  add(globs("sharding.replicated",
+            "globs of parameters that are not sharded: replicated on every rank, gradients all-reduced"),
       FIELD(sharding.replicated));
   add(globs("parameters.frozen", "globs of parameters without gradient and optimizer state"), FIELD(parameters.frozen));
-  add(choice<ShardingStrategy>("sharding.strategy",
-                               "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing. The "
-                               "hybrid names state that `mesh.replicate` is above 1"),
+  add(choice<ShardingStrategy>(
+          "sharding.strategy",
+          "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing. The "
+          "hybrid names state that `mesh.replicate` is above 1"),
       FIELD(sharding.strategy));
-  add({.name = "sharding.reshard_after_forward", .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
-       .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks and "
-              "false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of `mesh.shard`: "
+  add({.name = "sharding.reshard_after_forward",
+       .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
+       .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks "
+              "and "
+              "false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of "
+              "`mesh.shard`: "
               "1 is false, `mesh.shard` is true",
-       .choices = enumCases<ReshardRule>(), .laterChoices = {"auto"}, .least = 1, .most = 1 << 20,
+       .choices = enumCases<ReshardRule>(),
+       .laterChoices = {"auto"},
+       .least = 1,
+       .most = 1 << 20,
        .tableKinds = recipeBoolean | recipeChoice | recipeInteger},
       FIELD(sharding.reshardAfterForward));
   add(flag("sharding.reshard_before_backward",
            "reshard parameters that stayed gathered after forward, and gather them again when backward begins"),
       FIELD(sharding.reshardBeforeBackward));
-  add({.name = "sharding.reshard_after_backward", .kinds = recipeChoice | recipeTable,
+  add({.name = "sharding.reshard_after_backward",
+       .kinds = recipeChoice | recipeTable,
        .doc = "when parameters are resharded after backward; `last` keeps them gathered between micro-batches",
-       .choices = enumCases<ReshardAfterBackward>(), .tableKinds = recipeChoice},
+       .choices = enumCases<ReshardAfterBackward>(),
+       .tableKinds = recipeChoice},
       FIELD(sharding.reshardAfterBackward));
-  add({.name = "sharding.unshard_in_backward", .kinds = recipeBoolean | recipeTable,
-       .doc = "gather for backward; false for units whose parameters backward does not read", .tableKinds = recipeBoolean},
+  add({.name = "sharding.unshard_in_backward",
+       .kinds = recipeBoolean | recipeTable,
+       .doc = "gather for backward; false for units whose parameters backward does not read",
+       .tableKinds = recipeBoolean},
       FIELD(sharding.unshardInBackward));
-  add({.name = "sharding.dim", .kinds = recipeChoice | recipeInteger | recipeTable,
-       .doc = "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least padding. "
-              "On other dims than the first a gather and a reduction each copy the parameter once, and uneven extents are "
-              "padded",
-       .choices = enumCases<ShardDim>(), .most = 7, .tableKinds = recipeChoice | recipeInteger,
+  add({.name = "sharding.dim",
+       .kinds = recipeChoice | recipeInteger | recipeTable,
+       .doc =
+           "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least "
+           "padding. "
+           "On other dims than the first a gather and a reduction each copy the parameter once, and uneven extents are "
+           "padded",
+       .choices = enumCases<ShardDim>(),
+       .most = 7,
+       .tableKinds = recipeChoice | recipeInteger,
        .tableOf = "parameter globs"},
       FIELD(sharding.dim));
 
   add(choice<Precision>("precision.compute", "element type of forward and backward"), FIELD(precision.compute));
-  add(choice<Precision>("precision.reduce", "element type in which gradients are accumulated and reduced; `f64` by default "
-                                            "if `precision.parameter` is"),
+  add(choice<Precision>("precision.reduce",
+                        "element type in which gradients are accumulated and reduced; `f64` by default "
+                        "if `precision.parameter` is"),
       FIELD(precision.reduce));
-  add(choice<Precision>("precision.output", "element type of the results of an entry point (at least f32 for a loss); `f64` "
-                                            "by default if `precision.parameter` is"),
+  add(choice<Precision>("precision.output",
+                        "element type of the results of an entry point (at least f32 for a loss); `f64` "
+                        "by default if `precision.parameter` is"),
       FIELD(precision.output));
-  add({.name = "precision.parameter", .kinds = recipeChoice, .doc = "element type of parameters and optimizer states",
+  add({.name = "precision.parameter",
+       .kinds = recipeChoice,
+       .doc = "element type of parameters and optimizer states",
        .choices = {"f32", "f64"}},
       FIELD(precision.parameter));
-  add({.name = "precision.loss_scale", .kinds = recipeChoice | recipeNumber,
-       .doc = "factor on the loss before backward, by which gradients are divided again; `dynamic` is halved when a gradient "
+  add({.name = "precision.loss_scale",
+       .kinds = recipeChoice | recipeNumber,
+       .doc = "factor on the loss before backward, by which gradients are divided again; `dynamic` is halved when a "
+              "gradient "
               "is not finite and doubled after 2000 steps; required by `f16`",
-       .choices = {"none", "dynamic"}, .least = 0, .most = 1e30, .openBelow = true},
+       .choices = {"none", "dynamic"},
+       .least = 0,
+       .most = 1e30,
+       .openBelow = true},
       FIELD(precision.lossScale));
 
   add(size("gradient.microbatches", "micro-batches per step"), FIELD(gradient.microbatches));
-  add(choice<LossMean>("loss.mean", "the mean of the means of ranks and micro-batches, or over all targets that count in the "
-                                    "step"),
+  add(choice<LossMean>("loss.mean",
+                       "the mean of the means of ranks and micro-batches, or over all targets that count in the "
+                       "step"),
       FIELD(loss.mean));
-  add(withOff(size("loss.chunk_rows", "chunked cross entropy: the output projection and its cross entropy become one op that "
-                                    "computes the logits of this many rows at a time, in forward and again in backward")),
+  add(withOff(size("loss.chunk_rows",
+                   "chunked cross entropy: the output projection and its cross entropy become one op that "
+                   "computes the logits of this many rows at a time, in forward and again in backward")),
       FIELD(loss.chunkRows));
-  add({.name = "gradient.sync", .kinds = recipeChoice | recipeBooleans | recipeTable,
-       .doc = "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "
-              "last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
-       .choices = enumCases<GradientSync>(), .tableKinds = recipeChoice | recipeBooleans},
+  add({.name = "gradient.sync",
+       .kinds = recipeChoice | recipeBooleans | recipeTable,
+       .doc =
+           "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "
+           "last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
+       .choices = enumCases<GradientSync>(),
+       .tableKinds = recipeChoice | recipeBooleans},
       FIELD(gradient.sync));
-  add({.name = "gradient.divide", .kinds = recipeChoice | recipeNumber | recipeTable,
-       .doc = "the divisor of summed gradients: the number of data-parallel ranks, or the given number (micro-batches are "
-              "averaged in either case)",
-       .choices = enumCases<GradientDivide>(), .most = 1e30, .openBelow = true, .tableKinds = recipeChoice | recipeNumber},
+  add({.name = "gradient.divide",
+       .kinds = recipeChoice | recipeNumber | recipeTable,
+       .doc =
+           "the divisor of summed gradients: the number of data-parallel ranks, or the given number (micro-batches are "
+           "averaged in either case)",
+       .choices = enumCases<GradientDivide>(),
+       .most = 1e30,
+       .openBelow = true,
+       .tableKinds = recipeChoice | recipeNumber},
       FIELD(gradient.divide));
   add(flag("gradient.force_sum", "collectives only sum; the mean is a separate scaling"), FIELD(gradient.forceSum));
   add(withOff(number("gradient.clip_norm", 0, infinity, "clip gradients to this global norm", true)),
@@ -176,63 +231,90 @@ std::vector<RecipeKey> makeKeys() {
     keys.push_back(keyOf(parameter));
   add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
 
-  add(choice<StatisticsSync>("statistics.sync", "running statistics (of batch norm) are each rank's own, or averaged over the "
-                                                "data-parallel ranks in the last micro-batch of a step"),
+  add(choice<StatisticsSync>("statistics.sync",
+                             "running statistics (of batch norm) are each rank's own, or averaged over the "
+                             "data-parallel ranks in the last micro-batch of a step"),
       FIELD(statistics.sync));
 
-  add(choice<LearningRateSchedule>("lr_schedule.name", "learning-rate schedule; the learning rate is an input of the step"),
+  add(choice<LearningRateSchedule>("lr_schedule.name",
+                                   "learning-rate schedule; the learning rate is an input of the step"),
       FIELD(lrSchedule.name));
   add(count("lr_schedule.warmup_steps", "steps of linear warm-up"), FIELD(lrSchedule.warmupSteps));
   add(count("lr_schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
       FIELD(lrSchedule.totalSteps));
   add(number("lr_schedule.min_lr", 0, 1e30, "learning rate at the end of the schedule"), FIELD(lrSchedule.minLr));
 
-  add(choice<RecomputePolicy>("recompute.policy",
-                              "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",
-                              {"selective", "budget"}, recipeTable),
+  add(choice<RecomputePolicy>(
+          "recompute.policy",
+          "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",
+          {"selective", "budget"}, recipeTable),
       FIELD(recompute.policy));
-  add({.name = "recompute.save", .kinds = recipeStrings, .doc = "names of ops whose results are kept (`selective`)",
-       .laterKinds = recipeTable | recipeText, .onlyDefault = true},
+  add({.name = "recompute.save",
+       .kinds = recipeStrings,
+       .doc = "names of ops whose results are kept (`selective`)",
+       .laterKinds = recipeTable | recipeText,
+       .onlyDefault = true},
       FIELD(recompute.save));
 
   add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),
       FIELD(schedule.order));
   add(withMost(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
       FIELD(schedule.reduceBuffers));
-  add(flag("schedule.overlap_steps", "the first gathers of a step wait for the updates of their operands, not for the whole "
-                                     "previous step"),
+  add(flag("schedule.overlap_steps",
+           "the first gathers of a step wait for the updates of their operands, not for the whole "
+           "previous step"),
       FIELD(schedule.overlapSteps));
-  add({.name = "schedule.forward_prefetch", .kinds = recipeInteger | recipeTable,
+  add({.name = "schedule.forward_prefetch",
+       .kinds = recipeInteger | recipeTable,
        .doc = "units that are gathered ahead of use in forward; in a table, the units that a unit's use prefetches",
-       .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings, .tableOf = "units"},
+       .laterChoices = {"auto"},
+       .most = 1 << 20,
+       .tableKinds = recipeStrings,
+       .tableOf = "units"},
       FIELD(schedule.forwardPrefetch));
-  add({.name = "schedule.backward_prefetch", .kinds = recipeInteger | recipeChoice | recipeTable,
-       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit when the "
+  add({.name = "schedule.backward_prefetch",
+       .kinds = recipeInteger | recipeChoice | recipeTable,
+       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit "
+              "when the "
               "previous one is resharded",
-       .choices = enumCases<BackwardPrefetch>(), .laterChoices = {"auto"}, .most = 1 << 20, .tableKinds = recipeStrings,
+       .choices = enumCases<BackwardPrefetch>(),
+       .laterChoices = {"auto"},
+       .most = 1 << 20,
+       .tableKinds = recipeStrings,
        .tableOf = "units"},
       FIELD(schedule.backwardPrefetch));
 
-  add({.name = "memory.budget", .kinds = recipeBytes | recipeChoice,
-       .doc = "most bytes that a rank may need; above it compilation ends with exit code 3", .choices = {"none"}, .least = 1},
+  add({.name = "memory.budget",
+       .kinds = recipeBytes | recipeChoice,
+       .doc = "most bytes that a rank may need; above it compilation ends with exit code 3",
+       .choices = {"none"},
+       .least = 1},
       FIELD(memory.budget));
-  add({.name = "memory.offload", .kinds = recipeStrings,
-       .doc = "what is kept in host memory: parameters are copied to the device before each use of their unit; where the "
-              "optimizer's states are, gradients are copied and the update runs",
-       .laterKinds = recipeText, .elements = enumCases<Offloaded>(), .laterElements = {"activations"}},
+  add({.name = "memory.offload",
+       .kinds = recipeStrings,
+       .doc =
+           "what is kept in host memory: parameters are copied to the device before each use of their unit; where the "
+           "optimizer's states are, gradients are copied and the update runs",
+       .laterKinds = recipeText,
+       .elements = enumCases<Offloaded>(),
+       .laterElements = {"activations"}},
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));
   add(flag("collective.register", "register buffers with communicators that can"), FIELD(collective.registerBuffers));
 
   add(choice<TargetDevice>("target.device", "the device of the plan"), FIELD(target.device));
   add(withMost(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
-  add({.name = "target.isa", .kinds = recipeChoice,
+  add({.name = "target.isa",
+       .kinds = recipeChoice,
        .doc = "instruction set that every run keeps to; default that of the compiling machine",
        .choices = enumCases<InstructionSet>()},
       FIELD(target.isa));
   std::vector<std::string> architectures = enumCases<GpuArchitecture>();
   architectures.insert(architectures.begin(), "none");
-  add({.name = "target.arch", .kinds = recipeChoice, .doc = "minimum GPU architecture of the plan", .choices = architectures,
+  add({.name = "target.arch",
+       .kinds = recipeChoice,
+       .doc = "minimum GPU architecture of the plan",
+       .choices = architectures,
        .laterChoices = {"sm_"}},
       FIELD(target.arch));
   return keys;

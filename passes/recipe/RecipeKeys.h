@@ -1,7 +1,8 @@
 //===- RecipeKeys.h - the table of the recipe's keys ------------------------------===//
 //
 // Every key that a recipe may hold: its name, its field in Recipe, the kinds of value that it accepts, its
-// bounds, and the values that this version supports. Parsing, checking, printing and docs/recipe.md all read this table.
+// bounds, and the values that this version supports. Parsing, checking, printing and docs/recipe.md all read this
+// table.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPEKEYS_H
@@ -76,7 +77,8 @@ const RecipeKey *findRecipeKey(std::string_view name);
 /// The known key with the least edit distance to `name`.
 const RecipeKey &nearestRecipeKey(std::string_view name);
 
-/// The values that this version accepts for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least 1`.
+/// The values that this version accepts for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least
+/// 1`.
 std::string describeRecipeValues(const RecipeKey &key);
 
 /// All keys as a table in Markdown (docs/recipe.md).

@@ -130,7 +130,8 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
   if (key.kinds & recipeBooleans)
     parts.push_back("a list of true and false");
   if (key.kinds & recipeNumbers)
-    parts.push_back(std::string("a list of ").append(std::to_string(key.length)).append(" numbers from 0 to 1 (below 1)"));
+    parts.push_back(
+        std::string("a list of ").append(std::to_string(key.length)).append(" numbers from 0 to 1 (below 1)"));
   if (key.kinds & recipeTable) {
     RecipeKey element = key;
     element.kinds = key.tableKinds;

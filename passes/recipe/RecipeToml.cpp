@@ -128,8 +128,8 @@ Status Recipe::addText(std::string_view text, const std::string &name) {
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::source_region &where = parsed.error().source();
-    return inputError(name + ":" + std::to_string(where.begin.line) + ": recipe that is not TOML: " +
-                      std::string(parsed.error().description()));
+    return inputError(name + ":" + std::to_string(where.begin.line) +
+                      ": recipe that is not TOML: " + std::string(parsed.error().description()));
   }
   return addTable(*this, parsed.table(), "", name);
 }

@@ -53,7 +53,8 @@ uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
     inputs.push_back(operandOf(view));
   for (ViewAttr view : op.getOutputs().getAsRange<ViewAttr>())
     outputs.push_back(operandOf(view));
-  return sluice::workspaceCap(op.getKernel(), inputs, outputs, sluice::launchAttributes(op.getSettings().getValue()), target);
+  return sluice::workspaceCap(op.getKernel(), inputs, outputs, sluice::launchAttributes(op.getSettings().getValue()),
+                              target);
 }
 
 struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
@@ -64,7 +65,8 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     if (failed(recipe))
       return signalPassFailure();
     const int threads = recipe->target.threads;
-    const std::string isa = stringifyEnum(*recipe->target.isa).str(), device = stringifyEnum(recipe->target.device).str();
+    const std::string isa = stringifyEnum(*recipe->target.isa).str(),
+                      device = stringifyEnum(recipe->target.device).str();
     std::map<StreamKind, uint64_t> workspace;
     std::set<StreamKind> used = {StreamKind::compute};
     llvm::StringSet<> inHost;
@@ -83,7 +85,8 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
         op->setAttr("stream", FlatSymbolRefAttr::get(&getContext(), stringifyStreamKind(stream)));
         if (auto launch = dyn_cast<LaunchOp>(op)) {
           // Host work uses CPU kernels for every device.
-          launch.setWorkspace(workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
+          launch.setWorkspace(
+              workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
         }
@@ -91,8 +94,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     addStreams(module, used, workspace);
   }
 
-  static void addStreams(ModuleOp module, const std::set<StreamKind> &used,
-                         std::map<StreamKind, uint64_t> &workspace) {
+  static void addStreams(ModuleOp module, const std::set<StreamKind> &used, std::map<StreamKind, uint64_t> &workspace) {
     for (auto old : llvm::make_early_inc_range(module.getOps<StreamOp>()))
       old.erase();
     auto entries = module.getOps<EntryOp>();

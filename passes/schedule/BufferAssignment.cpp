@@ -69,8 +69,8 @@ LogicalResult BufferAssignment::placeArguments() {
     if (parameter) {
       auto declared = symbols.lookup<model::ParameterOp>(parameter.getAttr());
       const BufferClass kept = declared && declared.isState() ? BufferClass::state
-                               : state                       ? BufferClass::optimizer
-                                                             : BufferClass::parameter;
+                               : state                        ? BufferClass::optimizer
+                                                              : BufferClass::parameter;
       buffer = buffers.persistent(parameter.getValue(), state ? state.getValue() : "", type, planValid(type), kept,
                                   argument.getLoc());
       if (buffers[buffer].type.getShape() != type.getShape())
@@ -122,8 +122,8 @@ LogicalResult BufferAssignment::place(Operation &op) {
   if (auto accumulate = dyn_cast<spmd::AccumulateOp>(op)) {
     const RankedTensorType type = typeOf(accumulate.getSum());
     Place &sum = newPlace(accumulate.getSum(), spmd::shardingOf(type) ? BufferClass::gradient_shard
-                                               : type.getRank() > 0 ? BufferClass::gradient
-                                                                    : BufferClass::temporary);
+                                               : type.getRank() > 0   ? BufferClass::gradient
+                                                                      : BufferClass::temporary);
     buffers[sum.buffer].carried = true;
     return success();
   }

@@ -1,9 +1,9 @@
 //===- BufferAssignment.h - memory of the values of an entry function ---------------===//
 //
 // Assigns memory to every value of an entry function: a separate buffer, a window of another value's buffer (views), or
-// the memory of another value (updates in place, donation, all_reduce). A value whose memory cannot be shared is copied.
-// The class uses the op interfaces and no op kinds of the model dialect. DestinationPlacement.cpp has the part for
-// collectives and copies.
+// the memory of another value (updates in place, donation, all_reduce). A value whose memory cannot be shared is
+// copied. The class uses the op interfaces and no op kinds of the model dialect. DestinationPlacement.cpp has the part
+// for collectives and copies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_BUFFERASSIGNMENT_H

@@ -18,8 +18,8 @@ struct ChunkWindows {
   StridedLayout whole, chunks;
 };
 
-/// The windows that cover the tensor. The buffer is dense and has for each rank a chunk of the tensor's shape with extent
-/// `chunk` along `dim`; the chunks of the last ranks may be partly or entirely padding.
+/// The windows that cover the tensor. The buffer is dense and has for each rank a chunk of the tensor's shape with
+/// extent `chunk` along `dim`; the chunks of the last ranks may be partly or entirely padding.
 llvm::SmallVector<ChunkWindows, 2> chunkWindows(const StridedLayout &whole, int64_t dim, int64_t chunk);
 
 } // namespace sluice

@@ -52,7 +52,8 @@ void BufferAssignment::findPaddedSources() {
       Value value = yieldedValue(operand);
       // A flat value is a view: the padded rows are those of its source.
       auto view = value.getDefiningOp<ViewOpInterface>();
-      if (view && view->getNumOperands() == 1 && typeOf(value).getRank() == 1 && typeOf(view->getOperand(0)).getRank() > 1) {
+      if (view && view->getNumOperands() == 1 && typeOf(value).getRank() == 1 &&
+          typeOf(view->getOperand(0)).getRank() > 1) {
         value = yieldedValue(view->getOperand(0));
         const int64_t row = typeOf(value).getNumElements() / std::max<int64_t>(typeOf(value).getDimSize(0), 1);
         rows = row == 0 ? 0 : (rows + row - 1) / row;
@@ -80,7 +81,8 @@ void BufferAssignment::placeSource(OpOperand &operand) {
   PlanBuffer &buffer = buffers[source.buffer];
   if (source.layout.strides != dense.strides)
     copyOperand(operand, {buffers.add(typeOf(operand.get()), operand.getOwner()->getLoc(), entryName,
-                                      BufferClass::communication), dense});
+                                      BufferClass::communication),
+                          dense});
   else if (!buffer.entry.empty() && !buffer.bufferClass)
     buffer.bufferClass = BufferClass::communication;
 }
@@ -108,7 +110,8 @@ void BufferAssignment::placeInPlace(OpOperand &operand) {
 Place BufferAssignment::newChunks(RankedTensorType shard, int64_t ranks, Location location) {
   SmallVector<int64_t> shape(shard.getShape());
   shape.insert(shape.begin(), ranks);
-  return {buffers.add(RankedTensorType::get(shape, shard.getElementType()), location, entryName, BufferClass::communication),
+  return {buffers.add(RankedTensorType::get(shape, shard.getElementType()), location, entryName,
+                      BufferClass::communication),
           denseLayout(shape)};
 }
 

@@ -1,8 +1,8 @@
 //===- ElideEvents.cpp - plan-elide-events ------------------------------------------===//
 //
 // A wait is redundant where its stream is already ordered after all that the record is ordered after (StreamOrder): by
-// stream order, or by other waits. Each kind of repetition of a section is considered alone, without the order that earlier
-// repetitions establish; a wait is erased only where it is implied in every kind of repetition that issues it.
+// stream order, or by other waits. Each kind of repetition of a section is considered alone, without the order that
+// earlier repetitions establish; a wait is erased only where it is implied in every kind of repetition that issues it.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"

@@ -44,7 +44,9 @@ struct Entry {
 bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
 /// The gather that the op waits for; null if it waits for another collective.
-Operation *gatherOf(spmd::WaitOp wait) { return wait.getStart().isUnshard() ? wait.getStart().getOperation() : nullptr; }
+Operation *gatherOf(spmd::WaitOp wait) {
+  return wait.getStart().isUnshard() ? wait.getStart().getOperation() : nullptr;
+}
 
 /// The copy of a unit to the device that compute itself waits for; null if the op waits for another one.
 Operation *copyOf(spmd::WaitOp wait) {
@@ -132,8 +134,8 @@ private:
   Operation *after;
 };
 
-/// Adds an op of the section and before it the producers of its operands, copies and their waits included, if these depend
-/// on nothing else of the section; false otherwise.
+/// Adds an op of the section and before it the producers of its operands, copies and their waits included, if these
+/// depend on nothing else of the section; false otherwise.
 bool addProducers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
   if (llvm::is_contained(ops, op))
     return true;
@@ -151,8 +153,8 @@ bool addProducers(Operation *op, Block *block, SmallVector<Operation *> &ops) {
   return true;
 }
 
-/// The ops in the section that compute a start's operands and depend on nothing else of the section, to be moved with it.
-/// Failure if an operand has another producer after the position.
+/// The ops in the section that compute a start's operands and depend on nothing else of the section, to be moved with
+/// it. Failure if an operand has another producer after the position.
 FailureOr<SmallVector<Operation *>> producers(Operation *start, Operation *place) {
   SmallVector<Operation *> ops;
   for (Value operand : start->getOperands()) {

@@ -91,8 +91,8 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     make<WaitOp>(builder, like, events++, after);
   }
 
-  /// Copies of one token start together, after the work that compute and the host were issued before, and have one wait: on
-  /// compute, or on the stream of gathers.
+  /// Copies of one token start together, after the work that compute and the host were issued before, and have one
+  /// wait: on compute, or on the stream of gathers.
   LogicalResult insertCopies(SectionOp section, llvm::DenseMap<int64_t, AwaitOp> &awaits, int64_t &events) {
     llvm::MapVector<int64_t, llvm::SmallVector<CopyOp>> copies;
     for (auto copy : section.getBody().getOps<CopyOp>())
@@ -122,7 +122,8 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
   /// Host work, and launches before a gather on its stream, start after the work that compute was issued before them.
   /// Consecutive instructions of one stream in the same repetitions start together.
   void orderSideStreams(SectionOp section, int64_t &events) {
-    // By kind of repetition: an earlier run of the pass, or a wait for something else, may have ordered the instruction.
+    // By kind of repetition: an earlier run of the pass, or a wait for something else, may have ordered the
+    // instruction.
     std::vector<std::pair<Repetition, StreamOrder>> orders;
     for (Repetition repetition : repetitionsOf(section))
       orders.emplace_back(repetition, StreamOrder());
@@ -133,12 +134,13 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     };
     Operation *before = nullptr;
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
-      const bool isOnSideStream =
-          isa<LaunchOp, FillOp, CopyOp>(op) && (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
+      const bool isOnSideStream = isa<LaunchOp, FillOp, CopyOp>(op) &&
+                                  (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
       const bool isOrdered = llvm::all_of(orders, [&](const auto &each) {
         return !isIssued(&op, each.first) || each.second.isOrdered("compute", streamOf(&op));
       });
-      if (isOnSideStream && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) && !isOrdered) {
+      if (isOnSideStream && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) &&
+          !isOrdered) {
         OpBuilder builder(&op);
         order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
         issue(op.getPrevNode()->getPrevNode());
@@ -156,7 +158,8 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         return next.getStreamAttr() == stream
                    ? success()
                    : LogicalResult(await.emitOpError("'chained' requires the next collective on stream '")
-                                   << stream.getValue() << "' but it is on '" << next.getStreamAttr().getValue() << "'");
+                                   << stream.getValue() << "' but it is on '" << next.getStreamAttr().getValue()
+                                   << "'");
     return await.emitOpError("'chained' requires a collective after it");
   }
 

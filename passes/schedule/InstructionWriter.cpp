@@ -89,7 +89,8 @@ void InstructionWriter::write(Operation &op) {
   if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op))
     return start.isCopy() ? writeCopies(start) : writeCollective(start);
   if (auto wait = dyn_cast<spmd::WaitOp>(op)) {
-    auto await = make<plan_ir::AwaitOp>(op.getLoc(), {{"token", builder.getI64IntegerAttr(tokens.lookup(wait.getToken()))}});
+    auto await =
+        make<plan_ir::AwaitOp>(op.getLoc(), {{"token", builder.getI64IntegerAttr(tokens.lookup(wait.getToken()))}});
     await.setChained(wait.getChained());
     finish(await, &op);
     spmd::CollectiveOpInterface start = wait.getStart();
@@ -170,17 +171,17 @@ void InstructionWriter::writeKernel(KernelOpInterface op) {
 }
 
 void InstructionWriter::writeAccumulate(spmd::AccumulateOp op) {
-  const int64_t bytes = typeOf(op.getSum()).getNumElements() *
-                        plan_ir::ViewAttr::elementBytes(typeOf(op.getSum()).getElementType());
+  const int64_t bytes =
+      typeOf(op.getSum()).getNumElements() * plan_ir::ViewAttr::elementBytes(typeOf(op.getSum()).getElementType());
   const int64_t repeat = op->getParentOfType<spmd::SectionOp>().getRepeat();
   const SumRepetitions repetitions(spmd::whenOf(op), op.getStarts(), repeat);
   for (bool first : {true, false}) {
     const std::optional<When> when = repetitions.when(first);
     if (!when)
       continue;
-    auto launch = makeLaunch(
-        op.getLoc(), "accumulate", {view(op.getOperand())}, {view(op.getSum())},
-        builder.getDictionaryAttr(builder.getNamedAttr("first", builder.getI64IntegerAttr(first))));
+    auto launch =
+        makeLaunch(op.getLoc(), "accumulate", {view(op.getOperand())}, {view(op.getSum())},
+                   builder.getDictionaryAttr(builder.getNamedAttr("first", builder.getI64IntegerAttr(first))));
     launch.setInputValues({idOf(op.getOperand())});
     launch.setOutputValues({idOf(op.getSum())});
     launch.setFlops(first ? 0 : typeOf(op.getSum()).getNumElements());
@@ -205,7 +206,7 @@ void InstructionWriter::writePadding(Operation &op, Value value, plan_ir::ViewAt
 }
 
 void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks, RankedTensorType shard, int64_t id,
-                                    Operation *op, bool gathers) {
+                                         Operation *op, bool gathers) {
   const spmd::ShardedDim sharded = *spmd::shardedDimOf(shard);
   const int64_t dim = sharded.dim, chunk = sharded.chunk;
   const auto typeLike = [&](const StridedLayout &layout) {
@@ -214,7 +215,8 @@ void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks
   // Zeros for the ranks whose chunks are not full.
   if (!gathers && chunks.layout.shape[0] * chunk != whole.layout.shape[dim])
     finish(make<plan_ir::FillOp>(op->getLoc(), {{"destination", view(chunks, typeLike(chunks.layout))},
-                                                {"value", builder.getF64FloatAttr(0.0)}}), op);
+                                                {"value", builder.getF64FloatAttr(0.0)}}),
+           op);
   for (const ChunkWindows &window : chunkWindows(whole.layout, dim, chunk)) {
     const RankedTensorType type = typeLike(window.whole);
     const plan_ir::ViewAttr ofWhole = view({whole.buffer, window.whole}, type);
@@ -242,7 +244,8 @@ void InstructionWriter::writeCopies(spmd::CollectiveOpInterface start) {
   const IntegerAttr token = addToken(start);
   const auto stream = FlatSymbolRefAttr::get(builder.getContext(), stringifyStreamKind(start.getStream()));
   for (auto [from, to] : llvm::zip(start->getOperands(), cast<spmd::WaitOp>(*start->user_begin()).getValues())) {
-    auto copy = make<plan_ir::CopyOp>(start.getLoc(), {{"source", view(from)}, {"destination", view(to)}, {"token", token}});
+    auto copy =
+        make<plan_ir::CopyOp>(start.getLoc(), {{"source", view(from)}, {"destination", view(to)}, {"token", token}});
     finish(copy, start);
     copy.setStreamAttr(stream);
   }

@@ -1,8 +1,8 @@
 //===- InstructionWriter.h - instructions of the ops of an entry point -----------===//
 //
-// Creates the instructions of an entry point at the builder's insertion point: an op of the spmd phase becomes launches, copies,
-// fills, collectives, their waits and releases, with views of the buffers of BufferAssignment. The order of the calls is
-// the order of issue.
+// Creates the instructions of an entry point at the builder's insertion point: an op of the spmd phase becomes
+// launches, copies, fills, collectives, their waits and releases, with views of the buffers of BufferAssignment. The
+// order of the calls is the order of issue.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_INSTRUCTIONWRITER_H

@@ -1,7 +1,7 @@
 //===- LowerToPlan.cpp - plan-lower -------------------------------------------------===//
 //
-// BufferAssignment assigns memory to each value and InstructionWriter creates the instructions of an op. This file creates
-// the entry points: their ports, sections, the copies of inputs and outputs, and the module's buffers.
+// BufferAssignment assigns memory to each value and InstructionWriter creates the instructions of an op. This file
+// creates the entry points: their ports, sections, the copies of inputs and outputs, and the module's buffers.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/InstructionWriter.h"
@@ -84,8 +84,8 @@ void EntryLowering::addPorts() {
 
 plan_ir::ViewAttr EntryLowering::hostView(const Port &port, RankedTensorType type) const {
   const int64_t bytes = type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType());
-  return writer.view({port.host, denseLayout(type.getShape())}, RankedTensorType::get(type.getShape(), type.getElementType()),
-              port.perRepetition ? bytes : 0);
+  return writer.view({port.host, denseLayout(type.getShape())},
+                     RankedTensorType::get(type.getShape(), type.getElementType()), port.perRepetition ? bytes : 0);
 }
 
 void EntryLowering::emit() {
@@ -135,7 +135,8 @@ void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
   emitDonations();
 }
 
-/// Outputs of the last section are copied to the host as soon as they are computed: the host need not wait for the rest.
+/// Outputs of the last section are copied to the host as soon as they are computed: the host need not wait for the
+/// rest.
 void EntryLowering::emitOutputsOf(Operation *producer) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (const Port &port : ports) {
@@ -190,8 +191,7 @@ void EntryLowering::emitDonations() {
 void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
   for (int id = 0; id < buffers.size(); ++id) {
     const PlanBuffer &buffer = buffers[id];
-    const int64_t bytes =
-        buffer.type.getNumElements() * plan_ir::ViewAttr::elementBytes(buffer.type.getElementType());
+    const int64_t bytes = buffer.type.getNumElements() * plan_ir::ViewAttr::elementBytes(buffer.type.getElementType());
     OperationState state(buffer.location, plan_ir::BufferOp::getOperationName());
     state.addAttribute("sym_name", builder.getStringAttr(buffer.name));
     state.addAttribute("type", TypeAttr::get(buffer.type));
@@ -223,8 +223,8 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
     });
   for (const std::string &name : named)
     if (!module.lookupSymbol<plan_ir::StreamOp>(name))
-      plan_ir::StreamOp::create(builder, module.getLoc(), name, 
-                               name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
+      plan_ir::StreamOp::create(builder, module.getLoc(), name,
+                                name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {

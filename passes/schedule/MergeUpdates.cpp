@@ -1,8 +1,8 @@
 //===- MergeUpdates.cpp - spmd-merge-updates ----------------------------------------------===//
 //
 // Only consecutive updates are merged: their operands are defined before the first of them, and their results reuse the
-// memory of the old values, so merging needs no memory. Parameters that are sharded along different axes are not merged:
-// the checker has one set of axes for all results of an instruction.
+// memory of the old values, so merging needs no memory. Parameters that are sharded along different axes are not
+// merged: the checker has one set of axes for all results of an instruction.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- OrderUpdates.cpp - spmd-order-updates -------------------------------------------------===//
 //
-// Parameters of the unit that is gathered first are updated first, so that its gather of the next step need not wait for
-// the updates of the others. The updates (with their copies between spaces) are independent, so their order changes no
-// number. Without gathers the pass changes nothing.
+// Parameters of the unit that is gathered first are updated first, so that its gather of the next step need not wait
+// for the updates of the others. The updates (with their copies between spaces) are independent, so their order changes
+// no number. Without gathers the pass changes nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -83,8 +83,8 @@ ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
   }
   if (left > 0)
     return {};
-  return ViewAttr::get(window.getContext(), window.getBuffer(), window.getElementType(), shape, window.getOffset(), result,
-                       window.getStep(), {});
+  return ViewAttr::get(window.getContext(), window.getBuffer(), window.getElementType(), shape, window.getOffset(),
+                       result, window.getStep(), {});
 }
 
 /// True where both are the same elements from the same byte on, in order, whatever their dims.

@@ -6,8 +6,8 @@ using namespace mlir;
 namespace sluice {
 namespace {
 
-/// A buffer that the forward writes and the backward reads is an activation; one that the backward writes and the update
-/// reads is a gradient.
+/// A buffer that the forward writes and the backward reads is an activation; one that the backward writes and the
+/// update reads is a gradient.
 BufferClass classOf(const PlanBuffer &buffer) {
   const auto isIn = [](const auto &phases, Phase phase) { return phases.count({phase, false}) != 0; };
   const auto isRecomputed = [](const auto &phases) {

@@ -51,8 +51,8 @@ public:
   int size() const { return static_cast<int>(buffers.size()); }
 
   /// The persistent buffer of a parameter (empty state) or of its optimizer state, created at first use.
-  int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type, plan_ir::ValidAttr valid,
-                 BufferClass bufferClass, mlir::Location location);
+  int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type,
+                 plan_ir::ValidAttr valid, BufferClass bufferClass, mlir::Location location);
 
   /// Sets missing classes by the phases of the writers and readers, and all names. Names differ from those of the
   /// module's symbols.

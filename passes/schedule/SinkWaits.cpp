@@ -65,8 +65,8 @@ std::vector<Reduction> findCopies(Block &block) {
   return copies;
 }
 
-/// Ops of the block between a wait's values and the section's end: sums, factors, further reductions. In the order of the
-/// block.
+/// Ops of the block between a wait's values and the section's end: sums, factors, further reductions. In the order of
+/// the block.
 SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
   SmallVector<Operation *> tail;
   llvm::SmallPtrSet<Operation *, 8> found = {wait};
@@ -92,7 +92,8 @@ bool movesAlong(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
   return llvm::all_of(tail, [&](Operation *op) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *producer = operand.getDefiningOp();
-      return !producer || producer == wait || llvm::is_contained(tail, producer) || producer->getBlock() != wait->getBlock();
+      return !producer || producer == wait || llvm::is_contained(tail, producer) ||
+             producer->getBlock() != wait->getBlock();
     });
   });
 }

@@ -6,8 +6,8 @@
 #ifndef SLUICE_PASSES_SCHEDULE_UPDATES_H
 #define SLUICE_PASSES_SCHEDULE_UPDATES_H
 
-#include "dialect/spmd/Mesh.h"
 #include "dialect/model/Attributes.h"
+#include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 
@@ -34,7 +34,8 @@ inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
   return mlir::ArrayAttr::get(part.getContext(), axes);
 }
 
-/// The updates of the entry point's last section, in the order of the entry point's results; empty where it has no section.
+/// The updates of the entry point's last section, in the order of the entry point's results; empty where it has no
+/// section.
 inline Updates updatesOf(mlir::func::FuncOp function) {
   Updates updates;
   auto sections = llvm::to_vector(function.getOps<spmd::SectionOp>());
@@ -56,7 +57,7 @@ inline Updates updatesOf(mlir::func::FuncOp function) {
     mlir::Operation *producer = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
     if (parameter && producer && producer->getBlock() == &block)
       updates[producer] = {unitOfParameter.lookup(parameter.getAttr()),
-                        axesOf(made.getType(), symbols.lookup(parameter.getAttr()))};
+                           axesOf(made.getType(), symbols.lookup(parameter.getAttr()))};
   }
   return updates;
 }

@@ -1,7 +1,7 @@
 //===- VerifyStreams.cpp - plan-verify-streams --------------------------------------===//
 //
-// Before placement two buffers never share memory, so two instructions race only on one buffer. The pass issues two runs of
-// each entry point to a StreamOrder; of the repetitions of a section, one of each kind that differs.
+// Before placement two buffers never share memory, so two instructions race only on one buffer. The pass issues two
+// runs of each entry point to a StreamOrder; of the repetitions of a section, one of each kind that differs.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"

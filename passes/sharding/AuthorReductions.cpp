@@ -21,11 +21,10 @@ static Operation *placeOfWait(Operation *op) {
 void sluice::lowerAllReduces(Block &block, const Placement &placement) {
   for (auto op : llvm::make_early_inc_range(block.getOps<model::AllReduceOp>())) {
     OpBuilder builder(op);
-    auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()),
-                                                op.getOperand(), placement.dataAxes(),
-                                                op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum,
-                                                APFloat(1.0),
-                                                StringAttr());
+    auto start = spmd::AllReduceStartOp::create(
+        builder, op.getLoc(), spmd::TokenType::get(op.getContext()), op.getOperand(), placement.dataAxes(),
+        op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum, APFloat(1.0),
+        StringAttr());
     builder.setInsertionPoint(placeOfWait(op));
     auto wait = spmd::WaitOp::create(builder, op.getLoc(), op.getType(), start.getToken());
     tensor::copyTags(op, start);

@@ -1,9 +1,9 @@
 //===- ElideReshards.cpp - what stays gathered between two scopes of a unit -----------------===//
 //
 // spmd-group-reshards has gathered and released each unit in each of its scopes. The policy that spmd.unit states then
-// takes away releases, and with each of them the gather of the next scope. Where a unit keeps a part, the part is sliced
-// out before the release and the next gather starts from it. Views that the forward has made of a released value are
-// made again in the backward.
+// takes away releases, and with each of them the gather of the next scope. Where a unit keeps a part, the part is
+// sliced out before the release and the next gather starts from it. Views that the forward has made of a released value
+// are made again in the backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -222,7 +222,8 @@ void SectionElider::enter(const UnitEvent &event) {
     return;
   }
   bool skips = event.backward && behaviours[event.unit].skipsBackward;
-  bool inForward = llvm::any_of(scopes, [&](const UnitScope &scope) { return scope.unit == event.unit && !scope.backward; });
+  bool inForward =
+      llvm::any_of(scopes, [&](const UnitScope &scope) { return scope.unit == event.unit && !scope.backward; });
   if (event.backward && inForward && !skips)
     remakeViews(interval);
   current[event.unit] = interval;

@@ -115,9 +115,8 @@ void SectionGrouper::collect() {
   }
   for (auto *lists : {&reads, &gradients})
     for (Reshards &list : *lists)
-      llvm::stable_sort(list, [&](spmd::ReshardOp a, spmd::ReshardOp b) {
-        return order[parameterOf(a)] < order[parameterOf(b)];
-      });
+      llvm::stable_sort(
+          list, [&](spmd::ReshardOp a, spmd::ReshardOp b) { return order[parameterOf(a)] < order[parameterOf(b)]; });
   for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
     values.resize(reads[scope.unit].size());
 }
@@ -184,7 +183,9 @@ void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
 void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) {
   Reshards terms, sharded, replicated;
   for (spmd::ReshardOp gradient : gradients[event.unit])
-    (!destinationOf(gradient).isSharded() ? replicated : sumsAlongShards(gradient) ? terms : sharded)
+    (!destinationOf(gradient).isSharded() ? replicated
+     : sumsAlongShards(gradient)          ? terms
+                                          : sharded)
         .push_back(gradient);
   for (const Reshards &group : {terms, sharded, replicated})
     if (!group.empty())

@@ -29,8 +29,8 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
     return model::RandomNormalOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
                                          parameter.getBAttr(), zeros);
   if (init == InitializerKind::uniform)
-    return model::RandomUniformOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
-                                          parameter.getBAttr(), zeros);
+    return model::RandomUniformOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key),
+                                          parameter.getAAttr(), parameter.getBAttr(), zeros);
   if (init == InitializerKind::constant)
     return constant(parameter.getA());
   return constant(APFloat(init == InitializerKind::ones ? 1.0 : 0.0));
@@ -65,8 +65,9 @@ Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placem
     // Zeros where a rank's part is smaller than others'.
     SmallVector<std::int64_t> none(shape.size(), 0), dense(shape.size(), 1);
     auto pad = model::PadOp::create(builder, parameter.getLoc(), apart, value, none, none, dense, APFloat(0.0));
-    pad->setAttr(spmd::localShardingsName,
-                 builder.getArrayAttr({position, spmd::ShardingAttr::replicated(builder.getContext(), apart.getRank())}));
+    pad->setAttr(
+        spmd::localShardingsName,
+        builder.getArrayAttr({position, spmd::ShardingAttr::replicated(builder.getContext(), apart.getRank())}));
     value = pad.getResult();
     made.push_back(pad);
   }
@@ -124,8 +125,7 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     results.push_back(
         builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(index))));
   }
-  arguments.push_back(
-      builder.getDictionaryAttr(builder.getNamedAttr(spmd::inputName, builder.getStringAttr("seed"))));
+  arguments.push_back(builder.getDictionaryAttr(builder.getNamedAttr(spmd::inputName, builder.getStringAttr("seed"))));
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);
 
@@ -140,8 +140,8 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   Value seed = entry->getArgument(persistent.size());
   for (const Persistent &piece : persistent) {
     model::ParameterOp parameter = piece.parameter;
-    if (bool isDrawn = parameter.getInit() == InitializerKind::normal ||
-                       parameter.getInit() == InitializerKind::uniform;
+    if (bool isDrawn =
+            parameter.getInit() == InitializerKind::normal || parameter.getInit() == InitializerKind::uniform;
         isDrawn && piece.state.empty() && tensor::parameterSharding(parameter)) {
       values.push_back(initialPart(builder, parameter, placement, seed, keys[parameter.getSymName()]));
       continue;

@@ -30,7 +30,8 @@ struct OpSplits {
 };
 
 /// Adds what one operand that is a shard says; an error where the op cannot take it.
-LogicalResult addShard(OpSplits &splits, OpOperand &operand, const spmd::ShardedDim &sharded, const ShardingRule &rule) {
+LogicalResult addShard(OpSplits &splits, OpOperand &operand, const spmd::ShardedDim &sharded,
+                       const ShardingRule &rule) {
   Operation *op = operand.getOwner();
   auto type = cast<RankedTensorType>(operand.get().getType());
   const TensorFactors &dims = rule.operands[operand.getOperandNumber()];
@@ -164,10 +165,11 @@ LogicalResult LocalTypes::complete(Operation *op, PartialReduction reduction, Ar
   }
   auto partialAxes = llvm::map_to_vector(axes.getAsRange<StringAttr>(),
                                          [&](StringAttr axis) { return spmd::PartialAxis{axis, reduction}; });
-  auto replicated = spmd::ShardingAttr::replicated(op->getContext(), cast<RankedTensorType>(partial.getType()).getRank());
-  auto reshard = spmd::ReshardOp::create(
-      builder, op->getLoc(), partial, spmd::ShardingAttr::get(op->getContext(), replicated.getDims(), partialAxes),
-      replicated);
+  auto replicated =
+      spmd::ShardingAttr::replicated(op->getContext(), cast<RankedTensorType>(partial.getType()).getRank());
+  auto reshard =
+      spmd::ReshardOp::create(builder, op->getLoc(), partial,
+                              spmd::ShardingAttr::get(op->getContext(), replicated.getDims(), partialAxes), replicated);
   tagged(reshard);
   Value value = reshard.getResults()[0];
   if (whole)

@@ -15,8 +15,8 @@ public:
   /// Remembers the op's rule; ops without one must not get shards.
   void remember(mlir::Operation *op);
 
-  /// Types the op's results by its operands. Where a split factor is reduced, a reshard to replicated completes the partial
-  /// result, and readers get its value.
+  /// Types the op's results by its operands. Where a split factor is reduced, a reshard to replicated completes the
+  /// partial result, and readers get its value.
   mlir::LogicalResult retype(mlir::Operation *op);
 
 private:

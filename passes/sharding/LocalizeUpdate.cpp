@@ -1,8 +1,8 @@
 //===- LocalizeUpdate.cpp - local types along the data axes -----------------------------------===//
 //
 // Arguments and results of reshards get the type of one rank's shard, as their shardings say. From there local types go
-// through the ops that read them, by the ops' sharding rules (LocalTypes.h); these are ops of the update, and casts before
-// a reshard.
+// through the ops that read them, by the ops' sharding rules (LocalTypes.h); these are ops of the update, and casts
+// before a reshard.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,7 +86,8 @@ private:
         localizeResult(result, destinationOf(reshard, index));
       return success();
     }
-    if (isa<spmd::YieldOp>(op) || llvm::none_of(op->getOperands(), [&](Value value) { return localized.contains(value); }))
+    if (isa<spmd::YieldOp>(op) ||
+        llvm::none_of(op->getOperands(), [&](Value value) { return localized.contains(value); }))
       return success();
     if (auto sum = dyn_cast<spmd::AccumulateOp>(op)) {
       setType(sum.getSum(), spmd::withElementType(cast<RankedTensorType>(sum.getOperand().getType()),

@@ -2,8 +2,8 @@
 //
 // Arguments say which tensors lie in host memory. Where an update's states lie there (or it has none), the update runs
 // there too: all of its ops but collectives. So do sums of gradients behind their reduction, and what makes initial
-// values in host memory. Between the memories stand copies: of what a section gives to the host right behind what makes it
-// (a unit's gradients together), of all else before the op that reads it.
+// values in host memory. Between the memories stand copies: of what a section gives to the host right behind what makes
+// it (a unit's gradients together), of all else before the op that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,8 +104,8 @@ void OffloadedEntry::runMakersOnHost() {
     auto section = operand.get().getDefiningOp<spmd::SectionOp>();
     if (!donates || !section || !spmd::isInHost(function.getArgument(donates.getInt())))
       continue;
-    SmallVector<Value> pending = {section.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(operand.get()).getResultNumber())};
+    SmallVector<Value> pending = {
+        section.getBody().front().getTerminator()->getOperand(cast<OpResult>(operand.get()).getResultNumber())};
     while (!pending.empty())
       if (Operation *maker = pending.pop_back_val().getDefiningOp()) {
         runOnHost(maker);
@@ -162,7 +162,8 @@ void OffloadedEntry::takeInputs() {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), spmd::inputName) && !argument.use_empty() &&
         llvm::all_of(argument.getUsers(), [](Operation *user) { return spmd::streamOf(user) == StreamKind::host; }))
-      function.setArgAttr(argument.getArgNumber(), spmd::spaceName, builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
+      function.setArgAttr(argument.getArgNumber(), spmd::spaceName,
+                          builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
 }
 
 ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when) {
@@ -213,8 +214,8 @@ void OffloadedEntry::copyResults(spmd::SectionOp section) {
     for (unsigned index : group.results)
       if (!llvm::is_contained(values, yield->getOperand(index)))
         values.push_back(yield->getOperand(index));
-    ValueRange copies = copy(values, key.second != 0, group.last, group.unit, 
-                             section.getRepeat() > 1 ? WhenKind::last : WhenKind::all);
+    ValueRange copies =
+        copy(values, key.second != 0, group.last, group.unit, section.getRepeat() > 1 ? WhenKind::last : WhenKind::all);
     for (unsigned index : group.results)
       yield->setOperand(index, copies[llvm::find(values, yield->getOperand(index)) - values.begin()]);
   }
@@ -260,8 +261,8 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
   }
 }
 
-/// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits for it,
-/// and compute for the copy alone. So no unit's stay while the next one's come.
+/// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits
+/// for it, and compute for the copy alone. So no unit's stay while the next one's come.
 void OffloadedEntry::chainCopies(spmd::SectionOp section) {
   for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CollectiveOpInterface>())) {
     auto wait = start->getOperand(0).getDefiningOp<spmd::WaitOp>();

@@ -1,8 +1,9 @@
 //===- Partition.cpp - arguments and sections of entry points ---------------------------------===//
 //
-// The frame of the spmd program: arguments and donated results in place of reads and writes, sections in place of phases.
-// Types stay global, and the sharding of an argument is `spmd.sharding`: spmd-localize-update makes types local. In the forward
-// and backward parameters are still read by name, and gradients still name theirs: spmd-insert-reshards replaces both.
+// The frame of the spmd program: arguments and donated results in place of reads and writes, sections in place of
+// phases. Types stay global, and the sharding of an argument is `spmd.sharding`: spmd-localize-update makes types
+// local. In the forward and backward parameters are still read by name, and gradients still name theirs:
+// spmd-insert-reshards replaces both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +12,8 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "passes/sharding/InitEntry.h"
 #include "passes/sharding/AuthorReductions.h"
+#include "passes/sharding/InitEntry.h"
 #include "passes/sharding/Inline.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -118,8 +119,8 @@ void sluice::inlineRecompute(Block &block) {
   }
 }
 
-/// A gradient is directly after the op that computes it and its cast to the type of reduction, so that it can be reduced
-/// when its unit's backward ends.
+/// A gradient is directly after the op that computes it and its cast to the type of reduction, so that it can be
+/// reduced when its unit's backward ends.
 void Entry::hoistGradients() {
   for (auto gradient : llvm::make_early_inc_range(block.getOps<model::GradientOp>())) {
     Operation *maker = gradient.getLocal().getDefiningOp();
@@ -143,8 +144,8 @@ void Entry::addArguments() {
     BlockArgument argument = function.getArgument(i);
     // Tensors of a micro-batch, and the number of its first row, come once for each; scalars of the step once.
     bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 || name.getValue() == "row";
-    bool ofMicrobatch = train && isOfRows &&
-                        llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); });
+    bool ofMicrobatch =
+        train && isOfRows && llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); });
     if (ofMicrobatch)
       function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
   }

@@ -5,8 +5,7 @@
 #include "passes/sharding/tensor/AxisSharding.h"
 
 /// The options of a pass along one axis.
-template <typename Options>
-static Options along(llvm::StringRef axis) {
+template <typename Options> static Options along(llvm::StringRef axis) {
   Options options;
   options.axis = axis.str();
   return options;

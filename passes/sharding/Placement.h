@@ -22,8 +22,8 @@ public:
   llvm::ArrayRef<spmd::UnitOp> units() const { return unitList; }
   /// The number of a parameter's unit in units().
   std::size_t unitOf(llvm::StringRef parameter) const { return unitOfParameter.lookup(parameter); }
-  /// The dim that the parameter is split on; its rank where it is split by elements; none for one that is whole on every
-  /// rank.
+  /// The dim that the parameter is split on; its rank where it is split by elements; none for one that is whole on
+  /// every rank.
   std::optional<std::int64_t> dim(llvm::StringRef parameter) const;
   /// True where the parameter is cut by elements: its shard is one of the tensor with all dims in one.
   bool isFlat(llvm::StringRef parameter) const;
@@ -32,14 +32,14 @@ public:
   std::int64_t cutDim(llvm::StringRef parameter) const { return isFlat(parameter) ? 0 : dim(parameter).value_or(0); }
   /// The type that one rank holds of a tensor laid out as the parameter.
   mlir::RankedTensorType local(llvm::StringRef parameter, mlir::RankedTensorType whole) const;
-  /// The sharding along the data axes of a tensor laid out as the parameter, which has the parameter's shape: axes of one
-  /// rank are named as others are. One dim for a parameter that is sharded by elements.
+  /// The sharding along the data axes of a tensor laid out as the parameter, which has the parameter's shape: axes of
+  /// one rank are named as others are. One dim for a parameter that is sharded by elements.
   spmd::ShardingAttr sharding(llvm::StringRef parameter) const;
   /// The sharding of the same dim along other axes.
   spmd::ShardingAttr along(spmd::ShardingAttr sharding, mlir::ArrayAttr axes) const;
   spmd::MeshOp mesh() const { return meshOp; }
-  /// What a parameter is sharded over: `["shard"]` (or its parts), and `expert` as well, but for experts, whose parts are
-  /// different ones along that.
+  /// What a parameter is sharded over: `["shard"]` (or its parts), and `expert` as well, but for experts, whose parts
+  /// are different ones along that.
   mlir::ArrayAttr shardAxes(llvm::StringRef parameter) const;
   /// What the unit's parameters are sharded over: experts are in units of their own.
   mlir::ArrayAttr shardAxes(spmd::UnitOp unit) const;

@@ -18,8 +18,8 @@ spmd::ShardingAttr destinationOf(spmd::ReshardOp reshard, std::size_t index = 0)
 
 /// True for a reshard that completes partial results: that of gradients or of a scalar.
 bool isReduction(spmd::ReshardOp reshard);
-/// True for gradients that are terms of a sum along an axis of their destination's shards; else the ranks along it have equal
-/// gradients.
+/// True for gradients that are terms of a sum along an axis of their destination's shards; else the ranks along it have
+/// equal gradients.
 bool sumsAlongShards(spmd::ReshardOp reshard);
 /// True for a reshard of a unit's parameters to what the forward and backward read.
 bool isParameterRead(spmd::ReshardOp reshard);

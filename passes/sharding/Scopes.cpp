@@ -56,8 +56,7 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
 /// Follows a section's ops in order and keeps where each unit is used.
 class ScopeFinder {
 public:
-  ScopeFinder(spmd::SectionOp section, const Placement &placement)
-      : blocks(section->getParentOfType<ModuleOp>()) {
+  ScopeFinder(spmd::SectionOp section, const Placement &placement) : blocks(section->getParentOfType<ModuleOp>()) {
     for (auto [number, unit] : llvm::enumerate(placement.units())) {
       numbers[spmd::UnitOp(unit).getSymName()] = number;
       found.units.emplace_back();

@@ -35,8 +35,8 @@ SmallVector<OpOperand *> findStatistics(func::FuncOp function, const Placement &
     auto section = returned.get().getDefiningOp<spmd::SectionOp>();
     if (!section)
       continue;
-    OpOperand &yielded = section.getBody().front().getTerminator()->getOpOperand(
-        cast<OpResult>(returned.get()).getResultNumber());
+    OpOperand &yielded =
+        section.getBody().front().getTerminator()->getOpOperand(cast<OpResult>(returned.get()).getResultNumber());
     if (yielded.get().getDefiningOp())
       found.push_back(&yielded);
   }
@@ -54,8 +54,9 @@ void average(ArrayRef<OpOperand *> statistics, const Placement &placement) {
   }
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
-  auto start = spmd::AllReduceStartOp::create(builder, last->getLoc(), spmd::TokenType::get(builder.getContext()),
-                                              values, placement.dataAxes(), ReductionKind::mean, APFloat(1.0), StringAttr());
+  auto start =
+      spmd::AllReduceStartOp::create(builder, last->getLoc(), spmd::TokenType::get(builder.getContext()), values,
+                                     placement.dataAxes(), ReductionKind::mean, APFloat(1.0), StringAttr());
   model::setPhase(start, model::phaseOf(last));
   Operation *end = statistics.front()->getOwner();
   builder.setInsertionPoint(end);

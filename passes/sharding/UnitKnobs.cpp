@@ -59,8 +59,9 @@ Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   }
   const auto &list = std::get<std::vector<bool>>(setting);
   if (static_cast<std::int64_t>(list.size()) != count)
-    return wrong(recipe, gradientSync, unit, "expected one of true and false for each of " + std::to_string(count) +
-                                         " micro-batches but got " + std::to_string(list.size()));
+    return wrong(recipe, gradientSync, unit,
+                 "expected one of true and false for each of " + std::to_string(count) + " micro-batches but got " +
+                     std::to_string(list.size()));
   SmallVector<std::int64_t> reduces;
   for (std::size_t index = 0; index < list.size(); ++index)
     if (list[index])
@@ -74,17 +75,20 @@ Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   }
   // Gradients that some micro-batches reduce and others leave are added up from two sides, which the host is not.
   if (reduces.size() > 1 && !recipe.memory.offload.empty())
-    return wrong(recipe, gradientSync, unit,
-                 "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
-                 "before the last");
+    return wrong(
+        recipe, gradientSync, unit,
+        "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
+        "before the last");
   // Only the last.
   if (reduces.size() == 1)
     return Status::ok();
   // Those that reduce are listed, and those that go on adding up.
   if (std::size_t others = list.size() - reduces.size(); std::max(reduces.size(), others) > maxListed)
     return wrong(recipe, gradientSync, unit,
-                 "expected at most " + std::to_string(maxListed) + " micro-batches that reduce and as many that do not, or \"last\" or "
-                 "\"every\", but got " + std::to_string(reduces.size()) + " and " + std::to_string(others));
+                 "expected at most " + std::to_string(maxListed) +
+                     " micro-batches that reduce and as many that do not, or \"last\" or "
+                     "\"every\", but got " +
+                     std::to_string(reduces.size()) + " and " + std::to_string(others));
   op.setSyncIn(When(reduces));
   return Status::ok();
 }
@@ -97,13 +101,14 @@ Result<llvm::SmallVector<std::int64_t>> sluice::shardParts(const Recipe &recipe,
   for (const std::string &unit : units)
     if (std::optional<std::int64_t> piece = pieceRanks(recipe, unit)) {
       if (ranks % *piece != 0)
-        return wrong(recipe, afterForward, unit, "expected a divisor of 'mesh.shard' (" + divisorsOf(ranks) +
-                                                     ") but got " + std::to_string(*piece));
+        return wrong(recipe, afterForward, unit,
+                     "expected a divisor of 'mesh.shard' (" + divisorsOf(ranks) + ") but got " +
+                         std::to_string(*piece));
       for (std::int64_t other : pieces)
         if (*piece % other != 0 && other % *piece != 0)
-          return wrong(recipe, afterForward, unit, "expected a number that divides or is divided by " +
-                                                       std::to_string(other) + " of another unit but got " +
-                                                       std::to_string(*piece));
+          return wrong(recipe, afterForward, unit,
+                       "expected a number that divides or is divided by " + std::to_string(other) +
+                           " of another unit but got " + std::to_string(*piece));
       pieces.insert(*piece);
     }
   // From the innermost part outwards, then turned round.

@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-/// How many ranks each part of the axis `shard` has, outermost first: one part, or several where units keep a piece over
-/// fewer ranks than all. Errors where a number divides neither the ranks nor the next larger number.
+/// How many ranks each part of the axis `shard` has, outermost first: one part, or several where units keep a piece
+/// over fewer ranks than all. Errors where a number divides neither the ranks nor the next larger number.
 Result<llvm::SmallVector<std::int64_t>> shardParts(const Recipe &recipe, llvm::ArrayRef<std::string> units);
 
 /// The names of the parts: `shard`, or `shard.0`, `shard.1`, ...

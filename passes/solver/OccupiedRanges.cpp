@@ -18,7 +18,8 @@ void OccupiedRanges::clear() {
 
 void OccupiedRanges::insert(Ranges &ranges, ByteRange range) {
   // Merges all ranges that the new one overlaps or touches.
-  auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange &r) { return r.end < range.begin; });
+  auto first =
+      std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange &r) { return r.end < range.begin; });
   if (first == ranges.end() || range.end < first->begin) {
     ranges.insert(first, range);
     return;
@@ -29,10 +30,12 @@ void OccupiedRanges::insert(Ranges &ranges, ByteRange range) {
   ranges.erase(first + 1, last);
 }
 
-void OccupiedRanges::occupy(std::uint32_t from, std::uint32_t to, ByteRange range) { occupy(1, 0, leaves, from, to, range); }
+void OccupiedRanges::occupy(std::uint32_t from, std::uint32_t to, ByteRange range) {
+  occupy(1, 0, leaves, from, to, range);
+}
 
-void OccupiedRanges::occupy(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to,
-                      ByteRange range) {
+void OccupiedRanges::occupy(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from,
+                            std::uint32_t to, ByteRange range) {
   if (to <= begin || end <= from)
     return;
   insert(nodes[node].anywhere, range);
@@ -45,7 +48,8 @@ void OccupiedRanges::occupy(std::size_t node, std::uint32_t begin, std::uint32_t
 
 void OccupiedRanges::addInstants(std::uint32_t from, std::uint32_t to) { addInstants(1, 0, leaves, from, to); }
 
-void OccupiedRanges::addInstants(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to) {
+void OccupiedRanges::addInstants(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from,
+                                 std::uint32_t to) {
   if (to <= begin || end <= from || nodes[node].anywhere.empty())
     return;
   const bool isCovered = from <= begin && end <= to;

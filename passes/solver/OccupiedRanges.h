@@ -1,9 +1,9 @@
 //===- OccupiedRanges.h - occupied bytes over time ----------------------------------------===//
 //
-// A segment tree over the instants. Each node has the bytes occupied at all of its instants and those occupied at any of
-// them, as sorted ranges that neither overlap nor touch. To occupy bytes over an interval of instants, or to find a gap,
-// takes time proportional to the depth of the tree and the ranges on the path, not to the number of live buffers. In a
-// training step the buffers with long lifespans are adjacent, so there are few ranges.
+// A segment tree over the instants. Each node has the bytes occupied at all of its instants and those occupied at any
+// of them, as sorted ranges that neither overlap nor touch. To occupy bytes over an interval of instants, or to find a
+// gap, takes time proportional to the depth of the tree and the ranges on the path, not to the number of live buffers.
+// In a training step the buffers with long lifespans are adjacent, so there are few ranges.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_OCCUPIEDRANGES_H
@@ -51,7 +51,7 @@ private:
 
   static void insert(Ranges &ranges, ByteRange range);
   void occupy(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to,
-            ByteRange range);
+              ByteRange range);
   void addInstants(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to);
   /// The lowest offset from `at` on at which `bytes` are free.
   std::uint64_t findFree(std::uint64_t at, std::uint64_t bytes);

@@ -1,9 +1,9 @@
 //===- PackingProblem.h - buffers with lifespans in one arena -----------------------===//
 //
-// A buffer has a size and a half-open lifespan [begin, end) in instants. A buffer of a repeated run may be written while
-// the run before ends: its bytes are also reserved from `ahead` on, and up to `begin`. A solution has an offset for each
-// buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the arena. The solver, the
-// checker and the text form are separate files that do not use each other.
+// A buffer has a size and a half-open lifespan [begin, end) in instants. A buffer of a repeated run may be written
+// while the run before ends: its bytes are also reserved from `ahead` on, and up to `begin`. A solution has an offset
+// for each buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the arena. The
+// solver, the checker and the text form are separate files that do not use each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PACKINGPROBLEM_H
@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-/// The maximum size of an arena, and of a tensor: 256 TiB. The checker of plans has the same limit, but uses nothing of the
-/// passes.
+/// The maximum size of an arena, and of a tensor: 256 TiB. The checker of plans has the same limit, but uses nothing of
+/// the passes.
 inline constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
 
 struct PackingBuffer {

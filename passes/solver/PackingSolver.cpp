@@ -19,8 +19,8 @@ struct Interval {
   std::uint32_t begin, end;
 };
 
-/// For each buffer its lifespan, from the first instant on if it is reserved ahead, and then the interval from `ahead` to
-/// the last instant. The intervals of one buffer do not overlap.
+/// For each buffer its lifespan, from the first instant on if it is reserved ahead, and then the interval from `ahead`
+/// to the last instant. The intervals of one buffer do not overlap.
 std::vector<Interval> intervalsOf(const PackingProblem &problem) {
   std::uint32_t last = 0;
   for (const PackingBuffer &b : problem.buffers)
@@ -160,7 +160,8 @@ std::vector<std::uint64_t> peaksOf(const PackingProblem &problem) {
   return peaks;
 }
 
-/// With `peaks`, buffers at the instants of the most live bytes are first: placed into an empty arena they leave no gaps.
+/// With `peaks`, buffers at the instants of the most live bytes are first: placed into an empty arena they leave no
+/// gaps.
 std::vector<std::uint32_t> sortedBy(const PackingProblem &problem, PackingOrder order,
                                     const std::vector<std::uint64_t> *peaks = nullptr) {
   std::vector<std::uint32_t> ids(problem.buffers.size());

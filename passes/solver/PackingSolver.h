@@ -7,8 +7,8 @@
 #ifndef SLUICE_PASSES_SOLVER_PACKINGSOLVER_H
 #define SLUICE_PASSES_SOLVER_PACKINGSOLVER_H
 
-#include "passes/solver/PackingProblem.h"
 #include "passes/solver/OccupiedRanges.h"
+#include "passes/solver/PackingProblem.h"
 
 #include <string_view>
 
@@ -25,8 +25,8 @@ struct PackingOptions {
   std::uint64_t searchSteps = 4'000'000;
 };
 
-/// The largest sum of bytes live at one instant, each size rounded up to `alignment`: a lower bound of the height, except for
-/// the rounding of one buffer.
+/// The largest sum of bytes live at one instant, each size rounded up to `alignment`: a lower bound of the height,
+/// except for the rounding of one buffer.
 std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment);
 
 /// One greedy placement.

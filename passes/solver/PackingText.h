@@ -1,7 +1,7 @@
 //===- PackingText.h - packing problems and solutions as text -----------------------===//
 //
-// One line each: `alignment N`, `buffer NAME BYTES BEGIN END`, and with a solution ` OFFSET` after each and `height N` at
-// the end. `#` begins a comment. For experiments and for tests with hard problems.
+// One line each: `alignment N`, `buffer NAME BYTES BEGIN END`, and with a solution ` OFFSET` after each and `height N`
+// at the end. `#` begins a comment. For experiments and for tests with hard problems.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PACKINGTEXT_H

@@ -62,8 +62,8 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
 } // namespace
 
 std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units) {
-  // Begins and ends are separate lists, each in order; ends are first where both are before one op. The root begins before
-  // and ends after the others, and an outer scope begins before and ends after an inner one.
+  // Begins and ends are separate lists, each in order; ends are first where both are before one op. The root begins
+  // before and ends after the others, and an outer scope begins before and ends after an inner one.
   std::vector<std::size_t> begins(scopes.size()), ends;
   for (std::size_t i = 0; i < scopes.size(); ++i)
     begins[i] = i;

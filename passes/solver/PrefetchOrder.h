@@ -5,9 +5,9 @@
 //
 // A program is straight-line; positions are numbers of its ops, and an event at position p is before op p. A unit
 // is used in scopes, in order: one for each direction, more if the model has several invocations of it. It is gathered
-// where a scope begins unless it is still gathered, and released where the scope ends: in the forward if it reshards, in
-// the backward always. Its gradients are reduced once, right after the release of its last backward scope, so that its
-// gathered memory is free by then.
+// where a scope begins unless it is still gathered, and released where the scope ends: in the forward if it reshards,
+// in the backward always. Its gradients are reduced once, right after the release of its last backward scope, so that
+// its gathered memory is free by then.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PREFETCHORDER_H
@@ -52,7 +52,7 @@ struct UnitBehaviour {
 
 struct UnitEvent {
   /// `enter` is the wait for the scope's gather, if any, and the begin of the scope. `keep` creates the shard that a
-      /// unit keeps, directly before its release.
+  /// unit keeps, directly before its release.
   enum class Kind : std::uint8_t { gather, enter, keep, release, reduce };
   Kind kind = Kind::gather;
   std::size_t unit = 0;
@@ -91,9 +91,9 @@ struct PrefetchDistance {
   std::optional<PrefetchTable> backwardTable = {};
 };
 
-/// For each entry, in order of the program: the entry after which its gather is issued, or the entry itself for a gather
-/// at its use. Several gathers after one entry are issued in order of their entries. Units of a table that no later entry
-/// of the direction gathers are ignored.
+/// For each entry, in order of the program: the entry after which its gather is issued, or the entry itself for a
+/// gather at its use. Several gathers after one entry are issued in order of their entries. Units of a table that no
+/// later entry of the direction gathers are ignored.
 std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, PrefetchDistance distance);
 
 /// The events with gathers at the positions of gatherIssue.

@@ -12,8 +12,8 @@ namespace {
 std::string outermost(const std::string &path) { return path.substr(0, path.find('/')); }
 
 bool isInside(const std::string &path, const std::string &block) {
-  return path == block || (path.size() > block.size() && path.compare(0, block.size(), block) == 0 &&
-                           path[block.size()] == '/');
+  return path == block ||
+         (path.size() > block.size() && path.compare(0, block.size(), block) == 0 && path[block.size()] == '/');
 }
 
 /// Names of a block: its path, the path with dots, and its last component.
@@ -126,7 +126,8 @@ private:
   }
 
   bool matches(const std::string &glob, const std::vector<std::string> &names) const {
-    return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return request.matches(glob, name); });
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string &name) { return request.matches(glob, name); });
   }
 
   /// The unit whose list matches one of `names`, an exact name before a glob; empty: none. Two units are an error.

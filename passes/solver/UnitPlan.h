@@ -1,9 +1,9 @@
 //===- UnitPlan.h - the unit of each parameter -----------------------------------------===//
 //
-// A unit is a set of parameters that are gathered and reduced together; parameters of no unit belong to `root`. By blocks,
-// a parameter belongs to the outermost block with all its uses, and one without uses to the outermost block whose path is
-// a prefix of its name. By table, globs that match the parameter take precedence over globs that match a block around its
-// uses, and an inner block over an outer one. By bytes, parameters are in order of first use.
+// A unit is a set of parameters that are gathered and reduced together; parameters of no unit belong to `root`. By
+// blocks, a parameter belongs to the outermost block with all its uses, and one without uses to the outermost block
+// whose path is a prefix of its name. By table, globs that match the parameter take precedence over globs that match a
+// block around its uses, and an inner block over an outer one. By bytes, parameters are in order of first use.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_UNITPLAN_H

@@ -1,8 +1,9 @@
 //===- Half.h - bf16 and f16 to f32 and back ------------------------------------===//
 //
 // Rounds to nearest, ties to even; overflow becomes infinity. NaN stays NaN: f16 conversions make it quiet and keep the
-// payload bits that fit, as the processor's own instructions do (F16C); bf16 to f32 keeps all bits. Integer arithmetic and
-// one exact product or sum, so results do not depend on the instruction set. Host and device code use the same functions.
+// payload bits that fit, as the processor's own instructions do (F16C); bf16 to f32 keeps all bits. Integer arithmetic
+// and one exact product or sum, so results do not depend on the instruction set. Host and device code use the same
+// functions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_HALF_H
@@ -33,7 +34,8 @@ SLUICE_HALF_FUNCTION float f16ToFloat(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
   const std::uint32_t moved = magnitude << 13;
   // The unit in the last place of a subnormal number is 2^-24.
-  const auto subnormal = __builtin_bit_cast(std::uint32_t, static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
+  const auto subnormal =
+      __builtin_bit_cast(std::uint32_t, static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
   const std::uint32_t special = moved | (magnitude > 0x7c00u ? 0x7fc00000u : 0x7f800000u);
   const std::uint32_t bits = magnitude < 0x400u ? subnormal : magnitude < 0x7c00u ? moved + 0x38000000u : special;
   return __builtin_bit_cast(float, sign | bits);

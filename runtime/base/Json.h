@@ -18,11 +18,11 @@ namespace sluice {
 using Json = nlohmann::ordered_json;
 
 /// Both are for nlohmann::json and Json.
-/// Discarded (`is_discarded()`) where the text is not JSON, or nests deeper than any JSON that Sluice reads. Of a key that
-/// an object has twice the last value stays, and `duplicate`, if given, is set to the key.
+/// Discarded (`is_discarded()`) where the text is not JSON, or nests deeper than any JSON that Sluice reads. Of a key
+/// that an object has twice the last value stays, and `duplicate`, if given, is set to the key.
 template <typename J> J parseJson(std::string_view text, std::string *duplicate = nullptr);
-/// One line, or lines indented by `indent` blanks a level. Bytes that are not UTF-8 are replaced by U+FFFD; numbers that
-/// are not finite become null.
+/// One line, or lines indented by `indent` blanks a level. Bytes that are not UTF-8 are replaced by U+FFFD; numbers
+/// that are not finite become null.
 template <typename J> std::string dumpJson(const J &json, int indent = -1);
 
 } // namespace sluice

@@ -1,9 +1,10 @@
 //===- ShardMath.h - which part of a tensor and which place in the mesh a rank has -------===//
 //
-// The arithmetic of shards, for the compiler and the runtime. An extent of `total` over `ranks` ranks is cut in chunks of
-// ceil(total / ranks): the rank with coordinate c has rows [c * chunk, (c + 1) * chunk), of which those from `total` on are
-// padding. A fused dim of several equal segments is cut so in each segment. Ranks are numbered row-major over the sizes of
-// the mesh, the first axis outermost; so are the members of a group, over the axes in the order in which they are given.
+// The arithmetic of shards, for the compiler and the runtime. An extent of `total` over `ranks` ranks is cut in chunks
+// of ceil(total / ranks): the rank with coordinate c has rows [c * chunk, (c + 1) * chunk), of which those from `total`
+// on are padding. A fused dim of several equal segments is cut so in each segment. Ranks are numbered row-major over
+// the sizes of the mesh, the first axis outermost; so are the members of a group, over the axes in the order in which
+// they are given.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_SHARDMATH_H
@@ -20,8 +21,8 @@ namespace sluice {
 /// Rows of each rank's chunk, padding included. `total` is at least 0, `ranks` at least 1.
 constexpr std::int64_t chunkOf(std::int64_t total, std::int64_t ranks) { return total / ranks + (total % ranks != 0); }
 
-/// The first row of the chunk at a coordinate; `total` where the chunk is all padding. No argument is negative. The product
-/// is taken in 128 bits, since it may leave 64 before it is clamped.
+/// The first row of the chunk at a coordinate; `total` where the chunk is all padding. No argument is negative. The
+/// product is taken in 128 bits, since it may leave 64 before it is clamped.
 constexpr std::int64_t chunkBegin(std::int64_t total, std::int64_t chunk, std::int64_t coordinate) {
   return static_cast<std::int64_t>(std::min<__int128>(__int128(chunk) * coordinate, total));
 }

@@ -54,7 +54,9 @@ public:
   virtual Result<StreamId> createStream(std::string_view name, int priority) = 0;
   virtual Status createEvents(std::uint32_t count) = 0;
   /// One whose commands the host runs, on the host's memory. The CPU's streams all are.
-  virtual Result<StreamId> createHostStream(std::string_view name, int priority) { return createStream(name, priority); }
+  virtual Result<StreamId> createHostStream(std::string_view name, int priority) {
+    return createStream(name, priority);
+  }
 
   /// Appends a command. Returns the first failure of any stream if one is known.
   virtual Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) = 0;
@@ -64,8 +66,8 @@ public:
   virtual Status wait(StreamId stream, EventId event) = 0;
   /// As record(), for await(). In a recording it is one such record per replay.
   virtual Status recordForHost(StreamId stream, EventId event) { return record(stream, event); }
-  /// Blocks the caller until the latest recordForHost() of the event that was issued is complete. Returns a failure of any
-  /// stream that is known by then and keeps it for synchronize().
+  /// Blocks the caller until the latest recordForHost() of the event that was issued is complete. Returns a failure of
+  /// any stream that is known by then and keeps it for synchronize().
   virtual Status await(EventId event) = 0;
   /// Blocks the caller until all streams are idle; returns the first failure of any of them.
   virtual Status synchronize() = 0;
@@ -77,7 +79,8 @@ public:
     return {};
   }
   /// Within a command: `count` elements of 1, 2, 4 or 8 bytes of that pattern. cudaMemsetAsync.
-  virtual Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes, std::uint64_t count) {
+  virtual Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes,
+                      std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
       std::memcpy(static_cast<char *>(to) + i * elementBytes, pattern, elementBytes);
     return {};

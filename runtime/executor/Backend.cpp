@@ -21,10 +21,12 @@ PrepareFunction findKernelOf(const plan::PlanT &plan, const ExecutorOptions &opt
                              plan::Processor processor) {
   if (options.findKernel)
     return options.findKernel(name, options.flavour);
-  return isCudaPlan(plan) && processor == plan::Processor::device ? findCudaKernel(name) : findCpuKernel(name, options.flavour);
+  return isCudaPlan(plan) && processor == plan::Processor::device ? findCudaKernel(name)
+                                                                  : findCpuKernel(name, options.flavour);
 }
 
-Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads) {
+Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
+                                               int threads) {
   if (isCudaPlan(plan))
     return createCudaBackend(plan, rank, options, threads);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays}));

@@ -27,12 +27,14 @@ public:
   /// True where the device's memory and the host's are one, so that moves need no stream.
   virtual bool isHost() const { return true; }
 
-  /// Can a step be recorded and replayed? After a failure of beginRecording() or endRecording() nothing is recorded, and the
-  /// step can be issued.
+  /// Can a step be recorded and replayed? After a failure of beginRecording() or endRecording() nothing is recorded,
+  /// and the step can be issued.
   virtual bool records() const { return false; }
   virtual Status beginRecording() { return internalError("this device records no steps"); }
   /// `issued` is the result of the recorded work.
-  virtual Result<std::uint32_t> endRecording(const Status &issued) { return internalError("this device records no steps"); }
+  virtual Result<std::uint32_t> endRecording(const Status &issued) {
+    return internalError("this device records no steps");
+  }
   /// Ranks of this process share the device: they record and replay together, and meet by `meeting` on the host.
   virtual void shareRecordings(std::unique_ptr<Communicator> meeting) {}
   /// If true, a rank that fails while it records continues to the end, because the others wait for it in collectives.
@@ -43,9 +45,11 @@ public:
 };
 
 /// The backend of the plan's device. `threads` is the number of CPU threads of a rank.
-Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
+Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
+                                               int threads);
 /// The backend of a GPU.
-Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options, int threads);
+Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
+                                                   int threads);
 
 /// Is it for a GPU?
 bool isCudaPlan(const plan::PlanT &plan);

@@ -73,7 +73,8 @@ Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) co
 }
 
 Result<Operand> Binder::bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const {
-  if (parameter.dim > static_cast<std::int64_t>(parameter.shape.size()) || (parameter.dim >= 0 && parameter.shape.empty()))
+  if (parameter.dim > static_cast<std::int64_t>(parameter.shape.size()) ||
+      (parameter.dim >= 0 && parameter.shape.empty()))
     return refusedError("sharded dim of parameter '" + parameter.name + "', expected at most " +
                         std::to_string(parameter.shape.size()) + " but got " + std::to_string(parameter.dim));
   const std::vector<std::int64_t> shape = shardShape(parameter);

@@ -14,8 +14,8 @@ std::int64_t now() {
       .count();
 }
 
-/// Addresses of a launch's operands in the present repetition. What else is known of an operand the kernel keeps: a rank
-/// has thousands of them, and an Operand is large.
+/// Addresses of a launch's operands in the present repetition. What else is known of an operand the kernel keeps: a
+/// rank has thousands of them, and an Operand is large.
 class BoundOperands {
 public:
   /// `operands` is filled for the kernel's making.
@@ -73,7 +73,8 @@ public:
   }
 
   Status perform(void *nativeStream, std::uint32_t repetition) override {
-    return !kernel ? Status::ok() : kernel->enqueue(nativeStream, inputs.at(repetition), outputs.at(repetition), workspace);
+    return !kernel ? Status::ok()
+                   : kernel->enqueue(nativeStream, inputs.at(repetition), outputs.at(repetition), workspace);
   }
 
 private:
@@ -104,7 +105,8 @@ std::string describe(const plan::PlanT &plan, const InstructionPlace &place) {
   return text + ")";
 }
 
-InstructionCommand::InstructionCommand(RankContext &context, const InstructionPlace &place) : context(context), place(place) {
+InstructionCommand::InstructionCommand(RankContext &context, const InstructionPlace &place)
+    : context(context), place(place) {
   if (context.ranges)
     rangeName = describe(context.plan, place);
 }

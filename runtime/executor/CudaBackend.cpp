@@ -85,10 +85,11 @@ int numberOf(std::string_view architecture) {
 
 Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
                                                    int threads) {
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::create({options.device, options.delays, threads}));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
+                          CudaDevice::create({options.device, options.delays, threads}));
   if (numberOf(plan.target->arch) > numberOf(device->architecture()))
-    return refusedError("architecture of the device, expected " + plan.target->arch + " as the plan's target.arch but got " +
-                        device->architecture());
+    return refusedError("architecture of the device, expected " + plan.target->arch +
+                        " as the plan's target.arch but got " + device->architecture());
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<cuda::KernelContext> kernels,
                           cuda::KernelContext::create(device->functions(), options.device, options.tf32));
   if (options.algorithms)

@@ -23,7 +23,7 @@ namespace sluice {
 namespace cuda {
 class Algorithms;
 class DnnUse;
-}
+} // namespace cuda
 
 /// Returns the function that prepares a kernel; null if there is no such kernel.
 using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;

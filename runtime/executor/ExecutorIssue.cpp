@@ -13,7 +13,8 @@ Status PlanExecutor::runEntry(std::string_view name) {
     return failure;
   for (IssueEntry &entry : entries)
     if (entry.name == name) {
-      const cuda::NvtxRange range(context.ranges, plan().entries[static_cast<std::size_t>(&entry - entries.data())]->name.c_str());
+      const cuda::NvtxRange range(context.ranges,
+                                  plan().entries[static_cast<std::size_t>(&entry - entries.data())]->name.c_str());
       return backend->records() && recording ? replay(entry) : issue(entry, /*isRecorded=*/false);
     }
   return unknown("entry point", name);
@@ -80,8 +81,8 @@ Result<PortMemory> PlanExecutor::findPort(std::string_view entryName, std::strin
   return unknown("entry point", entryName);
 }
 
-/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed. A step that
-/// cannot be recorded has run nothing: with GraphMode::automatic it is issued, and so are all later ones.
+/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed. A
+/// step that cannot be recorded has run nothing: with GraphMode::automatic it is issued, and so are all later ones.
 Status PlanExecutor::replay(IssueEntry &entry) {
   if (!entry.recording) {
     if (entry.runs++ == 0)

@@ -58,8 +58,8 @@ Status PlanExecutor::makeDevice() {
     if (!backend->isHost() && stream->processor == plan::Processor::host) {
       recording = false;
       if (options.graphs == GraphMode::on)
-        return refusedError("streams of a plan that is run as a graph, expected those of the device but got '" + stream->name +
-                            "', which the host runs")
+        return refusedError("streams of a plan that is run as a graph, expected those of the device but got '" +
+                            stream->name + "', which the host runs")
             .withNote("run it with --cuda-graph auto, which issues its steps");
     }
   // Virtual ranks are recorded together.
@@ -90,8 +90,9 @@ Status PlanExecutor::makeDevice() {
   }
   for (const auto &stream : plan().streams) {
     const bool ofHost = stream->processor == plan::Processor::host;
-    SLUICE_ASSIGN_OR_RETURN(void *block, device->allocate(ofHost ? MemorySpace::host : MemorySpace::device, stream->workspace,
-                                                          "the workspace of stream '" + stream->name + "'"));
+    SLUICE_ASSIGN_OR_RETURN(void *block,
+                            device->allocate(ofHost ? MemorySpace::host : MemorySpace::device, stream->workspace,
+                                             "the workspace of stream '" + stream->name + "'"));
     workspaces.push_back(block);
     SLUICE_RETURN_IF_ERROR((ofHost ? device->createHostStream(stream->name, stream->priority)
                                    : device->createStream(stream->name, stream->priority))
@@ -222,7 +223,8 @@ void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) 
       if (!touches || isDone[item.stream])
         continue;
       isDone[item.stream] = true;
-      const IssueItem record{plan::Operation::Record, item.stream, nullptr, nextPortEvent, item.instruction, false, true};
+      const IssueItem record{plan::Operation::Record, item.stream, nullptr, nextPortEvent,
+                             item.instruction,        false,       true};
       section->items.insert(section->items.begin() + static_cast<std::ptrdiff_t>(at) + 1, record);
       entry.portEvents.push_back(nextPortEvent++);
     }

@@ -15,7 +15,7 @@ class ThreadRankGroup final : public RankGroup {
 public:
   ThreadRankGroup(const plan::PlanT &plan, const ExecutorOptions &options)
       : plan(plan), options(options), world(isCudaPlan(plan) ? createVirtualRanks(static_cast<int>(meshSize(plan)))
-                                 : createLocalWorld(static_cast<int>(meshSize(plan)))),
+                                                             : createLocalWorld(static_cast<int>(meshSize(plan)))),
         executors(static_cast<std::size_t>(world->size())) {
     this->options.onFailure = [this, user = options.onFailure](const Status &status) {
       keepFirst(status);

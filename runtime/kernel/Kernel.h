@@ -48,8 +48,8 @@ public:
 /// Returns a bound kernel, or the reason of the refusal.
 using PrepareFunction = Result<std::unique_ptr<BoundKernel>> (*)(const KernelRequest &request);
 
-/// Checks a request against the record, then has the implementation prepare it. The implementation sees the record's number
-/// of operands, its element types, and every attribute that has a fallback.
+/// Checks a request against the record, then has the implementation prepare it. The implementation sees the record's
+/// number of operands, its element types, and every attribute that has a fallback.
 Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record, PrepareFunction implementation,
                                                      const KernelRequest &request);
 
@@ -63,8 +63,8 @@ PrepareFunction findCpuKernel(KernelId id, KernelFlavour flavour = KernelFlavour
 
 /// Keeps the CPU's kernels of this process, the matrix library's among them, to an instruction set: "avx512", "avx2" or
 /// "sse2". Bits depend on it, so that a plan's ranks take the plan's on unlike machines too. Called before kernels are
-/// prepared; the first call decides for the process. Refused where the machine lacks it, another was taken before, or the
-/// library was used and the machine has a larger one. Any thread may call it.
+/// prepared; the first call decides for the process. Refused where the machine lacks it, another was taken before, or
+/// the library was used and the machine has a larger one. Any thread may call it.
 Status useInstructionSet(std::string_view isa);
 /// The best instruction set of this machine: "avx512", "avx2" or "sse2".
 std::string_view machineIsa();

@@ -65,7 +65,8 @@ PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command)
   result.text = command.json ? "" : memoryText(plan, command.isTerminal);
   if (!command.machine.empty()) {
     Result<Machine> machine = readMachine(command.machine);
-    Result<DeviceShare> share = machine.isOk() ? deviceShare(plan, *machine) : Result<DeviceShare>(machine.takeStatus());
+    Result<DeviceShare> share =
+        machine.isOk() ? deviceShare(plan, *machine) : Result<DeviceShare>(machine.takeStatus());
     if (!share.isOk()) {
       result.text.clear();
       result.status = share.takeStatus();

@@ -296,8 +296,8 @@ std::string describePlanText(const plan::PlanT &plan) {
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +
            formatBytesExact(arena->persistent) + " persist, " + formatBytesExact(arena->peak_live) + " live at most, " +
            formatBytesExact(arena->workspace) + " workspace" + (arena->pinned ? ", pinned" : "") + "\n";
-  out += "  all " + std::to_string(meshSize(plan)) + " ranks in one process: " + formatBytesExact(predictedProcess(plan)) +
-         "\n\nunits\n";
+  out += "  all " + std::to_string(meshSize(plan)) +
+         " ranks in one process: " + formatBytesExact(predictedProcess(plan)) + "\n\nunits\n";
   for (const auto &unit : plan.units) {
     std::uint64_t unsharded = 0, shard = 0;
     for (std::uint32_t p : unit->parameters) {

@@ -54,10 +54,10 @@ Facts factsOf(const plan::PlanT &plan) {
     facts["unit " + unit->name] = text;
   }
   for (const auto &parameter : plan.parameters)
-    facts["parameter " + parameter->name] =
-        std::string(plan::EnumNameDType(parameter->dtype)) + "[" + formatShape(parameter->shape) + "] dim " +
-        std::to_string(parameter->dim) + " chunk " + std::to_string(parameter->chunk) + " over '" +
-        axesName(plan, parameter->axes) + "'";
+    facts["parameter " + parameter->name] = std::string(plan::EnumNameDType(parameter->dtype)) + "[" +
+                                            formatShape(parameter->shape) + "] dim " + std::to_string(parameter->dim) +
+                                            " chunk " + std::to_string(parameter->chunk) + " over '" +
+                                            axesName(plan, parameter->axes) + "'";
   for (const auto &buffer : plan.buffers) {
     const std::string owner = buffer->entry >= 0 ? plan.entries[buffer->entry]->name + " " : "";
     facts["buffer " + owner + "%" + buffer->name] = bufferText(plan, *buffer);
@@ -171,8 +171,7 @@ std::string PlanDifference::toText() const {
 Json PlanDifference::toJson() const {
   Json list = Json::array();
   for (const Entry &entry : entries)
-    list.push_back(
-        {{"entry", entry.name}, {"removed", entry.removed}, {"added", entry.added}, {"lines", entry.lines}});
+    list.push_back({{"entry", entry.name}, {"removed", entry.removed}, {"added", entry.added}, {"lines", entry.lines}});
   return {{"same", same()}, {"facts", facts}, {"entries", list}};
 }
 

@@ -35,8 +35,8 @@ Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine)
                       "', but the plan's target.device is '" + (plan.target ? plan.target->device : std::string()) +
                       "'");
   if (architectureNumber(plan.target->arch) > architectureNumber(machine.arch))
-    return inputError("machine '" + machine.name + "', expected at least the plan's target.arch " + plan.target->arch + " but got " +
-                      machine.arch);
+    return inputError("machine '" + machine.name + "', expected at least the plan's target.arch " + plan.target->arch +
+                      " but got " + machine.arch);
   DeviceShare share;
   const auto known = [&](std::string_view figure, std::uint64_t count) -> std::optional<std::uint64_t> {
     const std::optional<Machine::Value> &value = machine.figure(figure);
@@ -68,7 +68,8 @@ std::string machineText(const Machine &machine, const DeviceShare &share) {
     out += "  " + padRight(name, 18) + (term.bytes ? formatBytesExact(*term.bytes) : "unknown, not measured") + "\n";
   }
   out += "  " + padRight("process", 18) +
-         (share.total ? formatBytesExact(*share.total) : "not known, more than " + formatBytesExact(share.known)) + "\n";
+         (share.total ? formatBytesExact(*share.total) : "not known, more than " + formatBytesExact(share.known)) +
+         "\n";
   const std::optional<Machine::Value> &memory = machine.figure("memory_bytes");
   if (!memory)
     return out + "  " + padRight("device has", 18) + "not known\n";
@@ -84,7 +85,8 @@ Json machineJson(const Machine &machine, const DeviceShare &share) {
   Json figures = Json::object(), process = Json::object();
   for (std::size_t f = 0; f < machineFigures.size(); ++f) {
     const std::optional<Machine::Value> &value = machine.figures[f];
-    figures[std::string(machineFigures[f].name)] = value ? Json{{"value", value->value}, {"from", value->from}} : Json();
+    figures[std::string(machineFigures[f].name)] =
+        value ? Json{{"value", value->value}, {"from", value->from}} : Json();
   }
   for (const DeviceShare::Term &term : share.terms)
     process[std::string(term.name)] = term.bytes ? Json(*term.bytes) : Json();

@@ -30,18 +30,22 @@ public:
     const toml::table &file = parsed.table();
     SLUICE_RETURN_IF_ERROR(checkKeys(file, "the file", {"name", "device", "arch", "figures"}));
     Machine machine;
-    for (auto [key, to] : {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
+    for (auto [key, to] :
+         {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
       *to = file[key].value_or(std::string());
       if (to->empty())
-        return errorAt(*file.get(key), std::string("value of '") + key + "', expected a text but got " + shown(*file.get(key)));
+        return errorAt(*file.get(key),
+                       std::string("value of '") + key + "', expected a text but got " + shown(*file.get(key)));
     }
     if (machine.device != "cuda")
       return errorAt(*file.get("device"), "value of 'device', expected 'cuda' but got '" + machine.device + "'");
     if (!architectureNumber(machine.arch))
-      return errorAt(*file.get("arch"), "value of 'arch', expected an architecture as 'sm_90' but got '" + machine.arch + "'");
+      return errorAt(*file.get("arch"),
+                     "value of 'arch', expected an architecture as 'sm_90' but got '" + machine.arch + "'");
     const toml::table *figures = file["figures"].as_table();
     if (!figures)
-      return errorAt(*file.get("figures"), "value of 'figures', expected a table but got " + shown(*file.get("figures")));
+      return errorAt(*file.get("figures"),
+                     "value of 'figures', expected a table but got " + shown(*file.get("figures")));
     std::vector<std::string_view> names;
     for (const MachineFigure &figure : machineFigures)
       names.push_back(figure.name);
@@ -63,7 +67,8 @@ private:
   }
 
   /// All of the keys and no others.
-  Status checkKeys(const toml::table &table, const std::string &where, const std::vector<std::string_view> &keys) const {
+  Status checkKeys(const toml::table &table, const std::string &where,
+                   const std::vector<std::string_view> &keys) const {
     for (const auto &[key, node] : table)
       if (std::ranges::find(keys, key.str()) == keys.end())
         return errorAt(node, "unknown key '" + std::string(key.str()) + "' in " + where);
@@ -95,8 +100,8 @@ private:
     read.value = static_cast<std::uint64_t>(number);
     read.from = (*table)["from"].value_or(std::string());
     if (read.from != "measured" && (read.from != "datasheet" || figure.measuredOnly))
-      return errorAt(node, what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") + "' but got " +
-                               shown(*table->get("from")));
+      return errorAt(node, what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") +
+                               "' but got " + shown(*table->get("from")));
     read.note = (*table)["note"].value_or(std::string());
     if (read.from == "measured" && read.note.empty())
       return errorAt(node, what + ", a measured figure requires a 'note' on when and with what it was measured");
@@ -117,7 +122,9 @@ std::optional<int> architectureNumber(std::string_view text) {
   return error == std::errc() && rest == text.data() + text.size() && number > 0 ? std::optional(number) : std::nullopt;
 }
 
-Result<Machine> parseMachine(const std::string &text, const std::string &path) { return MachineReader(path).read(text); }
+Result<Machine> parseMachine(const std::string &text, const std::string &path) {
+  return MachineReader(path).read(text);
+}
 
 Result<Machine> readMachine(const std::string &path) {
   std::ifstream file(path, std::ios::binary);

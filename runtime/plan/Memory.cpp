@@ -97,8 +97,10 @@ std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, s
 Json memoryJson(const plan::PlanT &plan) {
   Json spaces = Json::array();
   for (const auto &arena : plan.arenas) {
-    Json space = {{"space", plan::EnumNameSpace(arena->space)}, {"bytes", arena->bytes},
-                  {"persistent", arena->persistent},            {"peak_live", arena->peak_live},
+    Json space = {{"space", plan::EnumNameSpace(arena->space)},
+                  {"bytes", arena->bytes},
+                  {"persistent", arena->persistent},
+                  {"peak_live", arena->peak_live},
                   {"workspace", arena->workspace}};
     if (!plan.entries.empty()) {
       const PeakPlace peak = findPeak(plan, arena->space);

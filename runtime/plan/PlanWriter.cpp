@@ -23,11 +23,13 @@ Offset<flatbuffers::String> writeText(flatbuffers::FlatBufferBuilder &builder, c
   return text.empty() ? 0 : builder.CreateString(text);
 }
 
-Offset<Vector<flatbuffers::String>> writeTexts(flatbuffers::FlatBufferBuilder &builder, const std::vector<std::string> &texts) {
+Offset<Vector<flatbuffers::String>> writeTexts(flatbuffers::FlatBufferBuilder &builder,
+                                               const std::vector<std::string> &texts) {
   return texts.empty() ? 0 : builder.CreateVectorOfStrings(texts);
 }
 
-template <typename Native> auto writeTable(flatbuffers::FlatBufferBuilder &builder, const std::unique_ptr<Native> &table) {
+template <typename Native>
+auto writeTable(flatbuffers::FlatBufferBuilder &builder, const std::unique_ptr<Native> &table) {
   using Table = typename Native::TableType;
   return table ? Table::Pack(builder, table.get()) : Offset<Table>();
 }
@@ -83,10 +85,10 @@ PlanBytes PlanWriter::finish(const plan::PlanT &plan) {
   const auto recipe = writeTexts(builder, plan.recipe);
   const auto learningRate = writeTable(builder, plan.learning_rate);
   const auto dataAxes = writeVector(builder, plan.data_axes);
-  builder.Finish(plan::CreatePlan(builder, plan.major, plan.minor, digest, name, config, plan.catalogue, target, mesh, arenas,
-                                  streams, buffers, units, parameters, variables, program, entryPoints, kernels, locations,
-                                  recipe, learningRate, dataAxes, plan.register_arena, plan.microbatches, plan.batch,
-                                  plan.sequence),
+  builder.Finish(plan::CreatePlan(builder, plan.major, plan.minor, digest, name, config, plan.catalogue, target, mesh,
+                                  arenas, streams, buffers, units, parameters, variables, program, entryPoints, kernels,
+                                  locations, recipe, learningRate, dataAxes, plan.register_arena, plan.microbatches,
+                                  plan.batch, plan.sequence),
                  plan::PlanIdentifier());
   std::uint8_t *bytes = builder.GetBufferPointer();
   const Digest sum = sha256({bytes, builder.GetSize()});

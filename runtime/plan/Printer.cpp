@@ -116,8 +116,7 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
         out += " also " + alias;
       if (parameter.dim >= 0)
         out += (isFlat(parameter) ? " flat" : " dim " + std::to_string(parameter.dim)) + " over " +
-               axesName(plan, parameter.axes) + " chunk " +
-               std::to_string(parameter.chunk);
+               axesName(plan, parameter.axes) + " chunk " + std::to_string(parameter.chunk);
       if (const plan::TensorSplitT *split = parameter.split.get()) {
         out += " part dim " + std::to_string(split->dim) + " over " + axesName(plan, split->axes) + " extent " +
                std::to_string(split->extent);

@@ -64,8 +64,8 @@ bool packs(const plan::LaunchT &launch, bool avx512) {
 }
 
 /// oneDNN's f32 product copies blocks of its operands into memory that it allocates for the call: of the operand with
-/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim. Of two bytes
-/// it is given panels of at most 512 columns.
+/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim. Of two
+/// bytes it is given panels of at most 512 columns.
 std::uint64_t packedBytes(const plan::LaunchT &launch, bool avx512, std::uint64_t threads) {
   const std::uint64_t unit = avx512 ? 48 : 24, mostInner = avx512 ? 384 : 192, mostRows = 384, mostColumns = 10000;
   const bool panels = launch.inputs[0]->dtype == plan::DType::bf16 || launch.inputs[0]->dtype == plan::DType::f16;

@@ -51,7 +51,8 @@ struct MemoryPoint {
   std::string name;
   std::uint64_t bytes = 0;
 };
-/// Live bytes between instructions at the borders of phases, of one run that nothing follows; phases that an entry point does not have are left out.
+/// Live bytes between instructions at the borders of phases, of one run that nothing follows; phases that an entry
+/// point does not have are left out.
 std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 
 /// Bytes that one rank requests: all arenas and workspaces.

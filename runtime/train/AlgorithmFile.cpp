@@ -21,7 +21,8 @@ Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const plan::PlanT &plan
   if (options.algorithms.empty())
     return std::shared_ptr<cuda::Algorithms>();
   if (!isCudaPlan(plan))
-    return Status(StatusCode::usage, "'--algorithms' requires a plan for cuda, but this plan is for " + (plan.target ? plan.target->device : "no device"));
+    return Status(StatusCode::usage, "'--algorithms' requires a plan for cuda, but this plan is for " +
+                                         (plan.target ? plan.target->device : "no device"));
   if (!world || world->size() == 1)
     return std::make_shared<cuda::Algorithms>(options.algorithms);
   std::vector<int> allRanks(static_cast<std::size_t>(world->size()));

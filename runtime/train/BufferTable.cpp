@@ -32,8 +32,8 @@ Result<std::byte *> BufferTable::locate(std::uint32_t buffer, std::uint64_t offs
   std::byte *base = bases[buffer];
   const std::uint64_t size = plan->buffers[buffer]->bytes;
   if (!base || offset > size || bytes > size - offset)
-    return internalError(fmt::format("buffer {} of rank {}, expected a range within {} bytes but got {} from {}", buffer,
-                                     rank, size, bytes, offset));
+    return internalError(fmt::format("buffer {} of rank {}, expected a range within {} bytes but got {} from {}",
+                                     buffer, rank, size, bytes, offset));
   return base + offset;
 }
 

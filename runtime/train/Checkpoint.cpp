@@ -42,7 +42,8 @@ Status CheckpointTensor::readAs(std::uint64_t first, std::span<T> out, std::vect
     return convert(cpu::Bf16(), [](cpu::Bf16 value) { return static_cast<float>(value); });
   if (entry->dtype == "F16")
     return convert(cpu::F16(), [](cpu::F16 value) { return static_cast<float>(value); });
-  return internalError(fmt::format("'{}': tensor '{}' of dtype {} read as numbers", file->path(), name(), entry->dtype));
+  return internalError(
+      fmt::format("'{}': tensor '{}' of dtype {} read as numbers", file->path(), name(), entry->dtype));
 }
 
 template Status CheckpointTensor::readAs<float>(std::uint64_t, std::span<float>, std::vector<std::byte> &) const;
@@ -52,8 +53,8 @@ template Status CheckpointTensor::readAs<double>(std::uint64_t, std::span<double
 static Result<std::map<std::string, std::string>> readIndex(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path, StatusCode::refused));
   if (file.size() > maxIndexBytes)
-    return refusedError(fmt::format("'{}': size of the index, expected at most {} bytes but got {}", path,
-                                    maxIndexBytes, file.size()));
+    return refusedError(
+        fmt::format("'{}': size of the index, expected at most {} bytes but got {}", path, maxIndexBytes, file.size()));
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
   std::string duplicate;

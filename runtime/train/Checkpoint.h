@@ -24,8 +24,7 @@ struct CheckpointTensor {
   std::uint64_t elements() const { return entry->bytes() / elementBytes(entry->dtype); }
   /// Elements [first, first + count) as floats or doubles, by the size of `out`'s element: F64, F32, BF16 and F16 are
   /// converted, rounding to nearest even where bits are lost. `room` is scratch memory.
-  template <typename T>
-  Status readAs(std::uint64_t first, std::span<T> out, std::vector<std::byte> &room) const;
+  template <typename T> Status readAs(std::uint64_t first, std::span<T> out, std::vector<std::byte> &room) const;
 };
 
 class Checkpoint {

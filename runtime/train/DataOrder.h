@@ -28,7 +28,8 @@ struct DataOrder {
   bool shuffled = false;
   std::uint64_t seed = 0;
 
-  /// The index before it is wrapped: ((step * microbatches + microbatch) * ranks + rank) * rows + row. Steps count from 0.
+  /// The index before it is wrapped: ((step * microbatches + microbatch) * ranks + rank) * rows + row. Steps count from
+  /// 0.
   std::uint64_t position(std::uint64_t step, std::uint64_t microbatch, std::uint64_t rank, std::uint64_t row) const {
     return ((step * microbatches + microbatch) * ranks + rank) * rows + row;
   }

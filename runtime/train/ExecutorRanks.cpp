@@ -3,8 +3,8 @@
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/train/AlgorithmFile.h"
-#include "runtime/train/DnnOption.h"
 #include "runtime/train/BufferTable.h"
+#include "runtime/train/DnnOption.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ProcessRanks.h"
 
@@ -58,16 +58,15 @@ public:
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
-    SLUICE_ASSIGN_OR_RETURN(std::byte *to, locate(rank, buffer, offset, data.size()));
+    SLUICE_ASSIGN_OR_RETURN(std::byte * to, locate(rank, buffer, offset, data.size()));
     return group->executor(rank).write(to, data.data(), data.size());
   }
 
   std::uint64_t requestedBytes(plan::Space space) const override {
     std::uint64_t largest = 0;
     for (int rank = 0; rank < size(); ++rank)
-      largest = std::max(largest, group->executor(rank).allocatedBytes(space == plan::Space::device
-                                                                           ? MemorySpace::device
-                                                                           : MemorySpace::host));
+      largest = std::max(largest, group->executor(rank).allocatedBytes(
+                                      space == plan::Space::device ? MemorySpace::device : MemorySpace::host));
     return largest;
   }
 

@@ -42,8 +42,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
       feeder.ports[0]->per_repetition && !entry.sections.empty() ? entry.sections[0]->repeat : 1;
   feeder.order.shuffled = options.shuffled;
   feeder.order.seed = options.seed;
-  feeder.tokens =
-      feeder.order.microbatches * feeder.order.ranks * feeder.order.rows * rowElements(*feeder.ports[0]);
+  feeder.tokens = feeder.order.microbatches * feeder.order.ranks * feeder.order.rows * rowElements(*feeder.ports[0]);
   return feeder;
 }
 

@@ -27,8 +27,8 @@ struct StepScalars {
   std::uint64_t update = 1;
 };
 
-/// Writes "lr", "loss_scale", "step" (from 1) and "seed" as they are, "row" (the number, within the step, of the first row of
-/// a rank's micro-batch) for each micro-batch, and every other input from the data, each rank its own rows.
+/// Writes "lr", "loss_scale", "step" (from 1) and "seed" as they are, "row" (the number, within the step, of the first
+/// row of a rank's micro-batch) for each micro-batch, and every other input from the data, each rank its own rows.
 class Feeder {
 public:
   /// Opens the data; everything that can be wrong with them is found here.

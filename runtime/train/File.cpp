@@ -43,7 +43,7 @@ Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return inputError(fmt::format("cannot read '{}': {}", path, systemText(errno)));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor, &info) != 0) {
     int error = errno;
     ::close(descriptor);

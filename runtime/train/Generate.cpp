@@ -56,8 +56,7 @@ Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
       return inputError(fmt::format("prompt, expected bytes below the vocabulary of {} but got {}", vocabulary,
                                     static_cast<int>(byte)));
   if (!(options.temperature >= 0))
-    return Status(StatusCode::usage,
-                  fmt::format("temperature, expected at least 0 but got {}", options.temperature));
+    return Status(StatusCode::usage, fmt::format("temperature, expected at least 0 but got {}", options.temperature));
   return Status::ok();
 }
 
@@ -69,7 +68,8 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
   SLUICE_RETURN_IF_ERROR(checkGenerate(ranks.plan(), options));
   const plan::PortT *tokens = nullptr, *logits = nullptr;
   SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
-  auto rows = static_cast<std::size_t>(tokens->view->shape[0]), length = static_cast<std::size_t>(tokens->view->shape[1]);
+  auto rows = static_cast<std::size_t>(tokens->view->shape[0]),
+       length = static_cast<std::size_t>(tokens->view->shape[1]);
   std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
   std::vector<std::int32_t> context, window(rows * length);
   for (unsigned char byte : options.prompt)
@@ -82,8 +82,8 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
     std::size_t used = std::min(context.size(), length);
     std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
     for (int rank = 0; rank < ranks.size(); ++rank)
-      SLUICE_RETURN_IF_ERROR(ranks.write(rank, tokens->view->buffer, tokens->view->offset,
-                                         std::as_bytes(std::span(window))));
+      SLUICE_RETURN_IF_ERROR(
+          ranks.write(rank, tokens->view->buffer, tokens->view->offset, std::as_bytes(std::span(window))));
     SLUICE_RETURN_IF_ERROR(ranks.run(entryName));
     SLUICE_RETURN_IF_ERROR(ranks.read(0, logits->view->buffer,
                                       logits->view->offset + (used - 1) * scores.size() * sizeof(float),

@@ -24,7 +24,8 @@ public:
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
 };
 
-/// Opens data for these ports, whose first dims are rows of one sample each. Everything that can be wrong is found here.
+/// Opens data for these ports, whose first dims are rows of one sample each. Everything that can be wrong is found
+/// here.
 Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
                                                  const std::vector<const plan::PortT *> &ports);
 

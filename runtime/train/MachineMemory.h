@@ -17,7 +17,8 @@ namespace sluice {
 /// Memory and swap of this machine in bytes, or what its control group allows; 0 where the system does not say.
 std::uint64_t machineMemory();
 
-/// Refuses a plan for the CPU of which `ranks` ranks take more than `limit` bytes in this process. A limit of 0 is none.
+/// Refuses a plan for the CPU of which `ranks` ranks take more than `limit` bytes in this process. A limit of 0 is
+/// none.
 Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit);
 
 } // namespace sluice

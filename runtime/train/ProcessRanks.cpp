@@ -57,8 +57,8 @@ public:
     chosen.delays = options.delays;
     chosen.device = localDevice();
     chosen.graphs = options.cudaGraph == "on"    ? GraphMode::on
-                      : options.cudaGraph == "off" ? GraphMode::off
-                                                   : GraphMode::automatic;
+                    : options.cudaGraph == "off" ? GraphMode::off
+                                                 : GraphMode::automatic;
     chosen.tf32 = options.tf32;
     SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, world.get()));
     SLUICE_ASSIGN_OR_RETURN(chosen.dnn, openDnnUse(held, options));
@@ -117,7 +117,7 @@ public:
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     if (!holds(rank))
       return Status::ok();
-    SLUICE_ASSIGN_OR_RETURN(std::byte *to, table.locate(buffer, offset, data.size()));
+    SLUICE_ASSIGN_OR_RETURN(std::byte * to, table.locate(buffer, offset, data.size()));
     return executor->write(to, data.data(), data.size());
   }
 
@@ -184,7 +184,7 @@ private:
         return Status::ok();
       if (request.rank != ownRank)
         continue;
-      SLUICE_ASSIGN_OR_RETURN(std::byte *data, table.locate(request.buffer, request.offset, request.bytes));
+      SLUICE_ASSIGN_OR_RETURN(std::byte * data, table.locate(request.buffer, request.offset, request.bytes));
       std::vector<std::byte> copy(request.bytes);
       SLUICE_RETURN_IF_ERROR(executor->read(copy.data(), data, copy.size()));
       SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, copy));

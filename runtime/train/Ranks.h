@@ -92,8 +92,8 @@ struct RanksOptions {
   DelayInjector *delays = nullptr;
 };
 
-/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank; in a world of
-/// processes, its one rank.
+/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank; in a world
+/// of processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 
 /// A port by name; null for an unknown name.

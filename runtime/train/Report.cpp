@@ -56,10 +56,9 @@ std::string jsonLine(const RunSummary &summary) {
 }
 
 std::string consoleLine(const StepReport &report) {
-  std::string line =
-      fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step, report.steps,
-                  withoutNanSign(report.loss), withoutNanSign(report.gradientNorm), report.learningRate,
-                  report.tokensPerSecond());
+  std::string line = fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step,
+                                 report.steps, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm),
+                                 report.learningRate, report.tokensPerSecond());
   if (report.evaluationLoss)
     line += fmt::format("  eval_loss {:.5f}", withoutNanSign(*report.evaluationLoss));
   return line;
@@ -75,9 +74,8 @@ static std::string clockText(double seconds) {
 
 std::string progressBar(const StepReport &report, double elapsed, int columns) {
   double part = report.steps ? static_cast<double>(report.step) / static_cast<double>(report.steps) : 1;
-  double remaining = report.step ? elapsed / static_cast<double>(report.step) *
-                                       static_cast<double>(report.steps - report.step)
-                                 : 0;
+  double remaining =
+      report.step ? elapsed / static_cast<double>(report.step) * static_cast<double>(report.steps - report.step) : 0;
   std::string head = fmt::format("{:3.0f}%|", std::floor(part * 100));
   std::string tail = fmt::format("| {}/{} [{}<{}, loss {:.4f}, grad_norm {:.3g}, lr {:.2e}, {:.0f} tok/s]", report.step,
                                  report.steps, clockText(elapsed), clockText(remaining), withoutNanSign(report.loss),

@@ -70,7 +70,8 @@ static bool readIntegers(const nlohmann::json &value, std::vector<std::int64_t> 
 }
 
 /// One tensor of the header; `where` is "'FILE': tensor 'NAME'".
-static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name, const nlohmann::json &value) {
+static Result<SafetensorsEntry> readEntry(const std::string &where, const std::string &name,
+                                          const nlohmann::json &value) {
   if (!value.is_object())
     return refusedError(fmt::format("{}, expected an object in the header but got {}", where, value.type_name()));
   SafetensorsEntry entry;

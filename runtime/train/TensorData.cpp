@@ -80,8 +80,8 @@ private:
         names += (names.empty() ? "" : ", ") + other.name;
       if (file.entries().size() > shown)
         names += fmt::format(" and {} more", file.entries().size() - shown);
-      return inputError(fmt::format("'{}': tensor for the input '{}', expected one of that name but got {}", file.path(),
-                                    port.name, names.empty() ? "none" : names));
+      return inputError(fmt::format("'{}': tensor for the input '{}', expected one of that name but got {}",
+                                    file.path(), port.name, names.empty() ? "none" : names));
     }
     std::vector<std::int64_t> row(port.view->shape.begin() + 1, port.view->shape.end());
     if (entry->shape.empty() || !std::equal(entry->shape.begin() + 1, entry->shape.end(), row.begin(), row.end()))

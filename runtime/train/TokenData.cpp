@@ -50,11 +50,11 @@ Result<TokenData::Source> TokenData::openSource(const std::string &path, std::ui
     if (head[0] != format.magic)
       continue;
     if (head[1] != format.version)
-      return inputError(fmt::format("'{}': version of the token file, expected {} but got {}", path, format.version,
-                                    head[1]));
+      return inputError(
+          fmt::format("'{}': version of the token file, expected {} but got {}", path, format.version, head[1]));
     if (file.size() < headerBytes)
-      return inputError(fmt::format("'{}': header of the token file, expected {} bytes but got {}", path, headerBytes,
-                                    file.size()));
+      return inputError(
+          fmt::format("'{}': header of the token file, expected {} bytes but got {}", path, headerBytes, file.size()));
     std::uint64_t count = static_cast<std::uint32_t>(head[2]);
     std::uint64_t data = file.size() - headerBytes;
     if (data != count * format.width)

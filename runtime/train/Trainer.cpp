@@ -36,7 +36,8 @@ Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
 }
 
 /// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.
-static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly, StepReport &report) {
+static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly,
+                          StepReport &report) {
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, "loss"));
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, "grad_norm"));
   SLUICE_ASSIGN_OR_RETURN(std::optional<double> guard, readScalar(ranks, entry, "guard"));
@@ -104,8 +105,8 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
                             [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
   // Updates that were made: what optimizers count by.
   std::uint64_t updates = 0;
-  // A step that follows the same entry point may begin while that one still updates; several in turn, or an evaluation in
-  // between, find it done.
+  // A step that follows the same entry point may begin while that one still updates; several in turn, or an evaluation
+  // in between, find it done.
   const bool overlaps = entries.size() == 1;
   // When the step before was known, where this one followed it.
   std::optional<std::chrono::steady_clock::time_point> known;

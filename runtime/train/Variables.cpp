@@ -82,12 +82,13 @@ void addVariables(const Ranks &ranks, std::vector<SafetensorsTensor> &tensors) {
   for (const auto &variable : ranks.plan().variables)
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const plan::BufferT &buffer = bufferOf(ranks.plan(), *variable);
-      tensors.push_back({nameOn(rank, *variable), std::string(safetensorsName(buffer.dtype)), buffer.shape,
-                         [&ranks, id = variable->buffer, size = buffer.bytes, rank](const SafetensorsTensor::Sink &sink) {
-                           std::vector<std::byte> bytes(size);
-                           SLUICE_RETURN_IF_ERROR(ranks.read(rank, id, 0, bytes));
-                           return sink(bytes);
-                         }});
+      tensors.push_back(
+          {nameOn(rank, *variable), std::string(safetensorsName(buffer.dtype)), buffer.shape,
+           [&ranks, id = variable->buffer, size = buffer.bytes, rank](const SafetensorsTensor::Sink &sink) {
+             std::vector<std::byte> bytes(size);
+             SLUICE_RETURN_IF_ERROR(ranks.read(rank, id, 0, bytes));
+             return sink(bytes);
+           }});
     }
 }
 

@@ -1,7 +1,7 @@
 //===- Variables.h - state that is no parameter, in weights files ---------------===//
 //
-// Batch norm's running statistics and their like are each rank's own: saved as `rank0.NAME`, `rank1.NAME`, ..., and read
-// from there, or, where a checkpoint of one process holds them once, from NAME by every rank.
+// Batch norm's running statistics and their like are each rank's own: saved as `rank0.NAME`, `rank1.NAME`, ..., and
+// read from there, or, where a checkpoint of one process holds them once, from NAME by every rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_VARIABLES_H

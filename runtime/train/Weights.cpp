@@ -64,8 +64,8 @@ static bool isBuffer(const CheckpointTensor &tensor) {
                      (name.ends_with(".attn.masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1}));
   bool numbered = false;
   for (std::size_t begin = 0, dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
-    numbered = numbered || (dot > begin && name.substr(begin, dot - begin).find_first_not_of("0123456789") ==
-                                               std::string_view::npos);
+    numbered = numbered || (dot > begin &&
+                            name.substr(begin, dot - begin).find_first_not_of("0123456789") == std::string_view::npos);
     begin = dot + 1;
   }
   return known && numbered;
@@ -134,8 +134,8 @@ static Status forEachShardRun(const plan::PlanT &plan, const plan::ParameterT &p
   return Status::ok();
 }
 
-/// A tensor under a second name of a parameter is the same tensor, or the file is of another model. Each process looks at
-/// what its ranks have of it.
+/// A tensor under a second name of a parameter is the same tensor, or the file is of another model. Each process looks
+/// at what its ranks have of it.
 static Status checkSame(const Ranks &ranks, const plan::ParameterT &parameter, const CheckpointTensor &first,
                         const CheckpointTensor &second) {
   std::vector<double> a(std::min(bufferElements, first.elements())), b(a.size());
@@ -213,8 +213,7 @@ static Status loadPart(Ranks &ranks, int rank, const CheckpointTensor &tensor, c
     for (std::uint64_t at = 0; at < run.count; at += bufferElements) {
       std::span<T> values = std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, run.count - at)));
       SLUICE_RETURN_IF_ERROR(tensor.readAs(run.begin + at, values, room));
-      SLUICE_RETURN_IF_ERROR(
-          ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
+      SLUICE_RETURN_IF_ERROR(ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
     }
     return Status::ok();
   });
@@ -227,7 +226,8 @@ static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, 
   if (parameter.split)
     return loadPart<T>(ranks, rank, tensor, parameter);
   Layout layout(parameter);
-  std::uint64_t coordinate = parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
+  std::uint64_t coordinate =
+      parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
   std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
   std::vector<T> buffer(std::min(bufferElements, row));
   std::vector<std::byte> room;
@@ -257,8 +257,9 @@ Status loadWeights(Ranks &ranks, const std::string &path) {
       if (!ranks.holds(rank))
         continue;
       const plan::ParameterT &parameter = *plan.parameters[i];
-      SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64 ? loadShard<double>(ranks, rank, *tensors[i], parameter)
-                                                                 : loadShard<float>(ranks, rank, *tensors[i], parameter));
+      SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64
+                                 ? loadShard<double>(ranks, rank, *tensors[i], parameter)
+                                 : loadShard<float>(ranks, rank, *tensors[i], parameter));
     }
   return loadVariables(ranks, file);
 }

@@ -19,8 +19,8 @@ namespace sluice {
 /// parameter's second name must have the same values; buffers of older checkpoints are ignored.
 Status loadWeights(Ranks &ranks, const std::string &path);
 
-/// Writes model.safetensors, or shards with an index, and config.json (the plan's model configuration, with the dtype that
-/// is written) into a folder.
+/// Writes model.safetensors, or shards with an index, and config.json (the plan's model configuration, with the dtype
+/// that is written) into a folder.
 Status saveWeights(const Ranks &ranks, const std::string &folder);
 
 } // namespace sluice

@@ -22,7 +22,8 @@ namespace sluice::bench {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Memory that lies as a plan's buffers do: where a vector crosses lines of the cache, a store takes three times as long.
+/// Memory that lies as a plan's buffers do: where a vector crosses lines of the cache, a store takes three times as
+/// long.
 template <typename T> struct AsInArena {
   using value_type = T;
   static constexpr std::align_val_t alignment{256};
@@ -73,7 +74,8 @@ struct Prepared {
     for (Tensor *tensor : out)
       outs.push_back(tensor->operand), outputs.push_back(tensor->memory.data());
     Attributes attributes(std::move(items));
-    KernelRequest request{ins, outs, &attributes, 1, workspaceCap(name, ins, outs, attributes, {"cpu", 1, test::testedIsa()})};
+    KernelRequest request{ins, outs, &attributes, 1,
+                          workspaceCap(name, ins, outs, attributes, {"cpu", 1, test::testedIsa()})};
     workspace.resize(request.workspace);
     auto bound = findCpuKernel(name)(request);
     if (bound.isOk())

@@ -121,8 +121,7 @@ const Subject subjects[] = {
        c.then("scale", {x}, {y}, {number("factor", 0.70710678)}).then("erf", {y}, {y}).then("add", {y, one}, {y});
        c.then("multiply", {y, x}, {y}).then("scale", {y}, {y}, {number("factor", 0.5)});
      }},
-    {"silu",
-     [](Chain &c, DType t) { c.then("silu", {c.make(t, {rows, wide}, 3)}, {c.make(t, {rows, wide})}); },
+    {"silu", [](Chain &c, DType t) { c.then("silu", {c.make(t, {rows, wide}, 3)}, {c.make(t, {rows, wide})}); },
      [](Chain &c, DType t) {
        Tensor *x = c.make(t, {rows, wide}, 3), *y = c.make(t, {rows, wide});
        c.then("sigmoid", {x}, {y}).then("multiply", {y, x}, {y});
@@ -135,8 +134,7 @@ const Subject subjects[] = {
        Tensor *x = c.make(t, {rows, wide}, 3), *up = c.make(t, {rows, wide}), *y = c.make(t, {rows, wide});
        c.then("sigmoid", {x}, {y}).then("multiply", {y, x}, {y}).then("multiply", {y, up}, {y});
      }},
-    {"softmax",
-     [](Chain &c, DType t) { c.then("softmax", {c.make(t, {4096, 256}, 3)}, {c.make(t, {4096, 256})}); },
+    {"softmax", [](Chain &c, DType t) { c.then("softmax", {c.make(t, {4096, 256}, 3)}, {c.make(t, {4096, 256})}); },
      [](Chain &c, DType t) {
        normaliseExponentials(c, t, c.make(t, {4096, 256}, 3), c.make(t, {4096, 256}), {4096, 1}, 1);
      }},

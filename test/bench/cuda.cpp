@@ -135,8 +135,9 @@ struct Bench {
   }
 
   /// The least time of a run, in seconds; 0 with a line that says why where it cannot be made.
-  double time(const std::string &title, cuda::KernelContext &context, const std::string &name, const std::vector<Operand> &in,
-              const std::vector<Operand> &out, const std::vector<Attributes::Item> &items) {
+  double time(const std::string &title, cuda::KernelContext &context, const std::string &name,
+              const std::vector<Operand> &in, const std::vector<Operand> &out,
+              const std::vector<Attributes::Item> &items) {
     auto fail = [&](const std::string &why) {
       std::printf("%-48s %s\n", title.c_str(), why.c_str());
       failed = true;
@@ -190,15 +191,17 @@ struct Bench {
       return;
     std::printf("%-48s %10.4f ms", title.c_str(), took * 1e3);
     if (flops > 0)
-      std::printf(" %9.1f TFLOP/s, %5.1f %% of the product's rate", flops / took * 1e-12, 100 * flops / took / productRate);
+      std::printf(" %9.1f TFLOP/s, %5.1f %% of the product's rate", flops / took * 1e-12,
+                  100 * flops / took / productRate);
     else
       std::printf(" %9.1f GB/s, %5.1f %% of the copy's rate", bytes / took * 1e-9, 100 * bytes / took / copyRate);
     std::printf("\n");
   }
 
   /// One kernel by us and, where asked for, by cuDNN. `bytes` or `flops`: what it must move or compute.
-  void kernel(const std::string &title, const std::string &name, const std::vector<Operand> &in, const std::vector<Operand> &out,
-              const std::vector<Attributes::Item> &items, double bytes, double flops = 0, bool dnn = false) {
+  void kernel(const std::string &title, const std::string &name, const std::vector<Operand> &in,
+              const std::vector<Operand> &out, const std::vector<Attributes::Item> &items, double bytes,
+              double flops = 0, bool dnn = false) {
     if (title.find(only) != std::string::npos) {
       show(title, time(title, *kernels, name, in, out, items), bytes, flops);
       if (dnn && byDnn)
@@ -213,7 +216,9 @@ struct Bench {
 
 Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
 
-std::int64_t bytesOf(const Operand &operand) { return operand.elements() * static_cast<std::int64_t>(dtypeBytes(operand.dtype)); }
+std::int64_t bytesOf(const Operand &operand) {
+  return operand.elements() * static_cast<std::int64_t>(dtypeBytes(operand.dtype));
+}
 
 /// The two rates that the others are held against.
 void floors(Bench &b) {
@@ -237,7 +242,8 @@ void floors(Bench &b) {
   Operand x = b.tensor(DType::bf16, {n, n}), y = b.tensor(DType::bf16, {n, n}), z = b.tensor(DType::bf16, {n, n});
   const double took = b.time("product", *b.kernels, "matmul", {x, y}, {z}, {});
   b.productRate = took > 0 ? 2. * static_cast<double>(n * n * n) / took : 1;
-  std::printf("%-48s %10.4f ms %9.1f TFLOP/s\n", ("product of " + std::to_string(n) + ", bf16").c_str(), took * 1e3, b.productRate * 1e-12);
+  std::printf("%-48s %10.4f ms %9.1f TFLOP/s\n", ("product of " + std::to_string(n) + ", bf16").c_str(), took * 1e3,
+              b.productRate * 1e-12);
   b.taken = 0;
 }
 
@@ -247,11 +253,17 @@ void products(Bench &b) {
     const char *name;
     std::int64_t n, k;
   };
-  for (const Product &p : {Product{"q, k, v", 2304, 768}, {"up", 3072, 768}, {"down", 768, 3072}, {"7B's up", 11008, 4096}, {"7B's down", 4096, 11008}}) {
-    const std::int64_t n = b.emulated ? p.n / 64 * 2 : p.n, k = b.emulated ? p.k / 64 * 2 : p.k, m = p.k > 4000 || p.n > 4000 ? rows / 4 : rows;
+  for (const Product &p : {Product{"q, k, v", 2304, 768},
+                           {"up", 3072, 768},
+                           {"down", 768, 3072},
+                           {"7B's up", 11008, 4096},
+                           {"7B's down", 4096, 11008}}) {
+    const std::int64_t n = b.emulated ? p.n / 64 * 2 : p.n, k = b.emulated ? p.k / 64 * 2 : p.k,
+                       m = p.k > 4000 || p.n > 4000 ? rows / 4 : rows;
     for (DType type : {DType::bf16, DType::f16, DType::f32}) {
       Operand x = b.tensor(type, {m, k}), w = b.tensor(type, {k, n}), y = b.tensor(type, {m, n});
-      b.kernel(std::string("matmul ") + p.name + ", " + std::string(dtypeName(type)), "matmul", {x, w}, {y}, {}, 0, 2. * static_cast<double>(m * n * k));
+      b.kernel(std::string("matmul ") + p.name + ", " + std::string(dtypeName(type)), "matmul", {x, w}, {y}, {}, 0,
+               2. * static_cast<double>(m * n * k));
     }
   }
 }
@@ -259,24 +271,29 @@ void products(Bench &b) {
 void attention(Bench &b) {
   for (std::int64_t size : {64, 128})
     for (std::int64_t tokens : {1024, 2048, 4096, 8192}) {
-      const std::int64_t t = b.emulated ? tokens / 64 : tokens, batch = b.emulated ? 1 : 16384 / tokens, heads = b.emulated ? 1 : 2048 / size;
+      const std::int64_t t = b.emulated ? tokens / 64 : tokens, batch = b.emulated ? 1 : 16384 / tokens,
+                         heads = b.emulated ? 1 : 2048 / size;
       const Shape shape = {batch, t, heads, size};
       // A product's flops over the causal half.
       const double product = 2. * static_cast<double>(batch * heads) * static_cast<double>(t * (t + 1) / 2 * size);
       const std::string title = ", heads of " + std::to_string(size) + ", T " + std::to_string(t);
       const DType type = DType::bf16;
-      Operand q = b.tensor(type, shape), k = b.tensor(type, shape), v = b.tensor(type, shape), out = b.tensor(type, shape);
+      Operand q = b.tensor(type, shape), k = b.tensor(type, shape), v = b.tensor(type, shape),
+              out = b.tensor(type, shape);
       Operand lse = b.tensor(DType::f32, {batch, heads, t});
       b.kernel("attention" + title, "attention", {q, k, v}, {out, lse}, {integer("causal", 1)}, 0, 2 * product, true);
-      Operand p = b.tensor(type, shape), r = b.tensor(type, shape), s = b.tensor(type, shape), o = b.tensor(type, shape), slope = b.tensor(type, shape);
-      Operand dq = b.tensor(type, shape), dk = b.tensor(type, shape), dv = b.tensor(type, shape), sums = b.tensor(DType::f32, {batch, heads, t});
-      b.kernel("attention_grad" + title, "attention_grad", {slope, p, r, s, o, sums}, {dq, dk, dv}, {integer("causal", 1)}, 0, 5 * product, true);
+      Operand p = b.tensor(type, shape), r = b.tensor(type, shape), s = b.tensor(type, shape),
+              o = b.tensor(type, shape), slope = b.tensor(type, shape);
+      Operand dq = b.tensor(type, shape), dk = b.tensor(type, shape), dv = b.tensor(type, shape),
+              sums = b.tensor(DType::f32, {batch, heads, t});
+      b.kernel("attention_grad" + title, "attention_grad", {slope, p, r, s, o, sums}, {dq, dk, dv},
+               {integer("causal", 1)}, 0, 5 * product, true);
     }
 }
 
 /// What moves its operands once.
-void moved(Bench &b, const std::string &title, const std::string &name, const std::vector<Operand> &in, const std::vector<Operand> &out,
-           const std::vector<Attributes::Item> &items = {}) {
+void moved(Bench &b, const std::string &title, const std::string &name, const std::vector<Operand> &in,
+           const std::vector<Operand> &out, const std::vector<Attributes::Item> &items = {}) {
   double bytes = 0;
   for (const std::vector<Operand> *list : {&in, &out})
     for (const Operand &operand : *list)
@@ -290,11 +307,16 @@ void norms(Bench &b) {
     const std::string type = ", " + std::string(dtypeName(t));
     const Shape whole = {rows, width};
     auto f32 = [&](const Shape &shape) { return b.tensor(DType::f32, shape); };
-    moved(b, "layer_norm" + type, "layer_norm", {b.tensor(t, whole), b.tensor(t, {width}), b.tensor(t, {width})}, {b.tensor(t, whole), f32({rows}), f32({rows})});
-    moved(b, "layer_norm_grad" + type, "layer_norm_grad", {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows}), f32({rows})},
+    moved(b, "layer_norm" + type, "layer_norm", {b.tensor(t, whole), b.tensor(t, {width}), b.tensor(t, {width})},
+          {b.tensor(t, whole), f32({rows}), f32({rows})});
+    moved(b, "layer_norm_grad" + type, "layer_norm_grad",
+          {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows}), f32({rows})},
           {b.tensor(t, whole), f32({width}), f32({width})});
-    moved(b, "rms_norm" + type, "rms_norm", {b.tensor(t, whole), b.tensor(t, {width})}, {b.tensor(t, whole), f32({rows})});
-    moved(b, "rms_norm_grad" + type, "rms_norm_grad", {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows})}, {b.tensor(t, whole), f32({width})});
+    moved(b, "rms_norm" + type, "rms_norm", {b.tensor(t, whole), b.tensor(t, {width})},
+          {b.tensor(t, whole), f32({rows})});
+    moved(b, "rms_norm_grad" + type, "rms_norm_grad",
+          {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows})},
+          {b.tensor(t, whole), f32({width})});
     moved(b, "softmax" + type, "softmax", {b.tensor(t, {rows, 1024})}, {b.tensor(t, {rows, 1024})});
   }
 }
@@ -335,17 +357,20 @@ void losses(Bench &b) {
   for (DType t : {DType::bf16, DType::f32}) {
     const std::string type = ", " + std::string(dtypeName(t));
     Operand x = b.tensor(t, {rows, classes}), targets = b.zeros(DType::i32, {rows});
-    moved(b, "cross_entropy" + type, "cross_entropy", {x, targets}, {b.tensor(DType::f32, {}), b.tensor(DType::f32, {rows})});
+    moved(b, "cross_entropy" + type, "cross_entropy", {x, targets},
+          {b.tensor(DType::f32, {}), b.tensor(DType::f32, {rows})});
     x = b.tensor(t, {rows, classes});
     targets = b.zeros(DType::i32, {rows});
     Operand slope = b.tensor(DType::f32, {}), lse = b.zeros(DType::f32, {rows});
-    moved(b, "cross_entropy_grad" + type, "cross_entropy_grad", {slope, x, targets, lse}, {b.tensor(t, {rows, classes})});
+    moved(b, "cross_entropy_grad" + type, "cross_entropy_grad", {slope, x, targets, lse},
+          {b.tensor(t, {rows, classes})});
   }
 }
 
 void updates(Bench &b) {
   const std::int64_t n = b.emulated ? 4096 : 64 << 20;
-  Operand p = b.tensor(DType::f32, {n}), g = b.tensor(DType::f32, {n}), m = b.zeros(DType::f32, {n}), v = b.zeros(DType::f32, {n});
+  Operand p = b.tensor(DType::f32, {n}), g = b.tensor(DType::f32, {n}), m = b.zeros(DType::f32, {n}),
+          v = b.zeros(DType::f32, {n});
   // A guard of 0 would return at once.
   Operand rate = b.scalar(DType::f32, 1e-3f), step = b.scalar(DType::i64, std::int64_t(1)),
           scale = b.scalar(DType::f32, 1.f), guard = b.scalar(DType::u8, std::uint8_t(1));

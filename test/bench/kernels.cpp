@@ -162,8 +162,8 @@ void layerNormGrad(benchmark::State &state) {
 }
 void gelu(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, wide}, 3), y(typeOf(state), {rows, wide});
-  againstCopy(state, "gelu", {&x}, {&y}, {integer("approximate", state.range(1))}, 2 * x.bytes(),
-              x.operand.elements(), x.operand.dtype);
+  againstCopy(state, "gelu", {&x}, {&y}, {integer("approximate", state.range(1))}, 2 * x.bytes(), x.operand.elements(),
+              x.operand.dtype);
 }
 void geluGrad(benchmark::State &state) {
   Tensor x(typeOf(state), {rows, wide}, 3), dy(typeOf(state), {rows, wide}), dx(typeOf(state), {rows, wide});
@@ -175,17 +175,19 @@ void softmax(benchmark::State &state) {
   againstCopy(state, "softmax", {&x}, {&y}, {}, 2 * x.bytes(), x.operand.elements(), x.operand.dtype);
 }
 void crossEntropy(benchmark::State &state) {
-  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), loss(DType::f32, {}), lse(DType::f32, {rows});
+  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), loss(DType::f32, {}),
+      lse(DType::f32, {rows});
   // The loss is f32, and so are its exponentials.
   againstCopy(state, "cross_entropy", {&x, &targets}, {&loss, &lse}, {}, x.bytes(), x.operand.elements());
 }
 void crossEntropyGrad(benchmark::State &state) {
-  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), dloss(DType::f32, {}), lse(DType::f32, {rows});
+  Tensor x(typeOf(state), {rows, vocabulary}, 3), targets(DType::i32, {rows}), dloss(DType::f32, {}),
+      lse(DType::f32, {rows});
   Tensor dx(typeOf(state), {rows, vocabulary});
   for (std::int64_t i = 0; i < rows; ++i)
     cpu::storeNumber(lse.memory.data(), DType::f32, i, 9);
-  againstCopy(state, "cross_entropy_grad", {&dloss, &x, &targets, &lse}, {&dx}, {}, 2 * x.bytes(),
-              x.operand.elements(), x.operand.dtype);
+  againstCopy(state, "cross_entropy_grad", {&dloss, &x, &targets, &lse}, {&dx}, {}, 2 * x.bytes(), x.operand.elements(),
+              x.operand.dtype);
 }
 void adamw(benchmark::State &state) {
   std::int64_t n = 4 << 20;
@@ -194,7 +196,8 @@ void adamw(benchmark::State &state) {
   std::memset(v.memory.data(), 0, v.memory.size());
   cpu::storeNumber(step.memory.data(), DType::i64, 0, 5);
   cpu::storeNumber(guard.memory.data(), DType::u8, 0, 1);
-  againstCopy(state, "adamw", {&p, &g, &m, &v, &rate, &step, &clip, &guard}, {&p, &m, &v}, {}, 6 * p.bytes() + g.bytes());
+  againstCopy(state, "adamw", {&p, &g, &m, &v, &rate, &step, &clip, &guard}, {&p, &m, &v}, {},
+              6 * p.bytes() + g.bytes());
 }
 void powerSum(benchmark::State &state) {
   Tensor g(typeOf(state), {4 << 20}), sum(DType::f32, {});

@@ -1,9 +1,9 @@
 //===- plan.cpp - where a step's time goes, and its products alone ------------===//
 //
-// Runs the steps of a plan for the CPU as they are and, in turns, with nothing but their matrix products and collectives:
-// that is what the library leaves to any order of these products on this machine. Prints both times of a step, the
-// products' rate in either, and the processor time of each kernel. The library's products in a `matmul_gelu` count as
-// products, the GELU beside them does not.
+// Runs the steps of a plan for the CPU as they are and, in turns, with nothing but their matrix products and
+// collectives: that is what the library leaves to any order of these products on this machine. Prints both times of a
+// step, the products' rate in either, and the processor time of each kernel. The library's products in a `matmul_gelu`
+// count as products, the GELU beside them does not.
 //
 //   bench-plan PLAN [STEPS]        a plan of one thread a rank
 //
@@ -103,8 +103,9 @@ PrepareFunction finder(std::string_view name, KernelFlavour) {
   auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end() && names.size() < mostNames)
     found = names.insert(names.end(), std::string(name));
-  return found == names.end() ? nullptr
-                              : prepareAt(static_cast<std::size_t>(found - names.begin()), std::make_index_sequence<mostNames>());
+  return found == names.end()
+             ? nullptr
+             : prepareAt(static_cast<std::size_t>(found - names.begin()), std::make_index_sequence<mostNames>());
 }
 
 [[noreturn]] void fail(const std::string &message) {
@@ -174,7 +175,8 @@ int main(int count, char **arguments) {
   const plan::PlanT &plan = file->plan;
   if (plan.target->device != "cpu" || plan.target->threads != 1)
     fail("expected a plan for the CPU with one thread a rank");
-  const auto entry = std::find_if(plan.entries.begin(), plan.entries.end(), [](auto &e) { return e->name == "train_step"; });
+  const auto entry =
+      std::find_if(plan.entries.begin(), plan.entries.end(), [](auto &e) { return e->name == "train_step"; });
   if (entry == plan.entries.end())
     fail("expected a plan with an entry point train_step");
   ExecutorOptions options;
@@ -196,10 +198,10 @@ int main(int count, char **arguments) {
   for (const auto &[name, spent] : whole.kernels)
     total += spent.seconds;
   const Spent in = whole.products(), by = alone.products();
-  std::printf("a step %.1f ms, with its products alone %.1f ms: %.2f of it\n", whole.median() * 1e3, alone.median() * 1e3,
-              alone.median() / whole.median());
-  std::printf("products: %.3g GFLOP a rank, %.1f GFLOP/s of processor time in a step, %.1f alone\n", in.flops / ranks / runs * 1e-9,
-              in.flops / in.seconds * 1e-9, by.flops / by.seconds * 1e-9);
+  std::printf("a step %.1f ms, with its products alone %.1f ms: %.2f of it\n", whole.median() * 1e3,
+              alone.median() * 1e3, alone.median() / whole.median());
+  std::printf("products: %.3g GFLOP a rank, %.1f GFLOP/s of processor time in a step, %.1f alone\n",
+              in.flops / ranks / runs * 1e-9, in.flops / in.seconds * 1e-9, by.flops / by.seconds * 1e-9);
   std::printf("%-24s %8s %10s %7s\n", "kernel", "launches", "ms a rank", "share");
   std::vector<std::pair<double, std::string>> order;
   for (const auto &[name, spent] : whole.kernels)

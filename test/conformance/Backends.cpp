@@ -47,7 +47,8 @@ public:
   StreamCommand(std::uint32_t index, std::function<Status(std::uint32_t)> body) : index(index), body(std::move(body)) {}
   Status execute(void *nativeStream, std::uint32_t repetition) override {
     auto *call = new Call{this, repetition};
-    return cuda::driverStatus(device->functions(), device->functions().driver.hostCall(nativeStream, &run, call), "cuLaunchHostFunc");
+    return cuda::driverStatus(device->functions(), device->functions().driver.hostCall(nativeStream, &run, call),
+                              "cuLaunchHostFunc");
   }
   std::uint32_t instruction() const override { return index; }
   /// The device that the last create() made: a suite has one at a time.
@@ -104,7 +105,9 @@ private:
       return device->allocate(space, bytes, purpose);
     }
     std::uint64_t allocatedBytes(MemorySpace space) const override { return device->allocatedBytes(space); }
-    Result<StreamId> createStream(std::string_view name, int priority) override { return device->createStream(name, priority); }
+    Result<StreamId> createStream(std::string_view name, int priority) override {
+      return device->createStream(name, priority);
+    }
     Status createEvents(std::uint32_t count) override { return device->createEvents(count); }
     Status enqueue(StreamId stream, Command &command, std::uint32_t repetition) override {
       return device->enqueue(stream, command, repetition);

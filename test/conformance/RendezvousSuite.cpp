@@ -81,9 +81,7 @@ TEST_P(RendezvousSuite, EveryDifferenceIsFound) {
          return c.broadcast(s, DType::f32, odd ? 1 : 0, label, nullptr);
        }},
       {"(instruction 3, u) but rank 1 calls barrier (instruction 4, u)",
-       [&](Communicator &c, std::span<const SegmentPointers>, bool odd) {
-         return c.barrier({odd ? 4u : 3u, "u"});
-       }},
+       [&](Communicator &c, std::span<const SegmentPointers>, bool odd) { return c.barrier({odd ? 4u : 3u, "u"}); }},
   };
   for (const Case &one : cases) {
     auto world = backend().create(2);

@@ -33,7 +33,8 @@ protected:
     auto algorithms = std::make_shared<cuda::Algorithms>(path.string(), std::move(share), isRoot);
     SLUICE_ASSIGN_OR_RETURN(kernels, cuda::KernelContext::create(device->functions(), 0, false));
     SLUICE_RETURN_IF_ERROR(kernels->useAlgorithms(algorithms, plan));
-    std::vector<Tensor> in = {Tensor(DType::f32, {4, k}).normal(1), Tensor(DType::f32, {k, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
+    std::vector<Tensor> in = {Tensor(DType::f32, {4, k}).normal(1), Tensor(DType::f32, {k, 3}).normal(2)},
+                        out = {Tensor(DType::f32, {4, 3})};
     FakeCuda::takeCalls();
     SLUICE_RETURN_IF_ERROR(runOnDevice({"matmul"}, in, out));
     SLUICE_RETURN_IF_ERROR(algorithms->finish());
@@ -72,8 +73,8 @@ protected:
   std::size_t zeroed = 0;
 };
 
-// Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without timing
-// anything, and that the heuristic's choice stands where nobody asks for a measured one.
+// Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without
+// timing anything, and that the heuristic's choice stands where nobody asks for a measured one.
 TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   auto first = runProduct("digest");
   ASSERT_TRUE(first.isOk()) << first.status().message();
@@ -89,7 +90,8 @@ TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   EXPECT_EQ(*second, 2);
   EXPECT_EQ(timed, 0u);
   EXPECT_EQ(unused, "");
-  std::vector<Tensor> in = {Tensor(DType::f32, {4, 5}).normal(1), Tensor(DType::f32, {5, 3}).normal(2)}, out = {Tensor(DType::f32, {4, 3})};
+  std::vector<Tensor> in = {Tensor(DType::f32, {4, 5}).normal(1), Tensor(DType::f32, {5, 3}).normal(2)},
+                      out = {Tensor(DType::f32, {4, 3})};
   auto plain = cuda::KernelContext::create(device->functions(), 0, false);
   kernels = std::move(*plain);
   FakeCuda::takeCalls();
@@ -108,7 +110,9 @@ TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
   EXPECT_EQ(file(), written);
   replace("13.1.2", "13.0.9");
   ASSERT_TRUE(runProduct("digest").isOk());
-  EXPECT_EQ(unused, "algorithms '" + path.string() + "' are not used: expected library cublasLt 13.1.2, driver 13000 but got cublasLt 13.0.9, driver 13000");
+  EXPECT_EQ(unused,
+            "algorithms '" + path.string() +
+                "' are not used: expected library cublasLt 13.1.2, driver 13000 but got cublasLt 13.0.9, driver 13000");
 }
 
 // Tests that of several processes rank 0 measures and the others take its choice without a file and without timing;
@@ -152,10 +156,11 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   const std::string where = "algorithms '" + path.string() + "'";
   ASSERT_TRUE(runProduct("digest").isOk());
   const std::string good = file();
-  const std::pair<std::string, std::string> damages[] = {{"sluice algorithms 1", "line 1, expected 'sluice algorithms 1' but got 'x'"},
-                                                         {"device", "line 3, expected 'device ...' but got 'x"},
-                                                         {" a190", "line 5, expected 'product PROBLEM WORKSPACE' and 8 words, once a problem but got '"},
-                                                         {"end 1", "line 6, expected 'end 1' but got 'x'"}};
+  const std::pair<std::string, std::string> damages[] = {
+      {"sluice algorithms 1", "line 1, expected 'sluice algorithms 1' but got 'x'"},
+      {"device", "line 3, expected 'device ...' but got 'x"},
+      {" a190", "line 5, expected 'product PROBLEM WORKSPACE' and 8 words, once a problem but got '"},
+      {"end 1", "line 6, expected 'end 1' but got 'x'"}};
   for (const auto &[from, message] : damages) {
     replace(from, "x");
     auto damaged = runProduct("digest");
@@ -166,10 +171,12 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   replace("end 1\n", "end 1\nmore\n");
   EXPECT_EQ(runProduct("digest").status().message(), where + " line 7, expected the end of the file but got 'more'");
   std::ofstream(path) << good;
-  EXPECT_TRUE(runProduct("digest", 6).status().message().ends_with("but it is not there")) << runProduct("digest", 6).status().message();
+  EXPECT_TRUE(runProduct("digest", 6).status().message().ends_with("but it is not there"))
+      << runProduct("digest", 6).status().message();
   // An algorithm that the library does not know.
   replace(" a190", " a191");
-  EXPECT_TRUE(runProduct("digest").status().message().starts_with("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt"));
+  EXPECT_TRUE(runProduct("digest").status().message().starts_with(
+      "kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt"));
 }
 
 // Tests that devices of one run must be alike, and that a file that cannot be written is an error.

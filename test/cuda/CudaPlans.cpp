@@ -1,16 +1,18 @@
-//===- CudaPlans.cpp - runs plans on the CPU and on the emulated GPU, and compares ---------------------------------===//
+//===- CudaPlans.cpp - runs plans on the CPU and on the emulated GPU, and compares
+//---------------------------------===//
 //
 //   cuda-plans [--steps N] [--tolerance X] PLAN...
 //   cuda-plans [--steps N] --same PLAN...
 //   cuda-plans --record PLAN...
 //   cuda-plans --spoil PLAN
 //
-// Each plan is retargeted to cuda (workspace caps of that device), its entry points `init` and `train_step` are run with the
-// same random inputs by the CPU's executor and by the CUDA executor on the fake, and outputs and parameters are compared.
-// With one or two ranks a step that is replayed from a graph is compared with one that is issued, to the bit.
+// Each plan is retargeted to cuda (workspace caps of that device), its entry points `init` and `train_step` are run
+// with the same random inputs by the CPU's executor and by the CUDA executor on the fake, and outputs and parameters
+// are compared. With one or two ranks a step that is replayed from a graph is compared with one that is issued, to the
+// bit.
 //
-// With --same the plans are of one model and one mesh: each is run on the fake, once as it is and once with streams that
-// sleep now and then, and all must leave the first one's bits.
+// With --same the plans are of one model and one mesh: each is run on the fake, once as it is and once with streams
+// that sleep now and then, and all must leave the first one's bits.
 //
 // With --record nothing is executed: each is run with all its ranks and every call is compared
 // with the plan (RecordPlan.h). With --spoil that comparison is shown calls that are not the plan's.
@@ -94,7 +96,8 @@ void runPlan(const std::string &path, int steps, double tolerance) {
       complain(path, "a step from a graph gives other bits than one that is issued");
   }
   std::printf("%s: %llu ranks, %d steps, %zu tensors, largest difference %.2g of a tensor's size\n",
-              path.substr(path.rfind('/') + 1).c_str(), static_cast<unsigned long long>(ranks), steps, onCpu.values.size(), worst);
+              path.substr(path.rfind('/') + 1).c_str(), static_cast<unsigned long long>(ranks), steps,
+              onCpu.values.size(), worst);
 }
 
 /// Sleeps before one instruction in sixteen, another one each time.
@@ -137,7 +140,8 @@ void runSame(const std::vector<std::string> &paths, int steps) {
             std::memcmp(first.values[i].data(), outcome.values[i].data(), first.values[i].size() * sizeof(double)) != 0)
           complain(path, outcome.names[i] + (delayed ? " has other bits with delays" : " has other bits"));
     }
-    std::printf("%s: %d steps, %zu tensors, the same bits\n", path.substr(path.rfind('/') + 1).c_str(), steps, first.values.size());
+    std::printf("%s: %d steps, %zu tensors, the same bits\n", path.substr(path.rfind('/') + 1).c_str(), steps,
+                first.values.size());
   }
 }
 
@@ -158,11 +162,12 @@ void runRecorded(const std::vector<std::string> &paths) {
     const std::string wrong = recordPlan(file->plan, counts);
     if (!wrong.empty())
       complain(path, wrong);
-    std::printf("%s: %llu ranks, %llu launches, %llu moves, %llu collectives, %llu records and waits, %llu calls of the host\n",
-                path.substr(path.rfind('/') + 1).c_str(), static_cast<unsigned long long>(meshSize(file->plan)),
-                static_cast<unsigned long long>(counts.launches), static_cast<unsigned long long>(counts.moves),
-                static_cast<unsigned long long>(counts.collectives), static_cast<unsigned long long>(counts.events),
-                static_cast<unsigned long long>(counts.hostCalls));
+    std::printf(
+        "%s: %llu ranks, %llu launches, %llu moves, %llu collectives, %llu records and waits, %llu calls of the host\n",
+        path.substr(path.rfind('/') + 1).c_str(), static_cast<unsigned long long>(meshSize(file->plan)),
+        static_cast<unsigned long long>(counts.launches), static_cast<unsigned long long>(counts.moves),
+        static_cast<unsigned long long>(counts.collectives), static_cast<unsigned long long>(counts.events),
+        static_cast<unsigned long long>(counts.hostCalls));
   }
 }
 

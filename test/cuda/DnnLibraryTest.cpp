@@ -1,8 +1,9 @@
-//===- DnnLibraryTest.cpp - our graphs before the real cuDNN, without a device -------------------------------------------===//
+//===- DnnLibraryTest.cpp - our graphs before the real cuDNN, without a device
+//-------------------------------------------===//
 //
-// cuDNN makes plans for a device that it is told of (since 9.8): every form of DnnKernels.h is built with the library that is
-// on the machine, for three GPUs, and must find an engine that may be taken within the workspace that a plan declares. What
-// an engine computes is not seen here. Skipped where there is no library.
+// cuDNN makes plans for a device that it is told of (since 9.8): every form of DnnKernels.h is built with the library
+// that is on the machine, for three GPUs, and must find an engine that may be taken within the workspace that a plan
+// declares. What an engine computes is not seen here. Skipped where there is no library.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
@@ -28,22 +29,29 @@ struct Gpu {
   int version, multiprocessors, sharedMemory, threads, blocks;
 };
 /// A100, H100, B200: compute capability, and what of the data sheets cuDNN asks for.
-const Gpu gpus[] = {{"sm_80", 800, 108, 166912, 2048, 32}, {"sm_90", 900, 132, 232448, 2048, 32}, {"sm_100", 1000, 148, 232448, 2048, 32}};
+const Gpu gpus[] = {{"sm_80", 800, 108, 166912, 2048, 32},
+                    {"sm_90", 900, 132, 232448, 2048, 32},
+                    {"sm_100", 1000, 148, 232448, 2048, 32}};
 
 /// The properties as the library writes them.
 std::string propertiesOf(const Gpu &gpu) {
-  const auto number = [](const char *name, long long value) { return "\"" + std::string(name) + "\":" + std::to_string(value) + ","; };
-  return "{" + number("cudaDeviceId", 0) + number("deviceVer", gpu.version) + number("driverVer", 13000) + number("isTccDriver", 0) +
-         number("l2CacheSize", 52428800) + number("maxCtasPerSM", gpu.blocks) + number("maxRegistersPerSM", 65536) +
-         number("maxSharedMemoryPerBlock", 49152) + number("maxSharedMemoryPerBlockOptin", gpu.sharedMemory) + number("maxThreadsPerBlock", 1024) +
-         number("maxThreadsPerSM", gpu.threads) + number("memClockRateKHz", 2619000) + number("multiProcessorCount", gpu.multiprocessors) +
-         number("pciDeviceId", 0) + number("regsPerBlock", 65536) + number("reservedSharedMemoryPerBlock", 1024) + number("smClockRateKHz", 1755000) +
+  const auto number = [](const char *name, long long value) {
+    return "\"" + std::string(name) + "\":" + std::to_string(value) + ",";
+  };
+  return "{" + number("cudaDeviceId", 0) + number("deviceVer", gpu.version) + number("driverVer", 13000) +
+         number("isTccDriver", 0) + number("l2CacheSize", 52428800) + number("maxCtasPerSM", gpu.blocks) +
+         number("maxRegistersPerSM", 65536) + number("maxSharedMemoryPerBlock", 49152) +
+         number("maxSharedMemoryPerBlockOptin", gpu.sharedMemory) + number("maxThreadsPerBlock", 1024) +
+         number("maxThreadsPerSM", gpu.threads) + number("memClockRateKHz", 2619000) +
+         number("multiProcessorCount", gpu.multiprocessors) + number("pciDeviceId", 0) + number("regsPerBlock", 65536) +
+         number("reservedSharedMemoryPerBlock", 1024) + number("smClockRateKHz", 1755000) +
          number("supportCoopLaunch", 1) + number("totalGlobalMem", 80LL << 30) + number("warpSize", 32) +
          R"("deviceName":"NVIDIA","maxBlockSize":[1024,1024,64],"maxGridSize":[2147483647,65535,65535]})";
 }
 
-/// What the library takes for itself and never frees is not held against us: NVRTC, which compiles its engines and which it
-/// unloads together with what stands in it, and handles of cublasLt. What we forget to release is still reported.
+/// What the library takes for itself and never frees is not held against us: NVRTC, which compiles its engines and
+/// which it unloads together with what stands in it, and handles of cublasLt. What we forget to release is still
+/// reported.
 void leaveOutLeaksOf(Dnn &library) {
 #if defined(__SANITIZE_ADDRESS__)
   static Dnn own;
@@ -52,7 +60,8 @@ void leaveOutLeaksOf(Dnn &library) {
     __lsan::ScopedDisabler off;
     return own.finalize(descriptor);
   };
-  library.get = [](dnn::Descriptor descriptor, int attribute, int type, std::int64_t most, std::int64_t *count, void *values) -> Code {
+  library.get = [](dnn::Descriptor descriptor, int attribute, int type, std::int64_t most, std::int64_t *count,
+                   void *values) -> Code {
     __lsan::ScopedDisabler off;
     return own.get(descriptor, attribute, type, most, count, values);
   };
@@ -121,7 +130,9 @@ protected:
       const Status status = choose(c, gpu, engine, tf32);
       EXPECT_TRUE(status.isOk()) << c.kernel << " " << what << " on " << gpu.name << ": " << status.message();
       // Asked again, it says the same.
-      EXPECT_TRUE(!status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") || (choose(c, gpu, again, tf32).isOk() && again == engine)) << c.kernel << " " << what;
+      EXPECT_TRUE(!status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") ||
+                  (choose(c, gpu, again, tf32).isOk() && again == engine))
+          << c.kernel << " " << what;
       std::string name = gpu.name + std::string(" ") + what;
       std::ranges::replace(name, ' ', '_');
       RecordProperty(c.kernel + "_" + name, std::to_string(engine));
@@ -136,18 +147,22 @@ TEST_F(DnnLibrary, HasEnginesForConvolutions) {
   struct Layer {
     std::int64_t place, in, out, window, stride, groups;
   };
-  const Layer layers[] = {{224, 3, 64, 7, 2, 1}, {56, 64, 64, 3, 1, 1}, {7, 512, 2048, 1, 1, 1}, {14, 64, 64, 3, 1, 64}};
+  const Layer layers[] = {
+      {224, 3, 64, 7, 2, 1}, {56, 64, 64, 3, 1, 1}, {7, 512, 2048, 1, 1, 1}, {14, 64, 64, 3, 1, 64}};
   for (const Layer &l : layers)
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
       if (dtype == DType::f16 && (l.groups != 1 || l.in != 64))
         continue;
       const std::int64_t padding = l.window / 2, result = (l.place + 2 * padding - l.window) / l.stride + 1;
       const Operand x = operand(dtype, {32, l.place, l.place, l.in}), y = operand(dtype, {32, result, result, l.out});
-      const Operand weight = operand(dtype, {l.out, l.in / l.groups, l.window, l.window}), bias = operand(dtype, {l.out});
-      const std::vector<Attributes::Item> attributes = {list("stride", {l.stride, l.stride}), list("padding", {padding, padding}),
-                                                        list("dilation", {1, 1}), integer("groups", l.groups)};
-      const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(l.place) + " " + std::to_string(l.in) + " " +
-                               std::to_string(l.out) + " " + std::to_string(l.window) + " " + std::to_string(l.groups);
+      const Operand weight = operand(dtype, {l.out, l.in / l.groups, l.window, l.window}),
+                    bias = operand(dtype, {l.out});
+      const std::vector<Attributes::Item> attributes = {list("stride", {l.stride, l.stride}),
+                                                        list("padding", {padding, padding}), list("dilation", {1, 1}),
+                                                        integer("groups", l.groups)};
+      const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(l.place) + " " +
+                               std::to_string(l.in) + " " + std::to_string(l.out) + " " + std::to_string(l.window) +
+                               " " + std::to_string(l.groups);
       expectEngines({"conv2d", {x, weight}, {y}, attributes}, what);
       expectEngines({"conv2d", {x, weight, bias}, {y}, attributes}, what + " bias");
       expectEngines({"conv2d_input_grad", {y, weight}, {x}, attributes}, what);
@@ -160,17 +175,25 @@ TEST_F(DnnLibrary, HasEnginesForAttention) {
   struct Heads {
     std::int64_t batch, queries, keys, heads, keyHeads, size, causal, window;
   };
-  const Heads cases[] = {{8, 1024, 1024, 12, 12, 64, 1, 0}, {2, 4096, 4096, 32, 8, 128, 1, 0}, {1, 8192, 8192, 32, 8, 128, 1, 1024},
-                         {2, 512, 1024, 16, 4, 64, 1, 256}, {2, 512, 384, 16, 16, 128, 0, 0}};
+  const Heads cases[] = {{8, 1024, 1024, 12, 12, 64, 1, 0},
+                         {2, 4096, 4096, 32, 8, 128, 1, 0},
+                         {1, 8192, 8192, 32, 8, 128, 1, 1024},
+                         {2, 512, 1024, 16, 4, 64, 1, 256},
+                         {2, 512, 384, 16, 16, 128, 0, 0}};
   for (const Heads &c : cases)
     for (const DType dtype : {DType::bf16, DType::f16}) {
       if (dtype == DType::f16 && c.queries != 4096)
         continue;
-      const Operand q = operand(dtype, {c.batch, c.queries, c.heads, c.size}), k = operand(dtype, {c.batch, c.keys, c.keyHeads, c.size});
+      const Operand q = operand(dtype, {c.batch, c.queries, c.heads, c.size}),
+                    k = operand(dtype, {c.batch, c.keys, c.keyHeads, c.size});
       const Operand lse = operand(DType::f32, {c.batch, c.heads, c.queries});
-      expectEngines({"attention", {q, k, k}, {q, lse}, {integer("causal", c.causal), number("scale", 0.125), integer("window", c.window)}},
-                    std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " " + std::to_string(c.keys) + " " + std::to_string(c.heads) + " " +
-                        std::to_string(c.keyHeads) + " " + std::to_string(c.size) + " " + std::to_string(c.causal) + " " + std::to_string(c.window));
+      expectEngines({"attention",
+                     {q, k, k},
+                     {q, lse},
+                     {integer("causal", c.causal), number("scale", 0.125), integer("window", c.window)}},
+                    std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " " + std::to_string(c.keys) +
+                        " " + std::to_string(c.heads) + " " + std::to_string(c.keyHeads) + " " +
+                        std::to_string(c.size) + " " + std::to_string(c.causal) + " " + std::to_string(c.window));
     }
 }
 
@@ -179,7 +202,8 @@ TEST_F(DnnLibrary, HasEnginesForPooling) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const Operand x = operand(dtype, {32, 112, 112, 64}), y = operand(dtype, {32, 56, 56, 64});
     const Operand wide = operand(dtype, {32, 7, 7, 2048}), one = operand(dtype, {32, 1, 1, 2048});
-    std::vector<Attributes::Item> attributes = {list("kernel", {3, 3}), list("stride", {2, 2}), list("padding", {1, 1})};
+    std::vector<Attributes::Item> attributes = {list("kernel", {3, 3}), list("stride", {2, 2}),
+                                                list("padding", {1, 1})};
     const std::string type(dtypeName(dtype));
     expectEngines({"max_pool2d", {x}, {y}, attributes}, type);
     if (dtype == DType::f32)

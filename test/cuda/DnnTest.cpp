@@ -1,4 +1,5 @@
-//===- DnnTest.cpp - kernels by cuDNN's graphs against the references ----------------------------------------------------===//
+//===- DnnTest.cpp - kernels by cuDNN's graphs against the references
+//----------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "test/cuda/FakeDnn.h"
 #include "test/cuda/KernelHarness.h"
@@ -19,15 +20,16 @@ protected:
     EXPECT_EQ(liveDnnObjects(), 0);
   }
   /// As compare(), and by the engine that is to be taken.
-  void compareDnn(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth, const std::string &what,
-                  double inner = 0) {
+  void compareDnn(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
+                  const std::string &what, double inner = 0) {
     FakeCuda::takeCalls();
     compare(run, inputs, outputs, depth, what, inner);
     const std::vector<FakeCall> calls = FakeCuda::takeCalls();
     ASSERT_EQ(calls.size(), 2U) << run.kernel << " " << what << ": " << reasons();
     // Pooling declares no workspace.
     for (const FakeCall &call : calls)
-      EXPECT_EQ(call.name, run.kernel.find("pool") == std::string::npos ? "cudnn engine 45" : "cudnn engine 46") << run.kernel << " " << what;
+      EXPECT_EQ(call.name, run.kernel.find("pool") == std::string::npos ? "cudnn engine 45" : "cudnn engine 46")
+          << run.kernel << " " << what;
   }
   std::string reasons() const {
     std::string all;
@@ -37,9 +39,11 @@ protected:
   }
   /// The convolution that most tests try.
   Status runPlain(DType dtype = DType::f32, std::uint64_t workspace = 4096) {
-    std::vector<Tensor> in = {Tensor(dtype, {1, 8, 8, 16}).normal(1), Tensor(dtype, {16, 16, 3, 3}).normal(2)}, out = {Tensor(dtype, {1, 8, 8, 16})};
+    std::vector<Tensor> in = {Tensor(dtype, {1, 8, 8, 16}).normal(1), Tensor(dtype, {16, 16, 3, 3}).normal(2)},
+                        out = {Tensor(dtype, {1, 8, 8, 16})};
     const std::vector<Operand> inputs = {in[0].bound(), in[1].bound()}, outputs = {out[0].bound()};
-    const Attributes attributes({list("stride", {1, 1}), list("padding", {1, 1}), list("dilation", {1, 1}), integer("groups", 1)});
+    const Attributes attributes(
+        {list("stride", {1, 1}), list("padding", {1, 1}), list("dilation", {1, 1}), integer("groups", 1)});
     KernelRequest request{inputs, outputs, &attributes, 1, workspace, kernels.get()};
     auto kernel = findCudaKernel("conv2d")(request);
     if (!kernel.isOk())
@@ -73,9 +77,11 @@ TEST_F(CudaDnn, Convolutions) {
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
         const bool withBias = c.weight[0] % 8 == 0;
-        forConvolutionKernels(c, dtype, layout, withBias, [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
-          compareDnn(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
-        });
+        forConvolutionKernels(c, dtype, layout, withBias,
+                              [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
+                                compareDnn(run, inputs, outputs, terms,
+                                           std::string(c.name) + " " + std::string(dtypeName(dtype)));
+                              });
       }
 }
 
@@ -83,19 +89,24 @@ struct DnnHeads {
   std::int64_t batch, queries, keys, heads, keyHeads, size, causal, window;
 };
 
-// Tests groups of heads, lengths that differ, windows. Weights are rounded to the operands' type before they are multiplied.
+// Tests groups of heads, lengths that differ, windows. Weights are rounded to the operands' type before they are
+// multiplied.
 TEST_F(CudaDnn, Attention) {
-  const DnnHeads cases[] = {{2, 16, 16, 2, 2, 64, 1, 0}, {1, 24, 24, 4, 2, 64, 1, 0},  {1, 16, 40, 4, 1, 128, 1, 0}, {2, 8, 24, 2, 2, 16, 0, 0},
-                            {1, 40, 8, 2, 2, 8, 0, 0},   {1, 32, 32, 2, 1, 64, 1, 5}, {1, 16, 40, 2, 2, 64, 1, 9},  {1, 16, 16, 1, 1, 64, 1, 40}};
+  const DnnHeads cases[] = {{2, 16, 16, 2, 2, 64, 1, 0}, {1, 24, 24, 4, 2, 64, 1, 0}, {1, 16, 40, 4, 1, 128, 1, 0},
+                            {2, 8, 24, 2, 2, 16, 0, 0},  {1, 40, 8, 2, 2, 8, 0, 0},   {1, 32, 32, 2, 1, 64, 1, 5},
+                            {1, 16, 40, 2, 2, 64, 1, 9}, {1, 16, 16, 1, 1, 64, 1, 40}};
   for (DType dtype : {DType::bf16, DType::f16})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const DnnHeads &c : cases) {
         const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
-        compareDnn({"attention", {}, 1, {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window)}},
-                   {Tensor(dtype, q, layout).normal(25), Tensor(dtype, k, layout).normal(26), Tensor(dtype, k, layout).normal(27)},
-                   {Tensor(dtype, q, layout), Tensor(DType::f32, {c.batch, c.heads, c.queries})}, 400,
-                   std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) + " window " + std::to_string(c.window),
-                   (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45);
+        compareDnn(
+            {"attention", {}, 1, {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window)}},
+            {Tensor(dtype, q, layout).normal(25), Tensor(dtype, k, layout).normal(26),
+             Tensor(dtype, k, layout).normal(27)},
+            {Tensor(dtype, q, layout), Tensor(DType::f32, {c.batch, c.heads, c.queries})}, 400,
+            std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) +
+                " window " + std::to_string(c.window),
+            (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45);
       }
 }
 
@@ -106,14 +117,17 @@ TEST_F(CudaDnn, LeavesOtherAttention) {
     const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
     compare({"attention", {}, 1, {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window)}},
             {Tensor(dtype, q).normal(25), Tensor(dtype, k).normal(26), Tensor(dtype, k).normal(27)},
-            {Tensor(dtype, q), Tensor(dtype == DType::f64 ? DType::f64 : DType::f32, {c.batch, c.heads, c.queries})}, 400, "other",
-            dtype == DType::bf16 ? 0x1p-8 / 45 : 0);
+            {Tensor(dtype, q), Tensor(dtype == DType::f64 ? DType::f64 : DType::f32, {c.batch, c.heads, c.queries})},
+            400, "other", dtype == DType::bf16 ? 0x1p-8 / 45 : 0);
     const std::string why = reasons();
     return why.substr(why.find(": ") + 2);
   };
-  EXPECT_EQ(reasonOf(DType::f32, {1, 8, 8, 2, 2, 64, 1, 0}), "element types of attention, expected bf16 or f16 throughout and statistics in f32\n");
-  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 136, 1, 0}), "head size, expected a multiple of 8 of at most 128 but got 136\n");
-  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 12, 1, 0}), "head size, expected a multiple of 8 of at most 128 but got 12\n");
+  EXPECT_EQ(reasonOf(DType::f32, {1, 8, 8, 2, 2, 64, 1, 0}),
+            "element types of attention, expected bf16 or f16 throughout and statistics in f32\n");
+  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 136, 1, 0}),
+            "head size, expected a multiple of 8 of at most 128 but got 136\n");
+  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 12, 1, 0}),
+            "head size, expected a multiple of 8 of at most 128 but got 12\n");
 }
 
 // Tests that positions are numbered by 32 bits; nothing of that size is in memory.
@@ -142,8 +156,8 @@ TEST_F(CudaDnn, Pooling) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (Layout layout : {Layout::dense, Layout::permuted})
       for (const DnnPool &p : pools) {
-        const std::vector<Attributes::Item> attributes = {list("kernel", p.kernel), list("stride", p.stride), list("padding", p.padding),
-                                                          integer("adaptive", p.adaptive)};
+        const std::vector<Attributes::Item> attributes = {list("kernel", p.kernel), list("stride", p.stride),
+                                                          list("padding", p.padding), integer("adaptive", p.adaptive)};
         const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(p.x[1]);
         Tensor x = Tensor(dtype, p.x, layout).below(5, 7);
         x.set(3, std::nan(""));
@@ -162,18 +176,23 @@ TEST_F(CudaDnn, Pooling) {
 TEST_F(CudaDnn, LeavesOtherPooling) {
   const auto reasonOf = [&](const char *kernel, DType dtype, const DnnPool &p) {
     setMode(cuda::DnnMode::automatic);
-    compare({kernel, {}, 1, {list("kernel", p.kernel), list("stride", p.stride), list("padding", p.padding), integer("adaptive", p.adaptive)}},
+    compare({kernel,
+             {},
+             1,
+             {list("kernel", p.kernel), list("stride", p.stride), list("padding", p.padding),
+              integer("adaptive", p.adaptive)}},
             {Tensor(dtype, p.x).normal(1)}, {Tensor(dtype, p.y)}, 16, "other");
     const std::string why = reasons();
     return why.substr(why.find(": ") + 2);
   };
-  EXPECT_EQ(reasonOf("avg_pool2d", DType::f32, {{2, 7, 5, 8}, {2, 3, 2, 8}, {}, {}, {}, true}), "adaptive windows, expected all of one size\n");
+  EXPECT_EQ(reasonOf("avg_pool2d", DType::f32, {{2, 7, 5, 8}, {2, 3, 2, 8}, {}, {}, {}, true}),
+            "adaptive windows, expected all of one size\n");
   EXPECT_EQ(reasonOf("max_pool2d", DType::f64, {{1, 8, 8, 16}, {1, 4, 4, 16}, {2, 2}, {2, 2}, {0, 0}, false}),
             "element type of a pooling, expected f32, bf16 or f16 but got f64\n");
 }
 
-// Tests that engines are passed over which are not deterministic, round more, need more workspace or make no plan, and that
-// the fallback's are asked behind all of them.
+// Tests that engines are passed over which are not deterministic, round more, need more workspace or make no plan, and
+// that the fallback's are asked behind all of them.
 TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
   ASSERT_TRUE(runPlain().isOk());
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 45");
@@ -184,7 +203,8 @@ TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 0");
   const std::vector<std::string> notes = use->notes();
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "kernel 'conv2d' by cudnn 9.19.0: engine 0 (1 launch), engine 45 (1 launch), engine 46 (1 launch)");
+  EXPECT_EQ(notes[0],
+            "kernel 'conv2d' by cudnn 9.19.0: engine 0 (1 launch), engine 45 (1 launch), engine 46 (1 launch)");
 }
 
 // Tests that f32 is not rounded to TF32 unless that is asked for; other types are what tensor cores are for.
@@ -219,11 +239,13 @@ TEST_F(CudaDnn, LeavesToOurKernelsWhatItLacks) {
   setMode(cuda::DnnMode::automatic);
   fakeDnn.preferred.clear();
   ASSERT_TRUE(runPlain().isOk());
-  EXPECT_EQ(reasons(), "kernel 'conv2d' is not by cudnn (1 launch): cudnn, expected an engine for the graph but it has none\n");
+  EXPECT_EQ(reasons(),
+            "kernel 'conv2d' is not by cudnn (1 launch): cudnn, expected an engine for the graph but it has none\n");
   setMode(cuda::DnnMode::automatic);
   fakeDnn.preferred = {{16, {}, 0, 2000}};
   ASSERT_TRUE(runPlain().isOk());
-  EXPECT_EQ(reasons(), "kernel 'conv2d' is not by cudnn (1 launch): cudnn, expected an engine for the graph but engine 16: cudnnBackendFinalize of a plan: "
+  EXPECT_EQ(reasons(), "kernel 'conv2d' is not by cudnn (1 launch): cudnn, expected an engine for the graph but engine "
+                       "16: cudnnBackendFinalize of a plan: "
                        "CUDNN_STATUS_BAD_PARAM (cudnn code 2000): this engine makes no plans\n");
 }
 
@@ -235,23 +257,34 @@ TEST_F(CudaDnn, SaysWhichCallFails) {
   kernels = std::move(*fresh);
   setMode(cuda::DnnMode::on);
   fakeDnn.create = 1001;
-  EXPECT_EQ(runPlain().message(), "kernel 'conv2d' with --cudnn on: cudnnCreate: CUDNN_STATUS (cudnn code 1001): no context");
+  EXPECT_EQ(runPlain().message(),
+            "kernel 'conv2d' with --cudnn on: cudnnCreate: CUDNN_STATUS (cudnn code 1001): no context");
 }
 
 // Tests operands that no graph takes: an address between borders of 16 bytes, lengths that move it there, no elements.
 TEST_F(CudaDnn, LeavesOddOperands) {
   const auto reasonOf = [&](const Shape &x, const Shape &y) {
     setMode(cuda::DnnMode::automatic);
-    KernelRun run{"conv2d", {}, 1, {list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1}), integer("groups", 1)}};
-    compare(run, {Tensor(DType::f32, x).normal(1), Tensor(DType::f32, {4, 4, 1, 1}).normal(2)}, {Tensor(DType::f32, y)}, 4, "odd");
+    KernelRun run{"conv2d",
+                  {},
+                  1,
+                  {list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1}), integer("groups", 1)}};
+    compare(run, {Tensor(DType::f32, x).normal(1), Tensor(DType::f32, {4, 4, 1, 1}).normal(2)}, {Tensor(DType::f32, y)},
+            4, "odd");
     return reasons();
   };
   EXPECT_EQ(reasonOf({1, 2, 2, 4}, {1, 2, 2, 4}), "kernel 'conv2d' by cudnn 9.19.0: engine 45 (2 launches)\n");
-  EXPECT_EQ(reasonOf({0, 2, 2, 4}, {0, 2, 2, 4}), "kernel 'conv2d' is not by cudnn (2 launches): extents and strides, expected at least 1\n");
+  EXPECT_EQ(reasonOf({0, 2, 2, 4}, {0, 2, 2, 4}),
+            "kernel 'conv2d' is not by cudnn (2 launches): extents and strides, expected at least 1\n");
   setMode(cuda::DnnMode::automatic);
-  KernelRun run{"conv2d", {}, 1, {list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1}), integer("groups", 1)}};
-  compare(run, {Tensor(DType::f32, {1, 3, 3, 3}).normal(1), Tensor(DType::f32, {4, 3, 1, 1}).normal(2)}, {Tensor(DType::f32, {1, 3, 3, 4})}, 3, "odd");
-  EXPECT_EQ(reasons(), "kernel 'conv2d' is not by cudnn (2 launches): address and length of an operand, expected multiples of 16 bytes\n");
+  KernelRun run{"conv2d",
+                {},
+                1,
+                {list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1}), integer("groups", 1)}};
+  compare(run, {Tensor(DType::f32, {1, 3, 3, 3}).normal(1), Tensor(DType::f32, {4, 3, 1, 1}).normal(2)},
+          {Tensor(DType::f32, {1, 3, 3, 4})}, 3, "odd");
+  EXPECT_EQ(reasons(), "kernel 'conv2d' is not by cudnn (2 launches): address and length of an operand, expected "
+                       "multiples of 16 bytes\n");
 }
 
 } // namespace

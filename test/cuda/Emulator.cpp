@@ -254,8 +254,9 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
     block.setKnown(b > 0);
     const std::uint64_t index = reversedOrder ? blocks - 1 - b : b;
     if (!block.run(kernel, args, static_cast<Index>(index), static_cast<Index>(blocks), threads, shared)) {
-      error = std::string(kernel.name) + ": " +
-              (block.whatWasMisused().empty() ? "threads of a block wait at different barriers" : block.whatWasMisused());
+      error =
+          std::string(kernel.name) + ": " +
+          (block.whatWasMisused().empty() ? "threads of a block wait at different barriers" : block.whatWasMisused());
       return false;
     }
   }

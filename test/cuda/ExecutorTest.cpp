@@ -1,10 +1,11 @@
-//===- ExecutorTest.cpp - plans for a GPU that cannot run, and a GPU that fails ------------------------------------===//
+//===- ExecutorTest.cpp - plans for a GPU that cannot run, and a GPU that fails
+//------------------------------------===//
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Ranks.h"
 
-#include <gtest/gtest.h>
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <set>
 #include <thread>
 
@@ -28,8 +29,9 @@ TEST(CudaExecutor, RunsTheShardedStep) {
   }
 }
 
-// Tests that ranks joined by NCCL, with steps issued and with steps replayed from a graph, give what the CPU gives; that each
-// collective is one group whose counts are the unit's chunks, padding included; and that what is registered is the arena.
+// Tests that ranks joined by NCCL, with steps issued and with steps replayed from a graph, give what the CPU gives;
+// that each collective is one group whose counts are the unit's chunks, padding included; and that what is registered
+// is the arena.
 TEST(CudaExecutor, RanksJoinedByNccl) {
   constexpr std::uint32_t ranks = 3;
   Shards want(ranks);
@@ -37,9 +39,11 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
     const plan::PlanT plan = std::move(sharded(ranks).plan);
     auto group = RankGroup::create(plan);
     ASSERT_TRUE(group.isOk()) << group.status().message();
-    ASSERT_TRUE((*group)->forEachRank([&](Executor &executor) {
-                          return runSteps(executor, want[static_cast<std::size_t>(executor.rank())]);
-                        }).isOk());
+    ASSERT_TRUE((*group)
+                    ->forEachRank([&](Executor &executor) {
+                      return runSteps(executor, want[static_cast<std::size_t>(executor.rank())]);
+                    })
+                    .isOk());
   }
   for (GraphMode graphs : {GraphMode::off, GraphMode::on}) {
     FakeCuda fake(devices(ranks));
@@ -79,7 +83,8 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
       gathers += call.name == "ncclAllGather";
       reductions += call.name == "ncclReduceScatter" && call.op == cuda::nccl::average;
     }
-    // A gather a micro-batch, a reduction a step; a graph is recorded at the second of four steps and launched from then on.
+    // A gather a micro-batch, a reduction a step; a graph is recorded at the second of four steps and launched from
+    // then on.
     const int steps = graphs == GraphMode::off ? 4 : 2;
     EXPECT_EQ(gathers, 2 * steps * static_cast<int>(ranks));
     EXPECT_EQ(reductions, steps * static_cast<int>(ranks));
@@ -87,8 +92,8 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
   }
 }
 
-/// Every graph is launched behind what the streams of all ranks were given, and they go on behind it; "" or what does not.
-/// `streams` are those of all ranks together.
+/// Every graph is launched behind what the streams of all ranks were given, and they go on behind it; "" or what does
+/// not. `streams` are those of all ranks together.
 std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t streams) {
   using Kind = FakeCall::Kind;
   for (auto graph = calls.begin(); graph != calls.end(); ++graph) {
@@ -113,8 +118,8 @@ std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t str
   return "";
 }
 
-// Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the bits of
-// steps that are issued; and that their memory and streams are free again behind it.
+// Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the
+// bits of steps that are issued; and that their memory and streams are free again behind it.
 TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   constexpr std::uint32_t ranks = 3;
   Shards shards[2] = {Shards(ranks), Shards(ranks)};
@@ -181,8 +186,8 @@ Status runStepsOnRanks(std::uint32_t ranks, bool byNccl, GraphMode graphs, Shard
   return {};
 }
 
-// Tests that a step that cannot be captured is issued with --cuda-graph auto, to the bit and without a graph, wherever the
-// capture fails, and ends the run with --cuda-graph on.
+// Tests that a step that cannot be captured is issued with --cuda-graph auto, to the bit and without a graph, wherever
+// the capture fails, and ends the run with --cuda-graph on.
 TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
   for (const bool byNccl : {false, true})
     for (const std::uint32_t ranks : {1u, 3u}) {
@@ -193,7 +198,8 @@ TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
         FakeCuda fake(machine);
         ASSERT_TRUE(runStepsOnRanks(ranks, byNccl, GraphMode::off, want).isOk());
       }
-      for (const CaptureFault fault : {CaptureFault::begin, CaptureFault::launch, CaptureFault::end, CaptureFault::instantiate}) {
+      for (const CaptureFault fault :
+           {CaptureFault::begin, CaptureFault::launch, CaptureFault::end, CaptureFault::instantiate}) {
         machine.captureFault = fault;
         SCOPED_TRACE(std::to_string(static_cast<int>(fault)) + (byNccl ? " by NCCL" : " on virtual ranks"));
         FakeCuda fake(machine);
@@ -228,7 +234,8 @@ TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
   ASSERT_TRUE(group.isOk()) << group.status().message();
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
   Status statuses[2];
-  (void)(*group)->forEachRank([&](Executor &executor) { return statuses[executor.rank()] = executor.runEntry("train_step"); });
+  (void)(*group)->forEachRank(
+      [&](Executor &executor) { return statuses[executor.rank()] = executor.runEntry("train_step"); });
   EXPECT_TRUE(statuses[0].message().starts_with("cuStreamBeginCapture: ")) << statuses[0].message();
   EXPECT_EQ(statuses[1].message(), "a different rank of the graph failed");
 }
@@ -339,7 +346,8 @@ TEST(CudaExecutor, TooLittleMemoryNamesTheLargestBuffers) {
   FakeCuda fake(options);
   const Status status = statusOf(onCuda(1));
   EXPECT_EQ(status.code(), StatusCode::failed);
-  EXPECT_NE(status.message().find("memory for the arena of rank 0: the device has 100 of 100 bytes free"), std::string::npos)
+  EXPECT_NE(status.message().find("memory for the arena of rank 0: the device has 100 of 100 bytes free"),
+            std::string::npos)
       << status.message();
   ASSERT_EQ(status.notes().size(), 3u);
   EXPECT_EQ(status.notes()[0], "buffer 'shard' takes 120 bytes");
@@ -355,7 +363,8 @@ TEST(CudaExecutor, AFailedLaunchIsNamed) {
   const Status status = statusOf(onCuda(1));
   EXPECT_EQ(status.code(), StatusCode::failed);
   EXPECT_TRUE(status.message().starts_with("rank 0, train_step, instruction ")) << status.message();
-  EXPECT_NE(status.message().find("cuLaunchKernel: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)"), std::string::npos)
+  EXPECT_NE(status.message().find("cuLaunchKernel: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)"),
+            std::string::npos)
       << status.message();
 }
 

@@ -1,8 +1,8 @@
 //===- Fake.h - a GPU that is not there ------------------------------------------------===//
 //
-// A table of CUDA's functions whose device is the host: memory is host memory, streams are threads, kernels are emulated,
-// cuBLASLt and NCCL do what their documentation says in plain loops. Everything called is recorded, so that a test can say
-// what was launched on which stream, with which addresses and in which order. One at a time.
+// A table of CUDA's functions whose device is the host: memory is host memory, streams are threads, kernels are
+// emulated, cuBLASLt and NCCL do what their documentation says in plain loops. Everything called is recorded, so that a
+// test can say what was launched on which stream, with which addresses and in which order. One at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKE_H
@@ -62,8 +62,8 @@ struct FakeOptions {
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
   CaptureFault captureFault = CaptureFault::none;
-  /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of any
-  /// size run through an executor.
+  /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of
+  /// any size run through an executor.
   bool recordsOnly = false;
 };
 

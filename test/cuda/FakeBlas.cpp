@@ -1,9 +1,9 @@
 //===- FakeBlas.cpp - cuBLASLt in plain loops ---------------------------------------------===//
 //
 // Written from cuBLASLt's documentation and not from Sluice's use of it: matrices are column-major with a leading
-// dimension, D = alpha op(A) op(B) + beta C, a bias has one element for each row of D. Of an epilogue with gelu the matrix of
-// gelu's inputs is of D's type; it is written before D is rounded, and its address and leading dimension are multiples of 16
-// bytes and of 8 elements.
+// dimension, D = alpha op(A) op(B) + beta C, a bias has one element for each row of D. Of an epilogue with gelu the
+// matrix of gelu's inputs is of D's type; it is written before D is rounded, and its address and leading dimension are
+// multiples of 16 bytes and of 8 elements.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/Numbers.h"
@@ -31,7 +31,10 @@ struct FakeDesc {
   std::int32_t biasType = -1;
   void *aux = nullptr;
   std::int64_t auxLeading = 0;
-  bool usesAux() const { return epilogue == blas::epilogueGeluAux || epilogue == blas::epilogueGeluAuxBias || epilogue == blas::epilogueGeluGrad; }
+  bool usesAux() const {
+    return epilogue == blas::epilogueGeluAux || epilogue == blas::epilogueGeluAuxBias ||
+           epilogue == blas::epilogueGeluGrad;
+  }
   bool usesBias() const { return epilogue == blas::epilogueBias || epilogue == blas::epilogueGeluAuxBias; }
 };
 struct FakeLayout {
@@ -47,7 +50,10 @@ struct FakePreference {
 };
 
 DType dtypeOf(int type) {
-  return type == blas::typeF64 ? DType::f64 : type == blas::typeF16 ? DType::f16 : type == blas::typeBf16 ? DType::bf16 : DType::f32;
+  return type == blas::typeF64    ? DType::f64
+         : type == blas::typeF16  ? DType::f16
+         : type == blas::typeBf16 ? DType::bf16
+                                  : DType::f32;
 }
 
 struct Matrix {
@@ -60,7 +66,8 @@ struct Matrix {
     if (transposed)
       std::swap(row, column);
     return cpu::loadNumber(data, dtypeOf(layout.type),
-                           batch * layout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * layout.leading);
+                           batch * layout.stride + static_cast<std::int64_t>(row) +
+                               static_cast<std::int64_t>(column) * layout.leading);
   }
 };
 
@@ -72,8 +79,8 @@ double geluSlope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.79788456080286535588 * (1 + 3 * 0.044715 * x * x);
 }
 
-void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c, void *d,
-              const FakeLayout &dLayout) {
+void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c,
+              void *d, const FakeLayout &dLayout) {
   for (std::int64_t batch = 0; batch < dLayout.batches; ++batch)
     for (std::uint64_t column = 0; column < dLayout.columns; ++column)
       for (std::uint64_t row = 0; row < dLayout.rows; ++row) {
@@ -84,8 +91,10 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
         if (beta != 0)
           value += beta * c.at(batch, row, column);
         if (desc.usesBias())
-          value += cpu::loadNumber(desc.bias, dtypeOf(desc.biasType < 0 ? dLayout.type : desc.biasType), static_cast<std::int64_t>(row));
-        const std::int64_t beside = static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * desc.auxLeading;
+          value += cpu::loadNumber(desc.bias, dtypeOf(desc.biasType < 0 ? dLayout.type : desc.biasType),
+                                   static_cast<std::int64_t>(row));
+        const std::int64_t beside =
+            static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * desc.auxLeading;
         if (desc.epilogue == blas::epilogueGeluGrad) {
           value *= geluSlope(cpu::loadNumber(desc.aux, dtypeOf(dLayout.type), beside));
         } else if (desc.usesAux()) {
@@ -93,7 +102,9 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
           value = gelu(value);
         }
         cpu::storeNumber(d, dtypeOf(dLayout.type),
-                         batch * dLayout.stride + static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * dLayout.leading, value);
+                         batch * dLayout.stride + static_cast<std::int64_t>(row) +
+                             static_cast<std::int64_t>(column) * dLayout.leading,
+                         value);
       }
 }
 
@@ -102,11 +113,14 @@ constexpr std::uint64_t algorithms = 4, algorithmTag = 0xa190;
 
 /// What the documentation asks of gelu's matrix; f64 has no such epilogue.
 bool fitsAux(const FakeDesc &desc, const FakeLayout &d) {
-  return !desc.usesAux() || (d.type != blas::typeF64 && d.batches == 1 && desc.aux && reinterpret_cast<std::uintptr_t>(desc.aux) % 16 == 0 &&
-                             desc.auxLeading % 8 == 0 && desc.auxLeading >= static_cast<std::int64_t>(d.rows));
+  return !desc.usesAux() || (d.type != blas::typeF64 && d.batches == 1 && desc.aux &&
+                             reinterpret_cast<std::uintptr_t>(desc.aux) % 16 == 0 && desc.auxLeading % 8 == 0 &&
+                             desc.auxLeading >= static_cast<std::int64_t>(d.rows));
 }
 
-bool fits(const FakeLayout &layout) { return layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.rows && layout.columns; }
+bool fits(const FakeLayout &layout) {
+  return layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.rows && layout.columns;
+}
 
 } // namespace
 
@@ -125,20 +139,22 @@ void fillFakeBlas(cuda::Blas &b) {
   b.descDestroy = [](blas::MatmulDesc desc) -> Code { return delete static_cast<FakeDesc *>(desc), 0; };
   b.descSet = [](blas::MatmulDesc desc, int attribute, const void *value, std::size_t bytes) -> Code {
     auto &set = *static_cast<FakeDesc *>(desc);
-    void *to = attribute == blas::descTransposeA   ? static_cast<void *>(&set.transposeA)
-               : attribute == blas::descTransposeB ? static_cast<void *>(&set.transposeB)
-               : attribute == blas::descEpilogue   ? static_cast<void *>(&set.epilogue)
-               : attribute == blas::descBiasType   ? static_cast<void *>(&set.biasType)
+    void *to = attribute == blas::descTransposeA    ? static_cast<void *>(&set.transposeA)
+               : attribute == blas::descTransposeB  ? static_cast<void *>(&set.transposeB)
+               : attribute == blas::descEpilogue    ? static_cast<void *>(&set.epilogue)
+               : attribute == blas::descBiasType    ? static_cast<void *>(&set.biasType)
                : attribute == blas::descBiasPointer ? static_cast<void *>(&set.bias)
                : attribute == blas::descAuxPointer  ? static_cast<void *>(&set.aux)
                : attribute == blas::descAuxLeading  ? static_cast<void *>(&set.auxLeading)
                                                     : nullptr;
-    const bool isLong = attribute == blas::descBiasPointer || attribute == blas::descAuxPointer || attribute == blas::descAuxLeading;
+    const bool isLong =
+        attribute == blas::descBiasPointer || attribute == blas::descAuxPointer || attribute == blas::descAuxLeading;
     if (!to || bytes != (isLong ? 8 : 4))
       return 7;
     return std::memcpy(to, value, bytes), 0;
   };
-  b.layoutCreate = [](blas::Layout *layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) -> Code {
+  b.layoutCreate = [](blas::Layout *layout, int type, std::uint64_t rows, std::uint64_t columns,
+                      std::int64_t leading) -> Code {
     auto *made = new FakeLayout;
     *made = {type, rows, columns, leading, 1, 0};
     return *layout = made, 0;
@@ -153,7 +169,9 @@ void fillFakeBlas(cuda::Blas &b) {
     return 7;
   };
   b.preferenceCreate = [](blas::Preference *preference) -> Code { return *preference = new FakePreference, 0; };
-  b.preferenceDestroy = [](blas::Preference preference) -> Code { return delete static_cast<FakePreference *>(preference), 0; };
+  b.preferenceDestroy = [](blas::Preference preference) -> Code {
+    return delete static_cast<FakePreference *>(preference), 0;
+  };
   b.preferenceSet = [](blas::Preference preference, int attribute, const void *value, std::size_t bytes) -> Code {
     if (attribute >= blas::preferAlignmentA && attribute <= blas::preferAlignmentD && bytes == 4)
       return 0;
@@ -170,7 +188,8 @@ void fillFakeBlas(cuda::Blas &b) {
         return 7;
     const auto &wanted = *static_cast<FakePreference *>(preference);
     *count = 0;
-    if (!fitsAux(*static_cast<FakeDesc *>(desc), *static_cast<FakeLayout *>(d)) || (fakeLacksGelu && static_cast<FakeDesc *>(desc)->usesAux()))
+    if (!fitsAux(*static_cast<FakeDesc *>(desc), *static_cast<FakeLayout *>(d)) ||
+        (fakeLacksGelu && static_cast<FakeDesc *>(desc)->usesAux()))
       return 15;
     for (std::uint64_t number = wanted.reductions == 0; number < algorithms && *count < requested; ++number) {
       blas::Heuristic &one = found[(*count)++] = {};
@@ -181,21 +200,25 @@ void fillFakeBlas(cuda::Blas &b) {
     }
     return 0;
   };
-  b.property = [](int property, int *value) -> Code { return *value = property == blas::propertyMajor ? 13 : property, 0; };
-  b.check = [](blas::Handle, blas::MatmulDesc, blas::Layout, blas::Layout, blas::Layout, blas::Layout, const blas::Algorithm *algorithm,
-               blas::Heuristic *result) -> Code {
+  b.property = [](int property, int *value) -> Code {
+    return *value = property == blas::propertyMajor ? 13 : property, 0;
+  };
+  b.check = [](blas::Handle, blas::MatmulDesc, blas::Layout, blas::Layout, blas::Layout, blas::Layout,
+               const blas::Algorithm *algorithm, blas::Heuristic *result) -> Code {
     *result = {};
     return algorithm->data[0] == algorithmTag && algorithm->data[7] < algorithms ? 0 : 7;
   };
-  b.matmul = [](blas::Handle, blas::MatmulDesc desc, const void *alpha, const void *a, blas::Layout aLayout, const void *b,
-                blas::Layout bLayout, const void *beta, const void *c, blas::Layout cLayout, void *d, blas::Layout dLayout,
-                const blas::Algorithm *algorithm, void *workspace, std::size_t workspaceBytes, Stream stream) -> Code {
+  b.matmul = [](blas::Handle, blas::MatmulDesc desc, const void *alpha, const void *a, blas::Layout aLayout,
+                const void *b, blas::Layout bLayout, const void *beta, const void *c, blas::Layout cLayout, void *d,
+                blas::Layout dLayout, const blas::Algorithm *algorithm, void *workspace, std::size_t workspaceBytes,
+                Stream stream) -> Code {
     const FakeDesc described = *static_cast<FakeDesc *>(desc);
     const FakeLayout to = *static_cast<FakeLayout *>(dLayout), from = *static_cast<FakeLayout *>(cLayout);
     const Matrix left{a, *static_cast<FakeLayout *>(aLayout), described.transposeA != 0};
     const Matrix right{b, *static_cast<FakeLayout *>(bLayout), described.transposeB != 0};
-    if (left.rows() != to.rows || right.columns() != to.columns || left.columns() != right.rows() || from.rows != to.rows ||
-        from.columns != to.columns || left.layout.batches != to.batches || right.layout.batches != to.batches || from.batches != to.batches)
+    if (left.rows() != to.rows || right.columns() != to.columns || left.columns() != right.rows() ||
+        from.rows != to.rows || from.columns != to.columns || left.layout.batches != to.batches ||
+        right.layout.batches != to.batches || from.batches != to.batches)
       return fakeComplain("a product of layouts that do not fit"), 7;
     if (!fitsAux(described, to))
       return fakeComplain("a product with gelu's matrix where it may not be"), 7;

@@ -1,12 +1,13 @@
-//===- FakeDnn.cpp - cuDNN's descriptors, heuristics and plans -----------------------------------------------------------===//
+//===- FakeDnn.cpp - cuDNN's descriptors, heuristics and plans
+//-----------------------------------------------------------===//
 //
-// Written from cuDNN's documentation and headers and not from Sluice's use of it: attributes have the types that the headers
-// give them, what is not finalized is not used, a pack names every tensor that is memory or a number. FakeDnnGraph.cpp
-// computes.
+// Written from cuDNN's documentation and headers and not from Sluice's use of it: attributes have the types that the
+// headers give them, what is not finalized is not used, a pack names every tensor that is memory or a number.
+// FakeDnnGraph.cpp computes.
 //
 //===----------------------------------------------------------------------===//
-#include "test/cuda/FakeDnnGraph.h"
 #include "test/cuda/Fake.h"
+#include "test/cuda/FakeDnnGraph.h"
 
 #include <cstdio>
 #include <cstring>
@@ -52,12 +53,14 @@ Slot slotOf(int kind, int attribute) {
   const Slot boolean{dnn::booleanValue, 1}, handle{dnn::handleValue, sizeof(void *)}, fraction{dnn::fractionValue, 16};
   switch (kind) {
   case dnn::tensor:
-    return attribute == dnn::tensorType ? type
+    return attribute == dnn::tensorType                                             ? type
            : attribute == dnn::tensorIsVirtual || attribute == dnn::tensorIsByValue ? boolean
-           : attribute == dnn::tensorAlignment || attribute == dnn::tensorExtent || attribute == dnn::tensorStrides || attribute == dnn::tensorNumber ? longs
-                                                                                                                                                  : Slot{0, 0};
+           : attribute == dnn::tensorAlignment || attribute == dnn::tensorExtent || attribute == dnn::tensorStrides ||
+                   attribute == dnn::tensorNumber
+               ? longs
+               : Slot{0, 0};
   case dnn::convolution:
-    return attribute == dnn::convolutionType ? type
+    return attribute == dnn::convolutionType   ? type
            : attribute == dnn::convolutionMode ? Slot{dnn::convolutionModeValue, 4}
            : attribute >= dnn::convolutionDilations && attribute <= dnn::convolutionDims ? longs
                                                                                          : Slot{0, 0};
@@ -70,12 +73,14 @@ Slot slotOf(int kind, int attribute) {
     return attribute > first && attribute < first + 6 ? descriptor : Slot{0, 0};
   }
   case dnn::pointwise:
-    return attribute == dnn::pointwiseMode ? Slot{dnn::pointwiseModeValue, 4}
+    return attribute == dnn::pointwiseMode        ? Slot{dnn::pointwiseModeValue, 4}
            : attribute == dnn::pointwisePrecision ? type
-           : attribute == dnn::pointwiseAxis ? longs
-                                             : Slot{0, 0};
+           : attribute == dnn::pointwiseAxis      ? longs
+                                                  : Slot{0, 0};
   case dnn::reduction:
-    return attribute == dnn::reductionMode ? Slot{dnn::reductionValue, 4} : attribute == dnn::reductionType ? type : Slot{0, 0};
+    return attribute == dnn::reductionMode   ? Slot{dnn::reductionValue, 4}
+           : attribute == dnn::reductionType ? type
+                                             : Slot{0, 0};
   case dnn::matmul:
     return attribute == dnn::matmulType ? type : Slot{0, 0};
   case dnn::pointwiseOperation:
@@ -85,21 +90,23 @@ Slot slotOf(int kind, int attribute) {
   case dnn::resampleGrad:
     return descriptor;
   case dnn::resample:
-    return attribute == dnn::resampleMode ? Slot{dnn::resampleModeValue, 4}
-           : attribute == dnn::resampleType ? type
-           : attribute == dnn::resampleNan ? Slot{dnn::nanValue, 4}
+    return attribute == dnn::resampleMode          ? Slot{dnn::resampleModeValue, 4}
+           : attribute == dnn::resampleType        ? type
+           : attribute == dnn::resampleNan         ? Slot{dnn::nanValue, 4}
            : attribute == dnn::resamplePaddingMode ? Slot{dnn::paddingModeValue, 4}
-           : attribute == dnn::resampleDims ? longs
+           : attribute == dnn::resampleDims        ? longs
            : attribute >= dnn::resamplePaddingBehind && attribute <= dnn::resampleWindow ? fraction
                                                                                          : Slot{0, 0};
   case dnn::operationGraph:
     return attribute == dnn::graphHandle ? handle : attribute == dnn::graphOperations ? descriptor : Slot{0, 0};
   case dnn::engineHeuristic:
-    return attribute == dnn::heuristicGraph ? descriptor : attribute == dnn::heuristicMode ? Slot{dnn::heuristicModeValue, 4} : Slot{0, 0};
+    return attribute == dnn::heuristicGraph  ? descriptor
+           : attribute == dnn::heuristicMode ? Slot{dnn::heuristicModeValue, 4}
+                                             : Slot{0, 0};
   case dnn::executionPlan:
     return attribute == dnn::planHandle ? handle : attribute == dnn::planConfig ? descriptor : Slot{0, 0};
   case dnn::variantPack:
-    return attribute == dnn::packNumbers ? longs
+    return attribute == dnn::packNumbers                                       ? longs
            : attribute == dnn::packPointers || attribute == dnn::packWorkspace ? Slot{dnn::pointerValue, sizeof(void *)}
                                                                                : Slot{0, 0};
   default:
@@ -118,7 +125,8 @@ Code finalizeFake(FakeDescriptor &d) {
           return failDnn(2004, "an attribute is not finalized");
   if (d.kind == dnn::tensor) {
     const auto extent = d.all<std::int64_t>(dnn::tensorExtent), strides = d.all<std::int64_t>(dnn::tensorStrides);
-    if (extent.empty() || extent.size() != strides.size() || !d.has(dnn::tensorType) || !d.has(dnn::tensorNumber) || !d.has(dnn::tensorAlignment))
+    if (extent.empty() || extent.size() != strides.size() || !d.has(dnn::tensorType) || !d.has(dnn::tensorNumber) ||
+        !d.has(dnn::tensorAlignment))
       return failDnn(badParam, "a tensor lacks an attribute");
     for (std::size_t i = 0; i < extent.size(); ++i)
       if (extent[i] < 1 || strides[i] < 1)
@@ -140,7 +148,8 @@ Code finalizeFake(FakeDescriptor &d) {
     if (d.engine.planCode != 0)
       return failDnn(d.engine.planCode, "this engine makes no plans");
   }
-  if (d.kind == dnn::variantPack && d.all<std::int64_t>(dnn::packNumbers).size() != d.all<void *>(dnn::packPointers).size())
+  if (d.kind == dnn::variantPack &&
+      d.all<std::int64_t>(dnn::packNumbers).size() != d.all<void *>(dnn::packPointers).size())
     return failDnn(badParam, "a pack's numbers and pointers");
   d.finalized = true;
   return 0;
@@ -172,7 +181,8 @@ Code getFake(FakeDescriptor &d, int attribute, std::int64_t most, std::int64_t *
       static_cast<int *>(values)[i] = d.engine.notes[static_cast<std::size_t>(i)];
     return 0;
   }
-  if ((d.kind == dnn::engine && attribute == dnn::engineIndex) || (d.kind == dnn::executionPlan && attribute == dnn::planWorkspace)) {
+  if ((d.kind == dnn::engine && attribute == dnn::engineIndex) ||
+      (d.kind == dnn::executionPlan && attribute == dnn::planWorkspace)) {
     *static_cast<std::int64_t *>(values) = attribute == dnn::engineIndex ? d.engine.index : d.engine.workspace;
     return *count = 1, 0;
   }
@@ -216,7 +226,9 @@ int liveDnnObjects() {
 void fillFakeDnn(cuda::Dnn &d) {
   fakeDnn = usualEngines();
   d.version = [] { return std::size_t(91900); };
-  d.errorText = [](Code code) { return code == 0 ? "CUDNN_STATUS_SUCCESS" : code == badParam ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS"; };
+  d.errorText = [](Code code) {
+    return code == 0 ? "CUDNN_STATUS_SUCCESS" : code == badParam ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS";
+  };
   d.lastError = [](char *text, std::size_t most) {
     std::lock_guard lock(dnnMutex);
     std::snprintf(text, most, "%s", lastDnnError.c_str());
@@ -253,19 +265,20 @@ void fillFakeDnn(cuda::Dnn &d) {
     if (slot.type == dnn::floatValue && type == dnn::doubleValue)
       slot = {dnn::doubleValue, 8};
     if (slot.bytes == 0)
-      return failDnn(notSupported, "kind " + std::to_string(set.kind) + " has no attribute " + std::to_string(attribute));
+      return failDnn(notSupported,
+                     "kind " + std::to_string(set.kind) + " has no attribute " + std::to_string(attribute));
     if (set.finalized)
       return failDnn(2004, "set behind its finalize");
     if (slot.type != type || count < 1 || !values)
       return failDnn(2010, "type of attribute " + std::to_string(attribute));
     FakeValue &value = set.values[attribute];
     value.type = type;
-    value.bytes.assign(static_cast<const char *>(values), static_cast<const char *>(values) + slot.bytes * static_cast<std::size_t>(count));
+    value.bytes.assign(static_cast<const char *>(values),
+                       static_cast<const char *>(values) + slot.bytes * static_cast<std::size_t>(count));
     return 0;
   };
-  d.get = [](dnn::Descriptor descriptor, int attribute, int, std::int64_t most, std::int64_t *count, void *values) -> Code {
-    return getFake(*of(descriptor), attribute, most, count, values);
-  };
+  d.get = [](dnn::Descriptor descriptor, int attribute, int, std::int64_t most, std::int64_t *count,
+             void *values) -> Code { return getFake(*of(descriptor), attribute, most, count, values); };
   d.finalize = [](dnn::Descriptor descriptor) -> Code { return finalizeFake(*of(descriptor)); };
   d.execute = [](dnn::Handle handle, dnn::Descriptor plan, dnn::Descriptor pack) -> Code {
     return executeFake(*static_cast<Stream *>(handle), *of(plan), *of(pack));

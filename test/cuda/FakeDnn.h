@@ -1,4 +1,5 @@
-//===- FakeDnn.h - cuDNN's graphs in plain loops ----------------------------------------------------------------------===//
+//===- FakeDnn.h - cuDNN's graphs in plain loops
+//----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKEDNN_H
 #define SLUICE_TEST_CUDA_FAKEDNN_H
 

@@ -1,8 +1,10 @@
-//===- FakeDnnGraph.cpp - a graph of cuDNN's operations, computed -------------------------------------------------------===//
+//===- FakeDnnGraph.cpp - a graph of cuDNN's operations, computed
+//-------------------------------------------------------===//
 //
 // After cuDNN's documentation of each operation: images are N, C, H, W whatever their strides; a convolution crosses
-// correlates, its groups are what the channels' counts say; products broadcast the dims before the last two, where a dim of
-// fewer heads is read by as many behind each other as it lacks; a maximum of a window that no number gives is none.
+// correlates, its groups are what the channels' counts say; products broadcast the dims before the last two, where a
+// dim of fewer heads is read by as many behind each other as it lacks; a maximum of a window that no number gives is
+// none.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/FakeDnnGraph.h"
@@ -21,8 +23,8 @@ using Longs = std::vector<std::int64_t>;
 
 bool isOperation(int kind) {
   return kind == dnn::convolutionForward || kind == dnn::convolutionInputGrad || kind == dnn::convolutionWeightGrad ||
-         kind == dnn::pointwiseOperation || kind == dnn::reductionOperation || kind == dnn::matmulOperation || kind == dnn::resampleForward ||
-         kind == dnn::resampleGrad;
+         kind == dnn::pointwiseOperation || kind == dnn::reductionOperation || kind == dnn::matmulOperation ||
+         kind == dnn::resampleForward || kind == dnn::resampleGrad;
 }
 /// The attribute that holds what an operation does.
 int modeOf(int kind) {
@@ -138,13 +140,16 @@ bool fitsWindow(const Window &w, const Longs &x, const Longs &y) {
 template <typename Body> void forWindow(const Window &w, const Longs &x, std::int64_t i, std::int64_t j, Body body) {
   for (std::int64_t h = 0; h < w.size[0]; ++h)
     for (std::int64_t v = 0; v < w.size[1]; ++v) {
-      const std::int64_t row = i * w.stride[0] - w.before[0] + h * w.dilation[0], column = j * w.stride[1] - w.before[1] + v * w.dilation[1];
+      const std::int64_t row = i * w.stride[0] - w.before[0] + h * w.dilation[0],
+                         column = j * w.stride[1] - w.before[1] + v * w.dilation[1];
       if (row >= 0 && row < x[2] && column >= 0 && column < x[3])
         body(row * x[3] + column, h, v);
     }
 }
 
-Longs extentOf(const FakeDescriptor &operation, int attribute) { return operation.descriptor(attribute)->all<std::int64_t>(dnn::tensorExtent); }
+Longs extentOf(const FakeDescriptor &operation, int attribute) {
+  return operation.descriptor(attribute)->all<std::int64_t>(dnn::tensorExtent);
+}
 
 double apply(int mode, double x, double b, double t, bool hasT) {
   switch (mode) {
@@ -177,9 +182,11 @@ std::string checkFakeGraph(const FakeDescriptor &graph) {
   std::set<std::int64_t> written;
   for (const void *pointer : graph.all<void *>(dnn::graphOperations)) {
     const auto &operation = *static_cast<const FakeDescriptor *>(pointer);
-    if (!isOperation(operation.kind) || !operation.has(modeOf(operation.kind)) || !operation.has(resultOf(operation.kind)))
+    if (!isOperation(operation.kind) || !operation.has(modeOf(operation.kind)) ||
+        !operation.has(resultOf(operation.kind)))
       return "an operation lacks an attribute";
-    const FakeDescriptor &result = *operation.descriptor(resultOf(operation.kind)), &mode = *operation.descriptor(modeOf(operation.kind));
+    const FakeDescriptor &result = *operation.descriptor(resultOf(operation.kind)),
+                         &mode = *operation.descriptor(modeOf(operation.kind));
     if (!written.insert(result.one<std::int64_t>(dnn::tensorNumber)).second)
       return "a tensor is written twice";
     for (const auto &[attribute, value] : operation.values)
@@ -187,14 +194,18 @@ std::string checkFakeGraph(const FakeDescriptor &graph) {
           operation.descriptor(attribute)->isSet(dnn::tensorIsVirtual) &&
           !written.contains(operation.descriptor(attribute)->one<std::int64_t>(dnn::tensorNumber)))
         return "what an operation reads is not written before";
-    if (operation.kind == dnn::convolutionForward || operation.kind == dnn::convolutionInputGrad || operation.kind == dnn::convolutionWeightGrad) {
-      const int first = operation.kind == dnn::convolutionForward ? 700 : operation.kind == dnn::convolutionInputGrad ? 706 : 712;
+    if (operation.kind == dnn::convolutionForward || operation.kind == dnn::convolutionInputGrad ||
+        operation.kind == dnn::convolutionWeightGrad) {
+      const int first = operation.kind == dnn::convolutionForward     ? 700
+                        : operation.kind == dnn::convolutionInputGrad ? 706
+                                                                      : 712;
       for (int offset = 0; offset < 6; ++offset)
         if (!operation.has(first + offset))
           return "a convolution lacks an attribute";
-      const Longs weight = extentOf(operation, first + 3), x = extentOf(operation, first + 4), y = extentOf(operation, first + 5);
-      if (mode.one<std::int64_t>(dnn::convolutionDims) != 2 || x[1] % weight[1] != 0 || weight[0] % (x[1] / weight[1]) != 0 || weight[0] != y[1] ||
-          !fitsWindow(windowOf(mode, weight), x, y))
+      const Longs weight = extentOf(operation, first + 3), x = extentOf(operation, first + 4),
+                  y = extentOf(operation, first + 5);
+      if (mode.one<std::int64_t>(dnn::convolutionDims) != 2 || x[1] % weight[1] != 0 ||
+          weight[0] % (x[1] / weight[1]) != 0 || weight[0] != y[1] || !fitsWindow(windowOf(mode, weight), x, y))
         return "extents of a convolution";
     }
     if (operation.kind == dnn::resampleForward || operation.kind == dnn::resampleGrad) {
@@ -205,7 +216,8 @@ std::string checkFakeGraph(const FakeDescriptor &graph) {
         return "extents of a pooling";
     }
     if (operation.kind == dnn::matmulOperation) {
-      const Longs a = extentOf(operation, dnn::matmulA), b = extentOf(operation, dnn::matmulB), c = extentOf(operation, dnn::matmulC);
+      const Longs a = extentOf(operation, dnn::matmulA), b = extentOf(operation, dnn::matmulB),
+                  c = extentOf(operation, dnn::matmulC);
       const std::size_t last = a.size() - 1;
       if (a[last] != b[last - 1] || c[last - 1] != a[last - 1] || c[last] != b[last])
         return "extents of a product";
@@ -221,7 +233,8 @@ std::int64_t FakeTensor::elements() const {
   return count;
 }
 
-std::string FakeGraphRun::bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers, const std::vector<void *> &pointers) {
+std::string FakeGraphRun::bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers,
+                               const std::vector<void *> &pointers) {
   for (const void *pointer : graph.all<void *>(dnn::graphOperations)) {
     const auto &from = *static_cast<const FakeDescriptor *>(pointer);
     Operation operation{from, *from.descriptor(modeOf(from.kind)), {}};
@@ -229,8 +242,13 @@ std::string FakeGraphRun::bind(const FakeDescriptor &graph, const std::vector<st
       if (value.type != dnn::descriptorValue || from.descriptor(attribute)->kind != dnn::tensor)
         continue;
       const FakeDescriptor &d = *from.descriptor(attribute);
-      FakeTensor tensor{d.one<std::int64_t>(dnn::tensorNumber), d.one<int>(dnn::tensorType),          d.all<std::int64_t>(dnn::tensorExtent),
-                        d.all<std::int64_t>(dnn::tensorStrides), d.isSet(dnn::tensorIsVirtual), d.isSet(dnn::tensorIsByValue), nullptr};
+      FakeTensor tensor{d.one<std::int64_t>(dnn::tensorNumber),
+                        d.one<int>(dnn::tensorType),
+                        d.all<std::int64_t>(dnn::tensorExtent),
+                        d.all<std::int64_t>(dnn::tensorStrides),
+                        d.isSet(dnn::tensorIsVirtual),
+                        d.isSet(dnn::tensorIsByValue),
+                        nullptr};
       if (!tensor.isVirtual) {
         const auto found = std::ranges::find(numbers, tensor.number);
         if (found == numbers.end())
@@ -238,12 +256,14 @@ std::string FakeGraphRun::bind(const FakeDescriptor &graph, const std::vector<st
         tensor.data = pointers[static_cast<std::size_t>(found - numbers.begin())];
         if (!tensor.data)
           return "a pack has no address for a tensor";
-        if (!tensor.isByValue && reinterpret_cast<std::uintptr_t>(tensor.data) % d.one<std::uint64_t>(dnn::tensorAlignment) != 0)
+        if (!tensor.isByValue &&
+            reinterpret_cast<std::uintptr_t>(tensor.data) % d.one<std::uint64_t>(dnn::tensorAlignment) != 0)
           return "an address is not aligned as its tensor says";
         if (tensor.isByValue) {
           std::int32_t integer = 0;
           std::memcpy(&integer, tensor.data, sizeof integer);
-          constants[tensor.number] = {tensor.type == dnn::i32 ? integer : cpu::loadNumber(tensor.data, dnnDType(tensor.type), 0)};
+          constants[tensor.number] = {tensor.type == dnn::i32 ? integer
+                                                              : cpu::loadNumber(tensor.data, dnnDType(tensor.type), 0)};
         }
       }
       operation.tensors[attribute] = tensor.number;
@@ -285,14 +305,17 @@ void FakeGraphRun::compute() const {
     if (isNew) {
       place->second.resize(static_cast<std::size_t>(tensor.elements()));
       forElements(tensor.extent, [&](std::int64_t i, const Longs &at) {
-        place->second[static_cast<std::size_t>(i)] = cpu::loadNumber(tensor.data, dnnDType(tensor.type), offsetOf(tensor, at));
+        place->second[static_cast<std::size_t>(i)] =
+            cpu::loadNumber(tensor.data, dnnDType(tensor.type), offsetOf(tensor, at));
       });
     }
     return place->second;
   };
   for (const Operation &operation : operations) {
     const int kind = operation.own.kind;
-    const auto extent = [&](int attribute) -> const Longs & { return tensors.at(operation.tensors.at(attribute)).extent; };
+    const auto extent = [&](int attribute) -> const Longs & {
+      return tensors.at(operation.tensors.at(attribute)).extent;
+    };
     const auto has = [&](int attribute) { return operation.tensors.contains(attribute); };
     const FakeTensor &result = tensors.at(operation.tensors.at(resultOf(kind)));
     std::vector<double> out(static_cast<std::size_t>(result.elements()), 0.0);
@@ -310,7 +333,8 @@ void FakeGraphRun::compute() const {
         forWindow(window, x, at[2], at[3], [&](std::int64_t place, std::int64_t h, std::int64_t v) {
           for (std::int64_t c = 0; c < weight[1]; ++c) {
             const std::int64_t channel = at[1] / outputsOfGroup * weight[1] + c;
-            const std::int64_t xAt = (at[0] * x[1] + channel) * x[2] * x[3] + place, wAt = ((at[1] * weight[1] + c) * weight[2] + h) * weight[3] + v;
+            const std::int64_t xAt = (at[0] * x[1] + channel) * x[2] * x[3] + place,
+                               wAt = ((at[1] * weight[1] + c) * weight[2] + h) * weight[3] + v;
             if (kind == dnn::convolutionForward)
               out[in(i)] += image[in(xAt)] * w[in(wAt)];
             else if (kind == dnn::convolutionInputGrad)
@@ -331,9 +355,10 @@ void FakeGraphRun::compute() const {
         const auto value = [&](const std::vector<double> &of, int attribute) {
           return of.empty() ? 0 : of[in(positionOf(extent(attribute), result.extent, at))];
         };
-        out[in(i)] = mode == dnn::index ? static_cast<double>(at[axis])
-                                        : apply(mode, value(x, dnn::pointwiseX), has(dnn::pointwiseB) ? value(b, dnn::pointwiseB) : 0,
-                                                has(dnn::pointwiseT) ? value(t, dnn::pointwiseT) : 0, has(dnn::pointwiseT));
+        out[in(i)] = mode == dnn::index
+                         ? static_cast<double>(at[axis])
+                         : apply(mode, value(x, dnn::pointwiseX), has(dnn::pointwiseB) ? value(b, dnn::pointwiseB) : 0,
+                                 has(dnn::pointwiseT) ? value(t, dnn::pointwiseT) : 0, has(dnn::pointwiseT));
       });
     } else if (kind == dnn::reductionOperation) {
       const bool isMaximum = operation.mode.one<int>(dnn::reductionMode) == dnn::reduceMax;
@@ -358,7 +383,8 @@ void FakeGraphRun::compute() const {
       });
     } else {
       const bool forward = kind == dnn::resampleForward;
-      const Longs &x = extent(forward ? dnn::resampleForwardX : dnn::resampleGradX), &y = extent(forward ? dnn::resampleForwardY : dnn::resampleGradY);
+      const Longs &x = extent(forward ? dnn::resampleForwardX : dnn::resampleGradX),
+                  &y = extent(forward ? dnn::resampleForwardY : dnn::resampleGradY);
       const auto &from = read(operation, forward ? dnn::resampleForwardX : dnn::resampleGradY);
       const int mode = operation.mode.one<int>(dnn::resampleMode);
       const Window window = windowOf(operation.mode, {});
@@ -366,7 +392,8 @@ void FakeGraphRun::compute() const {
         const std::int64_t plane = (at[0] * x[1] + at[1]) * x[2] * x[3];
         std::int64_t inside = 0;
         forWindow(window, x, at[2], at[3], [&](std::int64_t, std::int64_t, std::int64_t) { ++inside; });
-        const double divisor = static_cast<double>(mode == dnn::meanWithoutPadding ? inside : window.size[0] * window.size[1]);
+        const double divisor =
+            static_cast<double>(mode == dnn::meanWithoutPadding ? inside : window.size[0] * window.size[1]);
         double best = -std::numeric_limits<double>::infinity();
         forWindow(window, x, at[2], at[3], [&](std::int64_t place, std::int64_t, std::int64_t) {
           if (!forward) {

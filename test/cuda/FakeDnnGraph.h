@@ -1,4 +1,5 @@
-//===- FakeDnnGraph.h - a graph of cuDNN's operations, computed ---------------------------------------------------------===//
+//===- FakeDnnGraph.h - a graph of cuDNN's operations, computed
+//---------------------------------------------------------===//
 //
 // Operations run in the order that their tensors give: what one leaves for another is rounded to that tensor's type and
 // never written to memory.
@@ -61,7 +62,8 @@ struct FakeTensor {
 /// All that an execution needs, apart from the descriptors, which may be gone when the stream comes to it.
 class FakeGraphRun {
 public:
-  std::string bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers, const std::vector<void *> &pointers);
+  std::string bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers,
+                   const std::vector<void *> &pointers);
   void compute() const;
   std::vector<const void *> addresses() const;
   std::vector<std::uint64_t> extents() const;

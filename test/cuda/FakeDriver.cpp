@@ -49,10 +49,15 @@ static void fillFakeDevice(Driver &d) {
     return 0;
   };
   d.deviceCount = [](int *count) -> Code { return *count = state->options.devices, 0; };
-  d.deviceGet = [](int *device, int ordinal) -> Code { return *device = ordinal, ordinal < state->options.devices ? 0 : 101; };
+  d.deviceGet = [](int *device, int ordinal) -> Code {
+    return *device = ordinal, ordinal < state->options.devices ? 0 : 101;
+  };
   d.deviceName = [](char *name, int length, int) -> Code { return std::strncpy(name, "fake", length), 0; };
   d.deviceAttribute = [](int *value, int attribute, int) -> Code {
-    *value = attribute == attributeMajor ? 9 : attribute == attributeMinor ? 0 : attribute == attributeMultiprocessors ? 4 : 227 << 10;
+    *value = attribute == attributeMajor             ? 9
+             : attribute == attributeMinor           ? 0
+             : attribute == attributeMultiprocessors ? 4
+                                                     : 227 << 10;
     return 0;
   };
   d.contextRetain = [](Context *context, int device) -> Code {
@@ -149,8 +154,8 @@ std::vector<Event> FakeCuda::eventsOf(int caller) {
 
 int FakeCuda::liveObjects() {
   std::lock_guard lock(state->mutex);
-  return static_cast<int>(state->streams.size() + state->events.size() + state->memory.size()) + state->modules + state->graphs +
-         state->contexts;
+  return static_cast<int>(state->streams.size() + state->events.size() + state->memory.size()) + state->modules +
+         state->graphs + state->contexts;
 }
 
 std::string FakeCuda::complaint() {

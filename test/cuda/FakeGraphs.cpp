@@ -60,7 +60,8 @@ Code endCapture(FakeStream &origin, Graph *graph) {
   return 0;
 }
 
-Code launch(const HostKernel &kernel, unsigned blocks, unsigned threads, unsigned shared, Stream stream, const void *parameter) {
+Code launch(const HostKernel &kernel, unsigned blocks, unsigned threads, unsigned shared, Stream stream,
+            const void *parameter) {
   {
     std::lock_guard lock(state->mutex);
     if (state->launches++ == state->options.failingLaunch)
@@ -85,8 +86,8 @@ Code launch(const HostKernel &kernel, unsigned blocks, unsigned threads, unsigne
 
 } // namespace
 
-/// A branch's next node is ready when the nodes before it are done; of those that are ready a random one is next. Nodes that
-/// wait for peers run on threads, so that no order of branches can stop a rank.
+/// A branch's next node is ready when the nodes before it are done; of those that are ready a random one is next. Nodes
+/// that wait for peers run on threads, so that no order of branches can stop a rank.
 void FakeGraph::replay(unsigned seed) const {
   std::minstd_rand random(seed + 1);
   std::mutex mutex;

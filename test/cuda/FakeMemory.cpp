@@ -127,9 +127,8 @@ void fillFakeMemory(Driver &d) {
     call.kind = FakeCall::Kind::copy;
     call.addresses = {reinterpret_cast<void *>(to), reinterpret_cast<void *>(from)};
     call.bytes = bytes;
-    return fakeEnqueue(stream, std::move(call), [=] {
-      std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
-    });
+    return fakeEnqueue(stream, std::move(call),
+                       [=] { std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes); });
   };
   d.fill8 = [](DevicePointer to, unsigned char value, std::size_t count, Stream stream) -> Code {
     return fill(to, value, count, stream);

@@ -1,7 +1,7 @@
 //===- FakeNccl.cpp - NCCL between threads of one process ------------------------------------===//
 //
-// Ranks find each other by their unique id. Collectives meet when the streams come to them, as NCCL's kernels do; a group
-// is one meeting. The arithmetic is the local communicator's. Communicators are in FakeNcclComm.cpp.
+// Ranks find each other by their unique id. Collectives meet when the streams come to them, as NCCL's kernels do; a
+// group is one meeting. The arithmetic is the local communicator's. Communicators are in FakeNcclComm.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Half.h"
@@ -100,7 +100,10 @@ Code flush() {
   group.segments = {};
   ++comm->launches;
   double scale = 1;
-  Reduction op = call.op == nccl::sum ? Reduction::sum : call.op == nccl::max ? Reduction::max : call.op == nccl::average ? Reduction::mean : Reduction::premulSum;
+  Reduction op = call.op == nccl::sum       ? Reduction::sum
+                 : call.op == nccl::max     ? Reduction::max
+                 : call.op == nccl::average ? Reduction::mean
+                                            : Reduction::premulSum;
   if (op == Reduction::premulSum)
     scale = comm->scales[call.op];
   FakeCall noted = call;
@@ -111,19 +114,21 @@ Code flush() {
       return;
     const DType dtype = elementTypeOf(call.type);
     const CallLabel label{0, call.name};
-    Status status = call.name == "ncclAllGather"       ? comm->way->allGather(*segments, dtype, label, nullptr)
-                    : call.name == "ncclReduceScatter" ? comm->way->reduceScatter(*segments, dtype, op, scale, label, nullptr)
-                    : call.name == "ncclAllReduce"     ? comm->way->allReduce(*segments, dtype, op, scale, label, nullptr)
-                                                       : comm->way->broadcast(*segments, dtype, call.op, label, nullptr);
+    Status status = call.name == "ncclAllGather" ? comm->way->allGather(*segments, dtype, label, nullptr)
+                    : call.name == "ncclReduceScatter"
+                        ? comm->way->reduceScatter(*segments, dtype, op, scale, label, nullptr)
+                    : call.name == "ncclAllReduce" ? comm->way->allReduce(*segments, dtype, op, scale, label, nullptr)
+                                                   : comm->way->broadcast(*segments, dtype, call.op, label, nullptr);
     if (!status.isOk())
       fakeComplain("collectives of one communicator do not match: " + status.message());
   });
 }
 
-Code collect(const char *name, const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm handle,
-             Stream stream) {
+Code collect(const char *name, const void *source, void *destination, std::size_t count, int type, int op,
+             nccl::Comm handle, Stream stream) {
   auto *comm = static_cast<FakeComm *>(handle);
-  if (group.comm && (group.comm != comm || group.call.name != name || group.call.type != type || group.call.op != op || group.call.stream != stream))
+  if (group.comm && (group.comm != comm || group.call.name != name || group.call.type != type || group.call.op != op ||
+                     group.call.stream != stream))
     if (const Code code = flush())
       return code;
   if (!group.comm) {
@@ -260,16 +265,20 @@ void fillFakeNccl(Nccl &n) {
   n.destroyOp = [](int op, nccl::Comm comm) -> Code { return static_cast<FakeComm *>(comm)->scales.erase(op) ? 0 : 4; };
   n.groupStart = []() -> Code { return ++group.depth, 0; };
   n.groupEnd = []() -> Code { return --group.depth == 0 ? flush() : 0; };
-  n.allGather = [](const void *source, void *destination, std::size_t count, int type, nccl::Comm comm, Stream stream) -> Code {
+  n.allGather = [](const void *source, void *destination, std::size_t count, int type, nccl::Comm comm,
+                   Stream stream) -> Code {
     return collect("ncclAllGather", source, destination, count, type, 0, comm, stream);
   };
-  n.reduceScatter = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm, Stream stream) -> Code {
+  n.reduceScatter = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm,
+                       Stream stream) -> Code {
     return collect("ncclReduceScatter", source, destination, count, type, op, comm, stream);
   };
-  n.allReduce = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm, Stream stream) -> Code {
+  n.allReduce = [](const void *source, void *destination, std::size_t count, int type, int op, nccl::Comm comm,
+                   Stream stream) -> Code {
     return collect("ncclAllReduce", source, destination, count, type, op, comm, stream);
   };
-  n.broadcast = [](const void *source, void *destination, std::size_t count, int type, int root, nccl::Comm comm, Stream stream) -> Code {
+  n.broadcast = [](const void *source, void *destination, std::size_t count, int type, int root, nccl::Comm comm,
+                   Stream stream) -> Code {
     return collect("ncclBroadcast", source, destination, count, type, root, comm, stream);
   };
 }
@@ -305,6 +314,8 @@ std::vector<std::pair<const void *, std::size_t>> FakeCuda::registeredWith(const
 bool FakeCuda::sharesResources(const void *communicator) {
   return static_cast<const FakeComm *>(communicator)->splitShare;
 }
-std::vector<int> FakeCuda::membersOf(const void *communicator) { return static_cast<const FakeComm *>(communicator)->members; }
+std::vector<int> FakeCuda::membersOf(const void *communicator) {
+  return static_cast<const FakeComm *>(communicator)->members;
+}
 
 } // namespace sluice::test

@@ -28,7 +28,8 @@ std::shared_ptr<Root> rootOf(const std::string &id, int ranks) {
   return found;
 }
 
-std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector<int> members, const std::string &name) {
+std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector<int> members,
+                               const std::string &name) {
   auto comm = std::make_unique<FakeComm>();
   auto way = root->world->create(rank, members, name);
   if (!way.isOk())

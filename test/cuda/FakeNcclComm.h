@@ -2,7 +2,8 @@
 //
 // What follows NCCL 2.28.9:
 //
-//   - A communicator counts the captured graphs that hold its collectives. Destroying or aborting it waits until they are
+//   - A communicator counts the captured graphs that hold its collectives. Destroying or aborting it waits until they
+//   are
 //     gone (localPersistentRefs). Here the wait ends after a while, with a complaint.
 //   - Aborting ends what this rank has under way on this communicator, and nothing else: peers go on waiting.
 //   - Within a node a dead peer is no asynchronous error.
@@ -77,7 +78,8 @@ bool meet(const FakeComm &comm);
 void endCollectives(FakeComm &comm);
 /// The first collective allocates.
 cuda::Code connect(FakeComm &comm);
-/// As commDestroySync of NCCL: waits for what is under way and for the graphs that hold collectives of this communicator.
+/// As commDestroySync of NCCL: waits for what is under way and for the graphs that hold collectives of this
+/// communicator.
 cuda::Code retire(FakeComm *comm, const char *call);
 void forgetRegistrations();
 

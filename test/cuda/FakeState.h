@@ -1,7 +1,7 @@
 //===- FakeState.h - what the parts of the fake share ----------------------------------===//
 //
-// FakeDriver.cpp holds devices, contexts and the class that tests see; FakeStreams.cpp streams, events and what is put on
-// them; FakeMemory.cpp memory and moves; FakeGraphs.cpp device code, launches and captures.
+// FakeDriver.cpp holds devices, contexts and the class that tests see; FakeStreams.cpp streams, events and what is put
+// on them; FakeMemory.cpp memory and moves; FakeGraphs.cpp device code, launches and captures.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKESTATE_H
@@ -108,8 +108,8 @@ struct FakeState {
 };
 extern FakeState *state;
 
-/// Of the calling thread: its rank in the test, the device whose context is current (-1: none), whether the driver runs a
-/// host function on it.
+/// Of the calling thread: its rank in the test, the device whose context is current (-1: none), whether the driver runs
+/// a host function on it.
 extern thread_local int fakeCaller, currentDevice;
 extern thread_local bool inHostFunction;
 

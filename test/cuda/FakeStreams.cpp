@@ -238,7 +238,9 @@ void fillFakeStreams(Driver &d) {
     return streamOf(stream)->isIdle() ? 0 : notReady;
   };
   d.streamWait = [](Stream stream, Event event, unsigned) -> Code { return waitFor(stream, event); };
-  d.streamCapturing = [](Stream stream, int *status) -> Code { return *status = streamOf(stream)->graph != nullptr, 0; };
+  d.streamCapturing = [](Stream stream, int *status) -> Code {
+    return *status = streamOf(stream)->graph != nullptr, 0;
+  };
   d.writeValue = [](Stream stream, DevicePointer to, std::uint32_t value, unsigned) -> Code {
     FakeCall call;
     call.kind = FakeCall::Kind::mark;
@@ -280,7 +282,9 @@ void fillFakeStreams(Driver &d) {
       return capturedEvent;
     return !asked.latest || asked.latest->isDone() ? 0 : notReady;
   };
-  d.eventElapsed = [](float *milliseconds, Event begin, Event end) -> Code { return timeBetween(milliseconds, begin, end); };
+  d.eventElapsed = [](float *milliseconds, Event begin, Event end) -> Code {
+    return timeBetween(milliseconds, begin, end);
+  };
 }
 
 } // namespace sluice::test

@@ -1,8 +1,8 @@
 //===- FiberSwitch.h - a fiber's coming and going, told to a sanitizer ---------------------===//
 //
-// AddressSanitizer holds what is on a stack against its bounds, ThreadSanitizer orders what one thread does: both must be
-// told when another stack goes on. Without a sanitizer all of it is empty. Nothing here may be a call of its own: what
-// ThreadSanitizer notes at its entry would be taken back from the other stack.
+// AddressSanitizer holds what is on a stack against its bounds, ThreadSanitizer orders what one thread does: both must
+// be told when another stack goes on. Without a sanitizer all of it is empty. Nothing here may be a call of its own:
+// what ThreadSanitizer notes at its entry would be taken back from the other stack.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FIBERSWITCH_H
@@ -18,8 +18,8 @@
 
 namespace sluice::test {
 
-/// Of one fiber, which is entered from one stack and goes back to it. `entering` and `left` are called on that one, `entered`
-/// and `leaving` on the fiber's own.
+/// Of one fiber, which is entered from one stack and goes back to it. `entering` and `left` are called on that one,
+/// `entered` and `leaving` on the fiber's own.
 class FiberSwitch {
 public:
 #if defined(__SANITIZE_ADDRESS__)

@@ -20,7 +20,7 @@ using namespace cuda;
 
 #define SLUICE_BARRIERS(symbol, function, Args) bool symbol##Barriers = false;
 #define SLUICE_HOST(symbol, function, Args)                                                                            \
-  {#symbol, [](const void *args, Lane lane) { function(*static_cast<const Args *>(args), lane); }, sizeof(Args),     \
+  {#symbol, [](const void *args, Lane lane) { function(*static_cast<const Args *>(args), lane); }, sizeof(Args),       \
    &symbol##Barriers},
 
 #define SLUICE_ALL(X)                                                                                                  \

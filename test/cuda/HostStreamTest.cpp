@@ -1,4 +1,5 @@
-//===- HostStreamTest.cpp - what the host runs beside a GPU, in the order of its streams -----------------------------===//
+//===- HostStreamTest.cpp - what the host runs beside a GPU, in the order of its streams
+//-----------------------------===//
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Fake.h"
 #include "test/unit/executor/TestPlan.h"
@@ -13,7 +14,8 @@ enum : std::uint32_t { compute, host };
 /// Instructions, in order of issue.
 enum : std::uint32_t { copyIn, meet, copyOut, recordCopied, waitCopied, addOnHost, recordAdded, waitAdded, giveOut };
 
-/// x goes to the device, is added up over the ranks there, comes back; the host adds x to it; that goes out by the device.
+/// x goes to the device, is added up over the ranks there, comes back; the host adds x to it; that goes out by the
+/// device.
 plan::PlanT planWithHost(std::uint32_t ranks) {
   TestPlan made({ranks});
   made.plan.target->device = "cuda";
@@ -21,13 +23,16 @@ plan::PlanT planWithHost(std::uint32_t ranks) {
   made.stream("host");
   made.plan.streams[host]->processor = plan::Processor::host;
   const auto space = plan::Space::host;
-  const auto x = made.buffer("x", {100}, plan::DType::f32, space), kept = made.buffer("kept", {100}, plan::DType::f32, space);
-  const auto sum = made.buffer("sum", {100}, plan::DType::f32, space), out = made.buffer("out", {100}, plan::DType::f32, space);
+  const auto x = made.buffer("x", {100}, plan::DType::f32, space),
+             kept = made.buffer("kept", {100}, plan::DType::f32, space);
+  const auto sum = made.buffer("sum", {100}, plan::DType::f32, space),
+             out = made.buffer("out", {100}, plan::DType::f32, space);
   const auto there = made.buffer("there", {100});
   plan::EntryT &entry = made.entry("step", 2);
   made.section();
   made.copy(compute, made.view(x), made.view(there));
-  made.collective(compute, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::sum, {{made.view(there), made.view(there)}});
+  made.collective(compute, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::sum,
+                  {{made.view(there), made.view(there)}});
   made.copy(compute, made.view(there), made.view(kept));
   made.record(compute, 0);
   made.wait(host, 0);
@@ -53,8 +58,8 @@ private:
   const std::uint32_t which;
 };
 
-// Tests that the host adds what the device has copied and the device takes what the host has added, whichever of them is late,
-// over several steps; and that all of it is host functions in the order of a stream, none of them in a graph.
+// Tests that the host adds what the device has copied and the device takes what the host has added, whichever of them
+// is late, over several steps; and that all of it is host functions in the order of a stream, none of them in a graph.
 TEST(HostStream, StandsInTheOrderOfTheDevicesStreams) {
   for (const std::uint32_t ranks : {1u, 2u})
     for (const std::uint32_t late : {copyIn, copyOut, addOnHost, giveOut}) {
@@ -77,7 +82,8 @@ TEST(HostStream, StandsInTheOrderOfTheDevicesStreams) {
           for (int rank = 0; rank < (*group)->size(); ++rank) {
             auto out = (*group)->executor(rank).output("step", "out");
             for (int i = 0; i < 100; ++i)
-              EXPECT_EQ(out->as<float>()[i], static_cast<float>(i * step * (static_cast<int>(ranks) + 1) + (ranks == 2 ? 1 : 0) + rank));
+              EXPECT_EQ(out->as<float>()[i],
+                        static_cast<float>(i * step * (static_cast<int>(ranks) + 1) + (ranks == 2 ? 1 : 0) + rank));
           }
         }
         EXPECT_GT(FakeCuda::pinnedBytes(), 0u);
@@ -106,8 +112,9 @@ TEST(HostStream, IsNoPartOfAGraph) {
   auto group = RankGroup::create(plan, options);
   ASSERT_FALSE(group.isOk());
   EXPECT_EQ(group.status().code(), StatusCode::refused);
-  EXPECT_EQ(group.status().message(),
-            "streams of a plan that is run as a graph, expected those of the device but got 'host', which the host runs");
+  EXPECT_EQ(
+      group.status().message(),
+      "streams of a plan that is run as a graph, expected those of the device but got 'host', which the host runs");
   ASSERT_EQ(group.status().notes().size(), 1u);
   EXPECT_EQ(group.status().notes()[0], "run it with --cuda-graph auto, which issues its steps");
 }
@@ -117,8 +124,8 @@ public:
   Status run(std::span<void *const>, std::span<void *const>, void *) override { return failedError("it broke"); }
 };
 
-// Tests that a kernel that fails on the host is named by its instruction, that all ranks end, none of them waiting for ever,
-// and that nothing of CUDA is called where a driver allows none (the fake complains).
+// Tests that a kernel that fails on the host is named by its instruction, that all ranks end, none of them waiting for
+// ever, and that nothing of CUDA is called where a driver allows none (the fake complains).
 TEST(HostStream, AFailureNamesItsInstruction) {
   FakeCuda fake;
   const plan::PlanT plan = planWithHost(2);
@@ -136,7 +143,8 @@ TEST(HostStream, AFailureNamesItsInstruction) {
     for (int time = 0; time < 2; ++time) {
       const Status status = (*group)->runEntry("step");
       EXPECT_EQ(status.code(), StatusCode::failed);
-      EXPECT_NE(status.message().find(", step, instruction 5 (launch add): it broke"), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(", step, instruction 5 (launch add): it broke"), std::string::npos)
+          << status.message();
     }
   }
   EXPECT_GE(told, 1);
@@ -155,7 +163,8 @@ TEST(HostStream, IsTraced) {
   auto group = RankGroup::create(plan, options);
   ASSERT_TRUE(group.isOk()) << group.status().message();
   ASSERT_TRUE((*group)->runEntry("step").isOk());
-  const std::span<const TraceRecord> device = (*group)->executor(0).trace(compute), onHost = (*group)->executor(0).trace(host);
+  const std::span<const TraceRecord> device = (*group)->executor(0).trace(compute),
+                                     onHost = (*group)->executor(0).trace(host);
   ASSERT_EQ(onHost.size(), 1u);
   EXPECT_EQ(onHost[0].instruction, addOnHost);
   EXPECT_LE(onHost[0].begin, onHost[0].end);

@@ -1,8 +1,9 @@
 //===- KernelHarness.h - running CUDA kernels, emulated or on a GPU, against the references ------------===//
 //
-// Each case runs twice, the threads of a block and the blocks once from first to last and once from last to first: a barrier
-// that is missing shows as a difference. With SLUICE_TEST_GPU=gpu the kernels run on the machine's GPU in place of the emulated
-// one, each case twice as well, on memory of the device that tensors are copied to; SLUICE_TEST_GPU=emulated copies in the same way.
+// Each case runs twice, the threads of a block and the blocks once from first to last and once from last to first: a
+// barrier that is missing shows as a difference. With SLUICE_TEST_GPU=gpu the kernels run on the machine's GPU in place
+// of the emulated one, each case twice as well, on memory of the device that tensors are copied to;
+// SLUICE_TEST_GPU=emulated copies in the same way.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_KERNELHARNESS_H
@@ -111,7 +112,8 @@ protected:
     if (arena) {
       SLUICE_RETURN_IF_ERROR(device->read(memory.data(), scratch, memory.size()));
       for (std::size_t i = 0; i < outputs.size(); ++i)
-        SLUICE_RETURN_IF_ERROR(device->read(outputs[i].memory.data(), places[inputs.size() + i], outputs[i].memory.size()));
+        SLUICE_RETURN_IF_ERROR(
+            device->read(outputs[i].memory.data(), places[inputs.size() + i], outputs[i].memory.size()));
     }
     for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
       if (memory[i] != Tensor::pattern)
@@ -122,7 +124,8 @@ protected:
     return {};
   }
 
-  /// `inner`: to what the kernel rounds within, of the size of the result; that of the type that it computes in if not given.
+  /// `inner`: to what the kernel rounds within, of the size of the result; that of the type that it computes in if not
+  /// given.
   void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
                const std::string &what, double inner = 0) {
     compared.insert(run.kernel);
@@ -146,8 +149,14 @@ protected:
       const std::vector<double> values = want[i].values();
       const DType stored = outputs[i].operand.dtype;
       const bool lesser = stored == DType::f64 && !inputs.empty() && inputs[0].operand.dtype != DType::f64;
-      const double unit = stored == DType::bf16 ? 0x1p-8 : stored == DType::f16 ? 0x1p-11 : stored == DType::f32 || lesser ? 0x1p-23 : 0x1p-50;
-      const double inside = inner != 0 ? inner : stored == DType::f64 && !lesser ? 0x1p-50 : 0x1p-23, size = magnitude(values);
+      const double unit = stored == DType::bf16            ? 0x1p-8
+                          : stored == DType::f16           ? 0x1p-11
+                          : stored == DType::f32 || lesser ? 0x1p-23
+                                                           : 0x1p-50;
+      const double inside = inner != 0                        ? inner
+                            : stored == DType::f64 && !lesser ? 0x1p-50
+                                                              : 0x1p-23,
+                   size = magnitude(values);
       expectNear(got[i], values, 4 * unit, inside * (size == 0 ? 1 : size) * (4 + std::sqrt(depth)),
                  run.kernel + " " + what + " output " + std::to_string(i));
       EXPECT_EQ(got[i].memory, back[i].memory) << run.kernel << " " << what << " depends on the order of threads";
@@ -160,7 +169,10 @@ protected:
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
         for (const Shape &shape : shapes)
           body(dtype, shape, layout,
-               std::string(dtypeName(dtype)) + (layout == Layout::dense ? " dense " : layout == Layout::padded ? " padded " : " permuted ") +
+               std::string(dtypeName(dtype)) +
+                   (layout == Layout::dense    ? " dense "
+                    : layout == Layout::padded ? " padded "
+                                               : " permuted ") +
                    std::to_string(shape.size()) + "-d of " + std::to_string(shape.back()));
   }
   static DType statisticsOf(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }

@@ -1,4 +1,5 @@
-//===- KernelImagesTest.cpp - convolutions, pooling, batch norm and the chunked loss of CUDA against the references ------===//
+//===- KernelImagesTest.cpp - convolutions, pooling, batch norm and the chunked loss of CUDA against the references
+//------===//
 #include "test/cuda/KernelHarness.h"
 #include "test/unit/kernel/Convolutions.h"
 
@@ -18,13 +19,15 @@ TEST_F(CudaKernels, Convolutions) {
       for (const Convolution &c : convolutions) {
         if (layout == Layout::permuted && (dtype == DType::f16 || dtype == DType::bf16))
           continue;
-        forConvolutionKernels(c, dtype, layout, true, [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
-          compare(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
-        });
+        forConvolutionKernels(
+            c, dtype, layout, true, [&](const KernelRun &run, const auto &inputs, const auto &outputs, double terms) {
+              compare(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
+            });
       }
   // Master weights beside images in bf16.
   const Convolution &c = convolutions[0];
-  compare({"conv2d", {}, 1, attributesOf(c)}, {Tensor(DType::bf16, c.x).normal(1), Tensor(DType::f32, c.weight).normal(2)},
+  compare({"conv2d", {}, 1, attributesOf(c)},
+          {Tensor(DType::bf16, c.x).normal(1), Tensor(DType::f32, c.weight).normal(2)},
           {Tensor(DType::bf16, {2, 7, 9, 4})}, 30, "mixed");
 }
 
@@ -56,8 +59,8 @@ TEST_F(CudaKernels, Pooling) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::permuted})
       for (const Pool &p : pools) {
-        const std::vector<Attributes::Item> attributes = {list("kernel", p.kernel), list("stride", p.stride), list("padding", p.padding),
-                                                          integer("adaptive", p.adaptive)};
+        const std::vector<Attributes::Item> attributes = {list("kernel", p.kernel), list("stride", p.stride),
+                                                          list("padding", p.padding), integer("adaptive", p.adaptive)};
         // Few values, so that maxima repeat and the first one counts; one of them is no number.
         Tensor x = Tensor(dtype, p.x, layout).below(5, 7);
         x.set(3, std::nan(""));
@@ -67,11 +70,14 @@ TEST_F(CudaKernels, Pooling) {
         for (std::int64_t without : {0, 1}) {
           auto means = attributes;
           means.push_back(integer("without_padding", without));
-          compare({"avg_pool2d", {}, 1, means}, {numbers}, {Tensor(dtype, p.y, layout)}, 16, std::string(dtypeName(dtype)));
-          compare({"avg_pool2d_grad", {}, 1, means}, {dy}, {Tensor(dtype, p.x, layout)}, depth, std::string(dtypeName(dtype)));
+          compare({"avg_pool2d", {}, 1, means}, {numbers}, {Tensor(dtype, p.y, layout)}, 16,
+                  std::string(dtypeName(dtype)));
+          compare({"avg_pool2d_grad", {}, 1, means}, {dy}, {Tensor(dtype, p.x, layout)}, depth,
+                  std::string(dtypeName(dtype)));
         }
         compare({"max_pool2d", {}, 1, attributes}, {x}, {Tensor(dtype, p.y, layout)}, 1, std::string(dtypeName(dtype)));
-        compare({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x, layout)}, depth, std::string(dtypeName(dtype)));
+        compare({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x, layout)}, depth,
+                std::string(dtypeName(dtype)));
       }
 }
 
@@ -93,7 +99,8 @@ TEST_F(CudaKernels, BatchNorm) {
         Tensor mean = Tensor(statistics, channels).normal(11, 1, 5), variance = Tensor(statistics, channels).normal(12);
         for (std::int64_t c = 0; c < variance.size(); ++c)
           variance.set(c, std::fabs(variance.at(c)) + 0.5);
-        compare({"batch_norm_grad", {}, 1, attributes}, {dy, x, weight, mean, variance}, {y, vector, vector}, 4000, what);
+        compare({"batch_norm_grad", {}, 1, attributes}, {dy, x, weight, mean, variance}, {y, vector, vector}, 4000,
+                what);
       }
 }
 
@@ -103,8 +110,9 @@ TEST_F(CudaKernels, LinearLoss) {
     std::int64_t columns, classes, chunk, reduction;
     double smoothing;
   };
-  const Case cases[] = {{{6}, 5, 7, 4, 0, 0}, {{2, 3}, 5, 7, 3, 1, 0}, {{3, 3}, 33, 65, 2, 0, 0.2}, {{5}, 8, 40, 100, 0, 0},
-                        {{}, 3, 2, 1, 1, 0.1}, {{40}, 24, 300, 16, 0, 0}, {{0}, 4, 5, 2, 1, 0}};
+  const Case cases[] = {{{6}, 5, 7, 4, 0, 0},    {{2, 3}, 5, 7, 3, 1, 0}, {{3, 3}, 33, 65, 2, 0, 0.2},
+                        {{5}, 8, 40, 100, 0, 0}, {{}, 3, 2, 1, 1, 0.1},   {{40}, 24, 300, 16, 0, 0},
+                        {{0}, 4, 5, 2, 1, 0}};
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Case &c : cases) {
@@ -113,15 +121,20 @@ TEST_F(CudaKernels, LinearLoss) {
         Shape shape = c.rows;
         shape.push_back(c.columns);
         const DType statistics = statisticsOf(dtype);
-        Tensor x = Tensor(dtype, shape, layout).normal(80), weight = Tensor(dtype, {c.classes, c.columns}, layout).normal(81);
+        Tensor x = Tensor(dtype, shape, layout).normal(80),
+               weight = Tensor(dtype, {c.classes, c.columns}, layout).normal(81);
         Tensor targets = Tensor(DType::i32, c.rows).below(82, c.classes), lse(statistics, c.rows), loss(statistics, {});
         if (targets.size() > 1)
           targets.set(1, -100);
         const std::string what = std::string(dtypeName(dtype)) + " of " + std::to_string(c.classes);
         // Logits, and in 16 bits their gradients, are rounded to the type.
-        const double depth = dtype == DType::f64 ? 256 : dtype == DType::f32 ? 0x1p14 : dtype == DType::bf16 ? 0x1p38 : 0x1p30;
+        const double depth = dtype == DType::f64    ? 256
+                             : dtype == DType::f32  ? 0x1p14
+                             : dtype == DType::bf16 ? 0x1p38
+                                                    : 0x1p30;
         compare({"linear_cross_entropy", {}, 1, attributes}, {x, weight, targets}, {loss, lse}, depth, what);
-        mustRun({"linear_cross_entropy", KernelFlavour::reference, 1, attributes}, {&x, &weight, &targets}, {&loss, &lse});
+        mustRun({"linear_cross_entropy", KernelFlavour::reference, 1, attributes}, {&x, &weight, &targets},
+                {&loss, &lse});
         compare({"linear_cross_entropy_grad", {}, 1, attributes}, {scalar(statistics, 0.7), x, weight, targets, lse},
                 {Tensor(dtype, shape, layout), Tensor(dtype, {c.classes, c.columns})}, depth, what);
       }
@@ -130,11 +143,13 @@ TEST_F(CudaKernels, LinearLoss) {
 // Tests that a rank with some of the classes takes its part of the gradient, targets of other ranks included.
 TEST_F(CudaKernels, CrossEntropyOfSomeClasses) {
   for (double smoothing : {0.0, 0.1}) {
-    Tensor logits = Tensor(DType::f32, {9, 13}).normal(21, 4), targets = Tensor(DType::i32, {9}).below(22, 40), dlogits(DType::f32, {9, 13});
+    Tensor logits = Tensor(DType::f32, {9, 13}).normal(21, 4), targets = Tensor(DType::i32, {9}).below(22, 40),
+           dlogits(DType::f32, {9, 13});
     logits.operand.origin[1] = 13;
     logits.operand.global[1] = 40;
     compare({"cross_entropy_grad", {}, 1, {number("label_smoothing", smoothing)}},
-            {scalar(DType::f32, 0.7), logits, targets, Tensor(DType::f32, {9}).normal(23, 1, 6)}, {dlogits}, 64, "some classes");
+            {scalar(DType::f32, 0.7), logits, targets, Tensor(DType::f32, {9}).normal(23, 1, 6)}, {dlogits}, 64,
+            "some classes");
   }
 }
 

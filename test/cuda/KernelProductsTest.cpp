@@ -28,9 +28,13 @@ TEST_F(CudaKernels, Matmul) {
               inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
             if (residual)
               inputs.push_back(Tensor(dtype, c.c, layout).normal(36));
-            compare({"matmul", {}, 1,
-                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias), integer("residual", residual)}},
-                    inputs, {Tensor(to, c.c, layout)}, 100, std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
+            compare({"matmul",
+                     {},
+                     1,
+                     {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias),
+                      integer("residual", residual)}},
+                    inputs, {Tensor(to, c.c, layout)}, 100,
+                    std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
           }
 }
 
@@ -52,8 +56,10 @@ protected:
     const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
     // The reference takes gelu of the rounded product, the library of what is not rounded yet.
     const double unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11, inner = narrow ? unit / 60 : 0;
-    const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB)};
-    const Tensor a = Tensor(dtype, c.a, c.layout).normal(33, 0.5), b = Tensor(dtype, c.b, c.layout).normal(34), y(dtype, c.c, c.layout);
+    const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA),
+                                                      integer("transpose_b", c.transposeB)};
+    const Tensor a = Tensor(dtype, c.a, c.layout).normal(33, 0.5), b = Tensor(dtype, c.b, c.layout).normal(34),
+                 y(dtype, c.c, c.layout);
     const std::string named = std::string(dtypeName(dtype)) + " " + what;
     // compare() runs each twice.
     const auto expectCalls = [&](const std::string &kernel) {
@@ -75,10 +81,12 @@ protected:
         inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
       std::vector<Attributes::Item> all = attributes;
       all.push_back(integer("bias", bias));
-      compare({"matmul_gelu", {}, 1, all}, inputs, {y, y}, narrow ? 4 : 100, named + (bias ? " with a bias" : ""), inner);
+      compare({"matmul_gelu", {}, 1, all}, inputs, {y, y}, narrow ? 4 : 100, named + (bias ? " with a bias" : ""),
+              inner);
       expectCalls("matmul_gelu");
     }
-    compare({"matmul_gelu_grad", {}, 1, attributes}, {a, b, Tensor(dtype, c.c, c.layout).normal(36, 2)}, {y}, narrow ? 4 : 100, named, inner);
+    compare({"matmul_gelu_grad", {}, 1, attributes}, {a, b, Tensor(dtype, c.c, c.layout).normal(36, 2)}, {y},
+            narrow ? 4 : 100, named, inner);
     expectCalls("matmul_gelu_grad");
   }
 };
@@ -86,18 +94,21 @@ protected:
 // Tests the library's epilogues: rows that are 8 elements or a multiple apart, in one product.
 TEST_F(CudaMatmulGelu, IsAnEpilogue) {
   for (DType dtype : {DType::bf16, DType::f16})
-    for (const Case &c : {Case{{7, 13}, {13, 16}, {7, 16}}, Case{{7, 13}, {24, 13}, {7, 24}, false, true}, Case{{13, 7}, {13, 8}, {7, 8}, true},
-                          Case{{3, 7, 13}, {13, 16}, {3, 7, 16}}, Case{{1, 13}, {13, 8}, {1, 8}},
-                          // Rows of 5 and of 13, 8 and 16 apart.
-                          Case{{7, 9}, {9, 5}, {7, 5}, false, false, Layout::padded}, Case{{7, 9}, {9, 13}, {7, 13}, false, false, Layout::padded}})
+    for (const Case &c :
+         {Case{{7, 13}, {13, 16}, {7, 16}}, Case{{7, 13}, {24, 13}, {7, 24}, false, true},
+          Case{{13, 7}, {13, 8}, {7, 8}, true}, Case{{3, 7, 13}, {13, 16}, {3, 7, 16}}, Case{{1, 13}, {13, 8}, {1, 8}},
+          // Rows of 5 and of 13, 8 and 16 apart.
+          Case{{7, 9}, {9, 5}, {7, 5}, false, false, Layout::padded},
+          Case{{7, 9}, {9, 13}, {7, 13}, false, false, Layout::padded}})
       compareBoth(c, dtype, 0, "epilogue of " + std::to_string(c.c.back()));
 }
 
-// Tests that a gelu of our own stands behind the product where the library has none: rows that are no multiple of 8 apart,
-// batches of products, an algorithm that is missing, and f32 and f64, whose gelu is to be as exact as ours.
+// Tests that a gelu of our own stands behind the product where the library has none: rows that are no multiple of 8
+// apart, batches of products, an algorithm that is missing, and f32 and f64, whose gelu is to be as exact as ours.
 TEST_F(CudaMatmulGelu, IsALaunchOfItsOwn) {
   for (DType dtype : {DType::bf16, DType::f16})
-    for (const Case &c : {Case{{7, 13}, {13, 20}, {7, 20}}, Case{{3, 7, 13}, {3, 13, 16}, {3, 7, 16}}, Case{{7, 9}, {9, 8}, {7, 8}, false, false, Layout::padded}})
+    for (const Case &c : {Case{{7, 13}, {13, 20}, {7, 20}}, Case{{3, 7, 13}, {3, 13, 16}, {3, 7, 16}},
+                          Case{{7, 9}, {9, 8}, {7, 8}, false, false, Layout::padded}})
       compareBoth(c, dtype, 1, "fallback of " + std::to_string(c.c.back()));
   for (DType dtype : {DType::f32, DType::f64})
     compareBoth({{7, 13}, {13, 16}, {7, 16}}, dtype, 1, "exact");
@@ -109,7 +120,8 @@ TEST_F(CudaMatmulGelu, IsALaunchOfItsOwn) {
 TEST_F(CudaMatmulGelu, IsALaunchOfItsOwnWhereItDoesNotLieWell) {
   if (onGpu())
     GTEST_SKIP() << "only the emulated device says what it was asked for";
-  std::vector<Tensor> inputs = {Tensor(DType::bf16, {7, 13}).normal(1), Tensor(DType::bf16, {13, 16}).normal(2), Tensor(DType::bf16, {8, 16}).normal(3)};
+  std::vector<Tensor> inputs = {Tensor(DType::bf16, {7, 13}).normal(1), Tensor(DType::bf16, {13, 16}).normal(2),
+                                Tensor(DType::bf16, {8, 16}).normal(3)};
   // A row more is there than is read, from some bytes on.
   inputs[2].operand.extent[0] = inputs[2].operand.shape[0] = 7;
   std::vector<Operand> in;

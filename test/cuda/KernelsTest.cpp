@@ -38,12 +38,14 @@ TEST_F(CudaKernels, Pointwise) {
       compare({"copy"}, {x(10)}, {Tensor(dtype, shape, to)}, 1, what);
     compare({"constant", {}, 1, {number("value", 3)}}, {}, {y}, 1, what);
     for (std::int64_t first : {0, 1})
-      compare({"accumulate", {}, 1, {integer("first", first)}}, {Tensor(DType::bf16, shape, layout).normal(11)}, {x(12)}, 4, what);
+      compare({"accumulate", {}, 1, {integer("first", first)}}, {Tensor(DType::bf16, shape, layout).normal(11)},
+              {x(12)}, 4, what);
   });
 }
 
 TEST_F(CudaKernels, Broadcasting) {
-  const std::vector<std::pair<Shape, Shape>> pairs = {{{3, 5, 17}, {17}}, {{3, 5, 17}, {5, 1}}, {{3, 5, 17}, {}}, {{5, 17}, {3, 5, 17}}};
+  const std::vector<std::pair<Shape, Shape>> pairs = {
+      {{3, 5, 17}, {17}}, {{3, 5, 17}, {5, 1}}, {{3, 5, 17}, {}}, {{5, 17}, {3, 5, 17}}};
   for (DType dtype : {DType::f32, DType::i64, DType::i32})
     for (const auto &[left, right] : pairs) {
       const Shape &out = left.size() >= right.size() ? left : right;
@@ -53,7 +55,8 @@ TEST_F(CudaKernels, Broadcasting) {
       for (const char *kernel : {"add", "subtract", "multiply", "divide", "maximum"})
         compare({kernel}, {a, b}, {Tensor(dtype, out)}, 1, "broadcast");
       for (std::int64_t predicate = 0; predicate < 6; ++predicate)
-        compare({"compare", {}, 1, {integer("predicate", predicate)}}, {a, b}, {Tensor(DType::u8, out)}, 1, "broadcast");
+        compare({"compare", {}, 1, {integer("predicate", predicate)}}, {a, b}, {Tensor(DType::u8, out)}, 1,
+                "broadcast");
       compare({"select"}, {Tensor(DType::u8, out).below(3, 2), a, b}, {Tensor(dtype, out)}, 1, "broadcast");
     }
   compare({"count_up"}, {Tensor(DType::i64, {3}).below(4, 99)}, {Tensor(DType::i64, {3})}, 1, "");
@@ -69,90 +72,109 @@ TEST_F(CudaKernels, Movement) {
     Tensor part(dtype, {3, 2, 5});
     part.operand.origin[1] = 1;
     compare({"slice", {}, 1, {integer("dim", 1)}}, {b}, {part}, 1, "");
-    compare({"pad", {}, 1, {list("low", {1, 0, 2}), list("high", {0, 3, 1}), list("step", {1, 2, 1}), number("value", 7)}}, {a},
-            {Tensor(dtype, {4, 6, 8})}, 1, "");
+    compare(
+        {"pad", {}, 1, {list("low", {1, 0, 2}), list("high", {0, 3, 1}), list("step", {1, 2, 1}), number("value", 7)}},
+        {a}, {Tensor(dtype, {4, 6, 8})}, 1, "");
   }
 }
 
 TEST_F(CudaKernels, Reductions) {
-  forCases({{3, 5, 17}, {200, 3}, {4, 2, 1}, {70, 130}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-    const Tensor x = Tensor(dtype, shape, layout).normal(9);
-    const Shape kept(shape.begin() + 1, shape.end());
-    for (const char *kernel : {"reduce_sum", "reduce_max"}) {
-      compare({kernel, {}, 1, {list("dims", {0})}}, {x}, {Tensor(statisticsOf(dtype), kept)}, 16, what);
-      Shape ones = shape;
-      ones.back() = 1;
-      const auto last = static_cast<std::int64_t>(shape.size()) - 1;
-      compare({kernel, {}, 1, {list("dims", {last}), integer("mean", std::string(kernel) == "reduce_sum")}}, {x}, {Tensor(dtype, ones)}, 16, what);
-    }
-    Shape rows(shape.begin(), shape.end() - 1);
-    compare({"logsumexp"}, {x}, {Tensor(statisticsOf(dtype), rows)}, 16, what);
-  });
+  forCases({{3, 5, 17}, {200, 3}, {4, 2, 1}, {70, 130}},
+           [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             const Tensor x = Tensor(dtype, shape, layout).normal(9);
+             const Shape kept(shape.begin() + 1, shape.end());
+             for (const char *kernel : {"reduce_sum", "reduce_max"}) {
+               compare({kernel, {}, 1, {list("dims", {0})}}, {x}, {Tensor(statisticsOf(dtype), kept)}, 16, what);
+               Shape ones = shape;
+               ones.back() = 1;
+               const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+               compare({kernel, {}, 1, {list("dims", {last}), integer("mean", std::string(kernel) == "reduce_sum")}},
+                       {x}, {Tensor(dtype, ones)}, 16, what);
+             }
+             Shape rows(shape.begin(), shape.end() - 1);
+             compare({"logsumexp"}, {x}, {Tensor(statisticsOf(dtype), rows)}, 16, what);
+           });
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
     for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
       compare({"power_sum", {}, 1, {number("p", p)}},
-              {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {0}), Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
+              {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {0}),
+               Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
               {Tensor(DType::f32, {})}, 1, "");
   // More than one launch takes, of two types, some of many blocks, some empty or not dense.
   std::vector<Tensor> many;
   for (int i = 0; i < 230; ++i)
-    many.push_back(Tensor(i % 3 ? DType::f32 : DType::bf16, {i % 7, i == 40 ? 9000 : 13}, i % 11 ? Layout::dense : Layout::padded).normal(60 + i));
+    many.push_back(
+        Tensor(i % 3 ? DType::f32 : DType::bf16, {i % 7, i == 40 ? 9000 : 13}, i % 11 ? Layout::dense : Layout::padded)
+            .normal(60 + i));
   compare({"power_sum"}, many, {Tensor(DType::f32, {})}, 1, "many");
   for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
     compare({"norm_root", {}, 1, {number("p", p)}}, {scalar(DType::f32, 7.3)}, {Tensor(DType::f32, {})}, 1, "");
   for (double norm : {0.2, 7.3, std::nan("")})
-    compare({"clip_coefficient", {}, 1, {number("max_norm", 2)}}, {scalar(DType::f32, norm)}, {Tensor(DType::f32, {})}, 1, "");
+    compare({"clip_coefficient", {}, 1, {number("max_norm", 2)}}, {scalar(DType::f32, norm)}, {Tensor(DType::f32, {})},
+            1, "");
   for (double bad : {1.0, std::nan(""), std::numeric_limits<double>::infinity()})
-    compare({"all_finite"}, {scalar(DType::f32, bad), scalar(DType::f32, 2), scalar(DType::f32, 3)}, {Tensor(DType::u8, {})}, 1, "");
+    compare({"all_finite"}, {scalar(DType::f32, bad), scalar(DType::f32, 2), scalar(DType::f32, 3)},
+            {Tensor(DType::u8, {})}, 1, "");
 }
 
 TEST_F(CudaKernels, Softmax) {
-  forCases({{1}, {3, 5, 17}, {5, 1}, {2, 1300}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+  forCases({{1}, {3, 5, 17}, {5, 1}, {2, 1300}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout,
+                                                             const std::string &what) {
     const Tensor x = Tensor(dtype, shape, layout).normal(10, 20), y(dtype, shape, layout);
     compare({"softmax"}, {x}, {y}, 64, what);
-    compare({"softmax_grad"}, {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)}, {y}, 400, what);
+    compare({"softmax_grad"}, {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)}, {y},
+            400, what);
   });
 }
 
 TEST_F(CudaKernels, Norms) {
-  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-    const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
-    const DType statistics = statisticsOf(dtype);
-    Tensor x = Tensor(dtype, shape, layout).normal(17, 1, 3), weight = Tensor(dtype, columns).normal(18), bias = Tensor(dtype, columns).normal(19);
-    Tensor means(statistics, rows), rstds(statistics, rows), y(dtype, shape, layout);
-    const Tensor dy = Tensor(dtype, shape, layout).normal(20);
-    compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, bias}, {y, means, rstds}, 64, what);
-    mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
-    compare({"layer_norm_grad"}, {dy, x, weight, means, rstds},
-            {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000, what);
-    compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 64, what);
-    mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
-    compare({"rms_norm_grad"}, {dy, x, weight, rstds}, {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what);
-  });
+  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}},
+           [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+             const DType statistics = statisticsOf(dtype);
+             Tensor x = Tensor(dtype, shape, layout).normal(17, 1, 3), weight = Tensor(dtype, columns).normal(18),
+                    bias = Tensor(dtype, columns).normal(19);
+             Tensor means(statistics, rows), rstds(statistics, rows), y(dtype, shape, layout);
+             const Tensor dy = Tensor(dtype, shape, layout).normal(20);
+             compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, bias}, {y, means, rstds}, 64, what);
+             mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
+             compare({"layer_norm_grad"}, {dy, x, weight, means, rstds},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000, what);
+             compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 64, what);
+             mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
+             compare({"rms_norm_grad"}, {dy, x, weight, rstds},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what);
+           });
 }
 
 TEST_F(CudaKernels, CrossEntropy) {
   for (std::int64_t reduction : {0, 1})
     for (double smoothing : {0.0, 0.1})
-      forCases({{9, 13}, {2, 5, 37}, {3, 1201}, {6, 1}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+      forCases({{9, 13}, {2, 5, 37}, {3, 1201}, {6, 1}}, [&](DType dtype, const Shape &shape, Layout layout,
+                                                             const std::string &what) {
         const Shape rows(shape.begin(), shape.end() - 1);
-        Tensor logits = Tensor(dtype, shape, layout).normal(21, 4), targets = Tensor(DType::i32, rows).below(22, shape.back());
+        Tensor logits = Tensor(dtype, shape, layout).normal(21, 4),
+               targets = Tensor(DType::i32, rows).below(22, shape.back());
         Tensor lse(statisticsOf(dtype), rows), loss(statisticsOf(dtype), {});
         targets.set(1, -100);
-        const std::vector<Attributes::Item> attributes = {integer("reduction", reduction), number("label_smoothing", smoothing)};
+        const std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
+                                                          number("label_smoothing", smoothing)};
         compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 64, what);
         mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
-        compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse}, {Tensor(dtype, shape, layout)}, 64, what);
+        compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse},
+                {Tensor(dtype, shape, layout)}, 64, what);
       });
 }
 
-// Tests that a target that is no class gives NaN, and an index outside of the table too, and that nothing is read there.
+// Tests that a target that is no class gives NaN, and an index outside of the table too, and that nothing is read
+// there.
 TEST_F(CudaKernels, IndicesOutsideAreNaN) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}).normal(1), Tensor(DType::i32, {2}).fill({1, 7})};
   std::vector<Tensor> out = {Tensor(DType::f32, {}), Tensor(DType::f32, {2})};
   ASSERT_TRUE(runOnDevice({"cross_entropy"}, in, out).isOk());
   EXPECT_TRUE(std::isnan(out[0].at(0)));
-  std::vector<Tensor> table = {Tensor(DType::f32, {4, 3}).normal(1), Tensor(DType::i32, {2}).fill({3, -1})}, rows = {Tensor(DType::f32, {2, 3})};
+  std::vector<Tensor> table = {Tensor(DType::f32, {4, 3}).normal(1), Tensor(DType::i32, {2}).fill({3, -1})},
+                      rows = {Tensor(DType::f32, {2, 3})};
   ASSERT_TRUE(runOnDevice({"embedding"}, table, rows).isOk());
   EXPECT_EQ(rows[0].at(0), table[0].at(9));
   EXPECT_TRUE(std::isnan(rows[0].at(3)));
@@ -162,16 +184,20 @@ TEST_F(CudaKernels, Indexed) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted}) {
       for (const char *kernel : {"embedding", "gather"})
-        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), Tensor(DType::i32, {3, 5}).below(29, 11)}, {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
+        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), Tensor(DType::i32, {3, 5}).below(29, 11)},
+                {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
       for (const char *kernel : {"embedding_grad", "scatter_add"})
         for (std::int64_t padding : {-1, 4})
           compare({kernel, {}, 1, {integer("padding", padding)}},
                   {Tensor(dtype, {3, 110, 300}, layout).normal(32), Tensor(DType::i64, {3, 110}).below(31, 11)},
                   {Tensor(statisticsOf(dtype), {13, 300}, layout)}, 100, "");
       const Tensor indices = Tensor(DType::i64, {4, 3, 5}).below(33, 6);
-      compare({"take_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 3, 5}, layout)}, 1, "");
-      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}, layout).normal(34), indices}, {Tensor(dtype, {4, 6, 5}, layout)}, 4, "");
-      compare({"argmax", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(35)}, {Tensor(DType::i64, {4, 5})}, 1, "");
+      compare({"take_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(34), indices},
+              {Tensor(dtype, {4, 3, 5}, layout)}, 1, "");
+      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}, layout).normal(34), indices},
+              {Tensor(dtype, {4, 6, 5}, layout)}, 4, "");
+      compare({"argmax", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 6, 5}, layout).normal(35)},
+              {Tensor(DType::i64, {4, 5})}, 1, "");
     }
 }
 
@@ -190,10 +216,13 @@ TEST_F(CudaKernels, IndexedParts) {
       for (const char *kernel : {"embedding", "gather"})
         compare({kernel}, {part({11, 7}, 0), indices}, {Tensor(dtype, {3, 50, 7})}, 1, "");
       for (const char *kernel : {"embedding_grad", "scatter_add"})
-        compare({kernel, {}, 1, {integer("padding", 9)}}, {Tensor(dtype, {3, 50, 30}).normal(32), indices}, {part({11, 30}, 0)}, 100, "");
+        compare({kernel, {}, 1, {integer("padding", 9)}}, {Tensor(dtype, {3, 50, 30}).normal(32), indices},
+                {part({11, 30}, 0)}, 100, "");
       const Tensor along = Tensor(DType::i64, {4, 3, 5}).below(33, 28);
-      compare({"take_along", {}, 1, {integer("dim", 1)}}, {part({4, 11, 5}, 1), along}, {Tensor(dtype, {4, 3, 5})}, 1, "");
-      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}).normal(34), along}, {part({4, 11, 5}, 1)}, 4, "");
+      compare({"take_along", {}, 1, {integer("dim", 1)}}, {part({4, 11, 5}, 1), along}, {Tensor(dtype, {4, 3, 5})}, 1,
+              "");
+      compare({"add_along", {}, 1, {integer("dim", 1)}}, {Tensor(dtype, {4, 3, 5}).normal(34), along},
+              {part({4, 11, 5}, 1)}, 4, "");
     }
 }
 
@@ -204,13 +233,17 @@ struct Heads {
 /// Attention and its derivative; `inner` as in compare().
 class CudaAttention : public CudaKernels {
 protected:
-  void compareHeads(const Heads &c, DType dtype, Layout layout, std::int64_t causal, std::int64_t window, double inner) {
+  void compareHeads(const Heads &c, DType dtype, Layout layout, std::int64_t causal, std::int64_t window,
+                    double inner) {
     const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
-    const std::vector<Attributes::Item> attributes = {integer("causal", causal), number("scale", 0.3), integer("window", window)};
-    Tensor query = Tensor(dtype, q, layout).normal(25), key = Tensor(dtype, k, layout).normal(26), value = Tensor(dtype, k, layout).normal(27);
+    const std::vector<Attributes::Item> attributes = {integer("causal", causal), number("scale", 0.3),
+                                                      integer("window", window)};
+    Tensor query = Tensor(dtype, q, layout).normal(25), key = Tensor(dtype, k, layout).normal(26),
+           value = Tensor(dtype, k, layout).normal(27);
     Tensor out(dtype, q, layout), lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
-    const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) + " of " +
-                             std::to_string(c.size) + " causal " + std::to_string(causal) + " window " + std::to_string(window);
+    const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " +
+                             std::to_string(c.keys) + " of " + std::to_string(c.size) + " causal " +
+                             std::to_string(causal) + " window " + std::to_string(window);
     compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, 400, what, inner);
     mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
     compare({"attention_grad", {}, 1, attributes}, {Tensor(dtype, q, layout).normal(28), query, key, value, out, lse},
@@ -219,7 +252,8 @@ protected:
 };
 
 TEST_F(CudaAttention, OnPlainCores) {
-  for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8}, Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}})
+  for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8},
+                         Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}})
     for (DType dtype : {DType::f32, DType::f64})
       for (Layout layout : {Layout::dense, Layout::permuted})
         for (std::int64_t causal : {0, 1, 2, 19})
@@ -228,16 +262,16 @@ TEST_F(CudaAttention, OnPlainCores) {
   compareHeads({1, 9, 9, 1, 1, 260}, DType::bf16, Layout::dense, 1, 0, 0);
 }
 
-// Tests heads, groups, windows and lengths that fill tiles and that do not, in both types. Weights are rounded to the type
-// of the operands, so results are as exact as that is of the largest of them.
+// Tests heads, groups, windows and lengths that fill tiles and that do not, in both types. Weights are rounded to the
+// type of the operands, so results are as exact as that is of the largest of them.
 TEST_F(CudaAttention, OnTensorCores) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
     // Two heads a group over three tiles; others against one window alone.
     for (std::int64_t window : {0, 19, 90})
       compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
-    for (const Heads &c : {Heads{2, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128}, Heads{1, 33, 70, 1, 1, 96},
-                           Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}}) {
+    for (const Heads &c : {Heads{2, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
+                           Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}}) {
       compareHeads(c, dtype, Layout::dense, 0, 0, inner);
       compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);
     }
@@ -254,21 +288,29 @@ TEST_F(CudaKernels, RandomNumbersAndDropout) {
     // The middle shard of three.
     y.operand.origin[0] = 5;
     y.operand.global[0] = 13;
-    compare({"random_normal", {}, 1, {integer("key", 77), number("mean", 0.5), number("stddev", 0.02)}}, {seed}, {y}, 1, "");
-    compare({"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3), list("zeros", {1, 9})}}, {seed}, {y}, 1, "");
+    compare({"random_normal", {}, 1, {integer("key", 77), number("mean", 0.5), number("stddev", 0.02)}}, {seed}, {y}, 1,
+            "");
+    compare(
+        {"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3), list("zeros", {1, 9})}},
+        {seed}, {y}, 1, "");
     compare({"dropout", {}, 1, {number("rate", 0.3), integer("key", 5)}},
-            {Tensor(dtype, {5, 7}).normal(1), seed, scalar(DType::i64, 3), scalar(DType::i64, 12)}, {Tensor(dtype, {5, 7})}, 1, "");
+            {Tensor(dtype, {5, 7}).normal(1), seed, scalar(DType::i64, 3), scalar(DType::i64, 12)},
+            {Tensor(dtype, {5, 7})}, 1, "");
   }
   for (DType dtype : {DType::i64, DType::f32})
     compare({"iota", {}, 1, {integer("dim", 1)}}, {}, {Tensor(dtype, {3, 8})}, 1, "");
 }
 
 TEST_F(CudaKernels, Rope) {
-  for (const auto &attributes : std::vector<std::vector<Attributes::Item>>{
-           {number("theta", 1e4)}, {number("theta", 1e4), number("factor", 8), number("low", 1), number("high", 4), number("original", 32), integer("inverse", 1)}})
-    forCases({{2, 7, 3, 8}, {2, 5, 1, 40}}, [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-      compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)}, {Tensor(dtype, shape, layout)}, 4, what);
-    });
+  for (const auto &attributes :
+       std::vector<std::vector<Attributes::Item>>{{number("theta", 1e4)},
+                                                  {number("theta", 1e4), number("factor", 8), number("low", 1),
+                                                   number("high", 4), number("original", 32), integer("inverse", 1)}})
+    forCases({{2, 7, 3, 8}, {2, 5, 1, 40}},
+             [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+               compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)},
+                       {Tensor(dtype, shape, layout)}, 4, what);
+             });
 }
 
 TEST_F(CudaKernels, Optimizers) {
@@ -282,7 +324,8 @@ TEST_F(CudaKernels, Optimizers) {
             Tensor square = Tensor(DType::f32, {5, 37}).normal(46);
             for (std::int64_t i = 0; i < square.size(); ++i)
               square.set(i, square.at(i) * square.at(i));
-            std::vector<Tensor> inputs = {Tensor(DType::f32, {5, 37}).normal(45), Tensor(gradient, {5, 37}, Layout::padded).normal(48)};
+            std::vector<Tensor> inputs = {Tensor(DType::f32, {5, 37}).normal(45),
+                                          Tensor(gradient, {5, 37}, Layout::padded).normal(48)};
             std::vector<Tensor> outputs = {inputs[0]};
             for (int s = 0; s < states; ++s) {
               inputs.push_back(s == 0 ? Tensor(DType::f32, {5, 37}).normal(47) : square);
@@ -292,8 +335,11 @@ TEST_F(CudaKernels, Optimizers) {
             inputs.push_back(scalar(DType::i64, static_cast<double>(step)));
             inputs.push_back(scalar(DType::f32, 0.5));
             inputs.push_back(scalar(DType::u8, guard));
-            compare({kernel, {}, 1, {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", step == 5)}}, inputs, outputs, 100,
-                    std::string(dtypeName(gradient)) + " step " + std::to_string(step));
+            compare({kernel,
+                     {},
+                     1,
+                     {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", step == 5)}},
+                    inputs, outputs, 100, std::string(dtypeName(gradient)) + " step " + std::to_string(step));
           }
 }
 
@@ -321,7 +367,8 @@ TEST_F(CudaKernels, UpdatesOfLists) {
       inputs.push_back(scalar(DType::i64, 5));
       inputs.push_back(scalar(DType::f32, 0.5));
       inputs.push_back(scalar(DType::u8, guard));
-      compare({kernel, {}, 1, {number("momentum", 0.9), number("weight_decay", 0.1), integer("nesterov", 1)}}, inputs, outputs, 100, "list");
+      compare({kernel, {}, 1, {number("momentum", 0.9), number("weight_decay", 0.1), integer("nesterov", 1)}}, inputs,
+              outputs, 100, "list");
     }
 }
 

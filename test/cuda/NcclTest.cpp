@@ -45,19 +45,25 @@ TEST(Nccl, OneGroupForAUnit) {
     ASSERT_TRUE(world.isOk()) << world.status().message();
     // Pairs, as along the inner of two axes.
     const std::vector<int> pair = {rank / 2 * 2, rank / 2 * 2 + 1};
-    auto all = (*world)->createForDevice(rank, allRanks(ranks), "gather"), two = (*world)->createForDevice(rank, pair, "gather");
+    auto all = (*world)->createForDevice(rank, allRanks(ranks), "gather"),
+         two = (*world)->createForDevice(rank, pair, "gather");
     ASSERT_TRUE(all.isOk() && two.isOk());
     EXPECT_EQ((*two)->rank(), rank % 2);
     Unit unit = unitOf(rank, 12, 3, 3);
-    ASSERT_TRUE((*all)->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0)).isOk());
-    ASSERT_TRUE((*all)->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0)).isOk());
+    ASSERT_TRUE((*all)
+                    ->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0))
+                    .isOk());
+    ASSERT_TRUE((*all)
+                    ->reduceScatter(unit.segments, DType::f32, Reduction::premulSum, 0.5, {7, "h.0"}, device.stream(0))
+                    .isOk());
     ASSERT_TRUE(device.synchronize().isOk());
     float want = 0;
     for (int r = 0; r < ranks; ++r)
       want += 0.5f * unitOf(r, 12, 3, 3).b[static_cast<std::size_t>(rank) * 3 + 1];
     EXPECT_FLOAT_EQ(unit.outB[1], want);
     Unit mean = unitOf(rank, 6, 3, 3);
-    ASSERT_TRUE((*two)->reduceScatter(mean.segments, DType::f32, Reduction::mean, 1, {8, "h.1"}, device.stream(0)).isOk());
+    ASSERT_TRUE(
+        (*two)->reduceScatter(mean.segments, DType::f32, Reduction::mean, 1, {8, "h.1"}, device.stream(0)).isOk());
     ASSERT_TRUE(device.synchronize().isOk());
     two->reset();
     all->reset();
@@ -94,7 +100,8 @@ TEST(Nccl, RegistersWhereAsked) {
       options.registers = registers;
       auto world = createNcclWorld(host, rank, options);
       ASSERT_TRUE(world.isOk());
-      auto first = (*world)->createForDevice(rank, allRanks(2), "gather"), second = (*world)->createForDevice(rank, allRanks(2), "reduce");
+      auto first = (*world)->createForDevice(rank, allRanks(2), "gather"),
+           second = (*world)->createForDevice(rank, allRanks(2), "reduce");
       ASSERT_TRUE(first.isOk() && second.isOk());
       ASSERT_TRUE((*world)->registerMemory(*arena, 4096).isOk());
       ASSERT_TRUE((*first)->barrier({0, "test"}).isOk());
@@ -115,7 +122,8 @@ TEST(Nccl, AbsenceIsTold) {
   FakeOptions options;
   options.nccl = false;
   FakeCuda fake(options);
-  EXPECT_EQ(createNcclWorld(createLocalWorld(1), 0, {}).status().message(), "nccl, expected the library libnccl.so.2 but got: nothing");
+  EXPECT_EQ(createNcclWorld(createLocalWorld(1), 0, {}).status().message(),
+            "nccl, expected the library libnccl.so.2 but got: nothing");
 }
 
 // Tests that the arena is aligned as plans want and can be used where NCCL has no virtual memory API.
@@ -173,7 +181,8 @@ TEST(VirtualRanks, EqualTheLocalCommunicator) {
           ASSERT_TRUE(made.isOk());
           Communicator &all = **made;
           const SegmentPointers scatter{in.data(), out.data(), chunk}, gather{out.data(), gathered.data(), chunk};
-          const SegmentPointers reduce{gathered.data(), gathered.data(), chunk * ranks - 5}, cast{gathered.data(), gathered.data(), chunk};
+          const SegmentPointers reduce{gathered.data(), gathered.data(), chunk * ranks - 5},
+              cast{gathered.data(), gathered.data(), chunk};
           Status status = all.reduceScatter({&scatter, 1}, dtype, op, 0.37, {1, "a"}, stream);
           ASSERT_TRUE(status.isOk()) << status.message();
           ASSERT_TRUE(all.allGather({&gather, 1}, dtype, {2, "a"}, stream).isOk());
@@ -198,8 +207,9 @@ TEST(VirtualRanks, DifferentCallsAreNamed) {
     auto all = world->create(rank, allRanks(2), "gather");
     ASSERT_TRUE(all.isOk());
     Unit unit = unitOf(rank, 8, 8, 4);
-    const Status status = rank == 0 ? (*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0))
-                                    : (*all)->reduceScatter(unit.segments, DType::f32, Reduction::sum, 1, {12, "h.0"}, device.stream(0));
+    const Status status =
+        rank == 0 ? (*all)->allGather(unit.segments, DType::f32, {12, "h.0"}, device.stream(0))
+                  : (*all)->reduceScatter(unit.segments, DType::f32, Reduction::sum, 1, {12, "h.0"}, device.stream(0));
     EXPECT_FALSE(status.isOk());
     EXPECT_NE(status.message().find("all_gather"), std::string::npos) << status.message();
     EXPECT_NE(status.message().find("reduce_scatter"), std::string::npos) << status.message();

@@ -1,7 +1,7 @@
 //===- NvtxTool.cpp - a profiler that writes down the ranges it is told of ---------------===//
 //
-// A library as NVTX's protocol wants it, by the toolkit's headers where there are any: then the compiler holds the numbers and
-// types of runtime/base/cuda/Nvtx.cpp, by its own declarations elsewhere.
+// A library as NVTX's protocol wants it, by the toolkit's headers where there are any: then the compiler holds the
+// numbers and types of runtime/base/cuda/Nvtx.cpp, by its own declarations elsewhere.
 //
 //===----------------------------------------------------------------------===//
 #if __has_include(<nvtx3/nvToolsExt.h>)

@@ -49,7 +49,8 @@ std::string PlanCalls::begin() {
     if (bytes == 0 || !wrong.empty())
       return nullptr;
     const std::uint64_t slack = pinned ? 0 : 4096;
-    if (at == memory.size() || memory[at].pinned != pinned || (memory[at].bytes != bytes && memory[at].bytes != bytes + slack)) {
+    if (at == memory.size() || memory[at].pinned != pinned ||
+        (memory[at].bytes != bytes && memory[at].bytes != bytes + slack)) {
       wrong = "allocation of " + what + ", expected one of " + std::to_string(bytes) + " bytes but got another";
       return nullptr;
     }
@@ -57,10 +58,11 @@ std::string PlanCalls::begin() {
     return reinterpret_cast<std::byte *>((address + 4095) / 4096 * 4096);
   };
   for (const auto &arena : plan.arenas)
-    arenas[static_cast<int>(arena->space)] =
-        take(arena->bytes, arena->space == plan::Space::host, "the arena of " + std::string(plan::EnumNameSpace(arena->space)));
+    arenas[static_cast<int>(arena->space)] = take(arena->bytes, arena->space == plan::Space::host,
+                                                  "the arena of " + std::string(plan::EnumNameSpace(arena->space)));
   for (const auto &stream : plan.streams)
-    workspaces.push_back(take(stream->workspace, stream->processor == plan::Processor::host, "the workspace of " + stream->name));
+    workspaces.push_back(
+        take(stream->workspace, stream->processor == plan::Processor::host, "the workspace of " + stream->name));
   if (!wrong.empty())
     return wrong;
   if (at != memory.size())
@@ -106,7 +108,9 @@ std::string PlanCalls::begin() {
 
 std::shared_ptr<cuda::DnnUse> environmentDnn() {
   const char *asked = std::getenv("SLUICE_CUDNN");
-  return asked ? std::make_shared<cuda::DnnUse>(std::string_view(asked) == "on" ? cuda::DnnMode::on : cuda::DnnMode::automatic) : nullptr;
+  return asked ? std::make_shared<cuda::DnnUse>(std::string_view(asked) == "on" ? cuda::DnnMode::on
+                                                                                : cuda::DnnMode::automatic)
+               : nullptr;
 }
 
 bool PlanCalls::isOfHost(const plan::InstructionT &instruction) const {
@@ -148,7 +152,8 @@ const FakeCall *PlanCalls::next(std::uint32_t stream) {
   return call;
 }
 
-std::string PlanCalls::compareEvent(const plan::InstructionT &instruction, std::uint32_t event, bool isRecord, bool carried) {
+std::string PlanCalls::compareEvent(const plan::InstructionT &instruction, std::uint32_t event, bool isRecord,
+                                    bool carried) {
   const FakeCall *call = peek(instruction.stream);
   const Kind kind = isRecord ? Kind::record : Kind::wait;
   const bool fits = call && call->kind == kind && events.at(call->event) == firstEvent + event;
@@ -199,7 +204,8 @@ Result<std::vector<FakeCall>> PlanCalls::callsOf(const plan::InstructionT &instr
     std::vector<Attributes::Item> items;
     for (const auto &attribute : launch.attributes)
       items.push_back({attribute->name, attribute->integer,
-                       attribute->kind == 0 ? static_cast<double>(attribute->integer) : attribute->number, attribute->list});
+                       attribute->kind == 0 ? static_cast<double>(attribute->integer) : attribute->number,
+                       attribute->list});
     const Attributes attributes(std::move(items));
     KernelRequest request;
     request.inputs = operands[0];
@@ -221,7 +227,8 @@ Result<std::vector<FakeCall>> PlanCalls::callsOf(const plan::InstructionT &instr
   return FakeCuda::takeCalls(ownCaller + rank);
 }
 
-std::string PlanCalls::compareLaunch(const plan::InstructionT &instruction, const plan::LaunchT &launch, std::uint32_t repetition) {
+std::string PlanCalls::compareLaunch(const plan::InstructionT &instruction, const plan::LaunchT &launch,
+                                     std::uint32_t repetition) {
   auto wanted = callsOf(instruction, launch, repetition);
   if (!wanted.isOk())
     return wanted.status().message();
@@ -236,13 +243,15 @@ std::string PlanCalls::compareLaunch(const plan::InstructionT &instruction, cons
   return "";
 }
 
-std::string PlanCalls::compareMove(const plan::InstructionT &instruction, const Bound &to, const Bound *from, std::uint32_t repetition) {
+std::string PlanCalls::compareMove(const plan::InstructionT &instruction, const Bound &to, const Bound *from,
+                                   std::uint32_t repetition) {
   std::array<std::int64_t, maxRank> extent = to.operand.extent;
   for (int d = 0; from && d < to.operand.rank; ++d)
     extent[d] = std::min(extent[d], from->operand.extent[d]);
   const auto element = static_cast<std::int64_t>(dtypeBytes(to.operand.dtype));
   const auto add = [](std::vector<Run> &runs, const Run &run) {
-    if (!runs.empty() && runs.back().to + runs.back().bytes == run.to && (!run.from || runs.back().from + runs.back().bytes == run.from))
+    if (!runs.empty() && runs.back().to + runs.back().bytes == run.to &&
+        (!run.from || runs.back().from + runs.back().bytes == run.from))
       runs.back().bytes += run.bytes;
     else
       runs.push_back(run);
@@ -258,7 +267,8 @@ std::string PlanCalls::compareMove(const plan::InstructionT &instruction, const 
   // A large dense view is one run, whatever its rank.
   const auto isWhole = [&](const Bound &bound) { return bound.operand.isDense() && bound.operand.extent == extent; };
   const auto *toBase = static_cast<const std::byte *>(to.operand.data) + repetition * to.stride;
-  const auto *fromBase = from ? static_cast<const std::byte *>(from->operand.data) + repetition * from->stride : nullptr;
+  const auto *fromBase =
+      from ? static_cast<const std::byte *>(from->operand.data) + repetition * from->stride : nullptr;
   if (total && isWhole(to) && (!from || isWhole(*from))) {
     wanted.push_back({toBase, fromBase, total});
   } else if (total) {
@@ -355,8 +365,9 @@ std::string PlanCalls::compare(std::uint32_t entryIndex, const std::vector<FakeC
       return;
     wrong = compareInstruction(*issued.instruction, issued.repetition);
     if (!wrong.empty())
-      wrong = entry.name + ", instruction " + std::to_string(issued.index) + " (" + operationName(plan, *issued.instruction) +
-              ") on stream '" + plan.streams[issued.instruction->stream]->name + "': " + wrong;
+      wrong = entry.name + ", instruction " + std::to_string(issued.index) + " (" +
+              operationName(plan, *issued.instruction) + ") on stream '" +
+              plan.streams[issued.instruction->stream]->name + "': " + wrong;
   });
   for (const auto &[stream, queue] : queues)
     if (wrong.empty() && !queue.empty())

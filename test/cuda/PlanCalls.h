@@ -1,10 +1,10 @@
 //===- PlanCalls.h - what a rank put on its streams, beside the plan ----------------------===//
 //
-// One rank's calls of the fake are compared with what the plan says: on each stream the instructions in their order; a wait
-// behind the record that it is for and before the next one of that event; copies, fills and collectives by address, length,
-// type, operation and group; a launch by all that its kernel puts on a stream when it is made here, apart from the executor,
-// for the operands of the plan: device functions, grids, blocks, arguments, addresses. Operands, groups and counts are
-// worked out here from the plan alone.
+// One rank's calls of the fake are compared with what the plan says: on each stream the instructions in their order; a
+// wait behind the record that it is for and before the next one of that event; copies, fills and collectives by
+// address, length, type, operation and group; a launch by all that its kernel puts on a stream when it is made here,
+// apart from the executor, for the operands of the plan: device functions, grids, blocks, arguments, addresses.
+// Operands, groups and counts are worked out here from the plan alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_PLANCALLS_H
@@ -26,7 +26,8 @@ inline std::string differs(const std::string &what, const auto &wanted, const au
   return what + ", expected " + std::to_string(wanted) + " but got " + std::to_string(got);
 }
 
-/// What the environment's SLUICE_CUDNN asks for, "auto" or "on": executors and what they are compared with take it alike.
+/// What the environment's SLUICE_CUDNN asks for, "auto" or "on": executors and what they are compared with take it
+/// alike.
 std::shared_ptr<cuda::DnnUse> environmentDnn();
 
 /// How much was compared.
@@ -40,7 +41,8 @@ public:
   PlanCalls(const plan::PlanT &plan, int rank) : plan(plan), rank(rank) {}
   ~PlanCalls();
 
-  /// Arenas, workspaces, streams and events are the plan's: one allocation each, priorities, kinds. "" or what is wrong.
+  /// Arenas, workspaces, streams and events are the plan's: one allocation each, priorities, kinds. "" or what is
+  /// wrong.
   std::string begin();
   /// Calls of one run of an entry point; recorded into a graph or issued.
   std::string compare(std::uint32_t entry, const std::vector<FakeCall> &calls, bool captured);
@@ -73,13 +75,17 @@ private:
   const FakeCall *peek(std::uint32_t stream) const;
 
   std::string compareEvent(const plan::InstructionT &instruction, std::uint32_t event, bool isRecord, bool carried);
-  std::string compareLaunch(const plan::InstructionT &instruction, const plan::LaunchT &launch, std::uint32_t repetition);
-  std::string compareMove(const plan::InstructionT &instruction, const Bound &to, const Bound *from, std::uint32_t repetition);
-  std::string compareCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective, std::uint32_t repetition);
+  std::string compareLaunch(const plan::InstructionT &instruction, const plan::LaunchT &launch,
+                            std::uint32_t repetition);
+  std::string compareMove(const plan::InstructionT &instruction, const Bound &to, const Bound *from,
+                          std::uint32_t repetition);
+  std::string compareCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective,
+                                std::uint32_t repetition);
   std::string compareInstruction(const plan::InstructionT &instruction, std::uint32_t repetition);
   std::string checkOrderOfEvents() const;
   std::string checkReductions() const;
-  Result<std::vector<FakeCall>> callsOf(const plan::InstructionT &instruction, const plan::LaunchT &launch, std::uint32_t repetition);
+  Result<std::vector<FakeCall>> callsOf(const plan::InstructionT &instruction, const plan::LaunchT &launch,
+                                        std::uint32_t repetition);
 
   const plan::PlanT &plan;
   const int rank;

@@ -1,7 +1,7 @@
 //===- PlanCollectives.cpp - a rank's collectives, beside the plan --------------------------===//
 //
-// One group of calls of NCCL for a collective: its segments, type, operation and communicator. Over all of a run: what a
-// unit's reductions take together, one communicator a group and stream, and what is registered with each.
+// One group of calls of NCCL for a collective: its segments, type, operation and communicator. Over all of a run: what
+// a unit's reductions take together, one communicator a group and stream, and what is registered with each.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/PlanCalls.h"
@@ -47,7 +47,8 @@ bool isOperation(const plan::CollectiveT &collective, const FakeCall &call) {
   case plan::ReduceOp::max:
     return call.op == cuda::nccl::max;
   case plan::ReduceOp::premul_sum:
-    return call.op > cuda::nccl::average && std::abs(call.scale - collective.scale) <= 1e-2 * std::abs(collective.scale);
+    return call.op > cuda::nccl::average &&
+           std::abs(call.scale - collective.scale) <= 1e-2 * std::abs(collective.scale);
   default:
     return call.op == cuda::nccl::sum;
   }
@@ -59,7 +60,8 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
                                          std::uint32_t repetition) {
   const FakeCall *call = next(instruction.stream);
   if (!call || call->kind != FakeCall::Kind::collective || call->name != ncclName(collective.kind))
-    return std::string("expected one group of ") + ncclName(collective.kind) + " but got " + (call ? "'" + call->name + "'" : "nothing");
+    return std::string("expected one group of ") + ncclName(collective.kind) + " but got " +
+           (call ? "'" + call->name + "'" : "nothing");
   ++counts.collectives;
   const std::vector<int> members = groupMembers(plan, static_cast<std::uint32_t>(rank), collective.axes);
   std::vector<std::uint64_t> elements;
@@ -84,7 +86,8 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
   if (call->type != ncclType(collective.dtype))
     return differs("type", ncclType(collective.dtype), call->type);
   if (!isOperation(collective, *call))
-    return differs("operation of " + std::string(plan::EnumNameReduceOp(collective.op)), static_cast<int>(collective.op), call->op);
+    return differs("operation of " + std::string(plan::EnumNameReduceOp(collective.op)),
+                   static_cast<int>(collective.op), call->op);
   const void *&communicator = communicators[{collective.axes, instruction.stream}];
   if (!communicator)
     communicator = call->communicator;
@@ -111,7 +114,9 @@ std::string PlanCalls::checkReductions() const {
       wanted += elements;
     }
     if (got != wanted)
-      return differs("elements reduced for unit '" + plan.units[static_cast<std::size_t>(std::get<0>(where))]->name + "'", wanted, got);
+      return differs("elements reduced for unit '" + plan.units[static_cast<std::size_t>(std::get<0>(where))]->name +
+                         "'",
+                     wanted, got);
   }
   return "";
 }

@@ -109,7 +109,8 @@ Status runAll(const plan::PlanT &plan, RankGroup &group, int steps, Outcome &out
         std::vector<double> values(bytes.size() / dtypeBytes(memory->dtype));
         for (std::size_t i = 0; i < values.size(); ++i)
           values[i] = numberAt(bytes, memory->dtype, i);
-        outcome.names.push_back(entry.name + " " + std::to_string(step) + " " + port->name + " of rank " + std::to_string(rank));
+        outcome.names.push_back(entry.name + " " + std::to_string(step) + " " + port->name + " of rank " +
+                                std::to_string(rank));
         outcome.values.push_back(std::move(values));
       }
     return Status();

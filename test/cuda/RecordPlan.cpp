@@ -13,9 +13,9 @@ namespace {
 using Kind = FakeCall::Kind;
 
 bool runsOnHost(const plan::PlanT &plan) {
-  return std::ranges::any_of(plan.streams, [](const auto &stream) { return stream->processor == plan::Processor::host; });
+  return std::ranges::any_of(plan.streams,
+                             [](const auto &stream) { return stream->processor == plan::Processor::host; });
 }
-
 
 /// One rank, on a thread of its own.
 class Rank {
@@ -59,7 +59,8 @@ public:
         const auto graphs = std::ranges::count(made, Kind::graph, &FakeCall::kind);
         const bool isGraph = time > 0 && !runsOnHost(plan);
         if (wrong.empty() && graphs != (isGraph ? 1 : 0))
-          wrong = plan.entries[e]->name + ", run " + std::to_string(time + 1) + ": " + std::to_string(graphs) + " graphs are launched";
+          wrong = plan.entries[e]->name + ", run " + std::to_string(time + 1) + ": " + std::to_string(graphs) +
+                  " graphs are launched";
         if (wrong.empty() && !(isGraph && time == 2))
           wrong = calls.compare(e, made, isGraph);
         // A replay puts nothing else on streams but what orders it behind and before them.
@@ -110,7 +111,8 @@ std::string withRanks(const plan::PlanT &plan, const std::function<std::string(R
 /// What the comparison says of calls that are not the plan's.
 class Spoiler {
 public:
-  Spoiler(Rank &rank, std::uint32_t entry, std::vector<FakeCall> good) : rank(rank), entry(entry), good(std::move(good)) {}
+  Spoiler(Rank &rank, std::uint32_t entry, std::vector<FakeCall> good)
+      : rank(rank), entry(entry), good(std::move(good)) {}
 
   void add(const char *what, const std::function<void(std::vector<FakeCall> &)> &change) {
     std::vector<FakeCall> bad = good;
@@ -138,32 +140,39 @@ void spoil(Spoiler &calls) {
   calls.change("another grid", Kind::launch, [](FakeCall &call) { ++call.blocks; });
   calls.change("another operand", Kind::launch, [](FakeCall &call) { ++call.arguments[0]; });
   calls.change("another product", Kind::matmul, [](FakeCall &call) { ++call.counts[0]; });
-  calls.change("a copy from elsewhere", Kind::copy, [](FakeCall &call) { call.addresses[1] = static_cast<const char *>(call.addresses[1]) + 4; });
+  calls.change("a copy from elsewhere", Kind::copy,
+               [](FakeCall &call) { call.addresses[1] = static_cast<const char *>(call.addresses[1]) + 4; });
   calls.add("a wait is missing", [&](auto &of) { of.erase(first(of, Kind::wait)); });
   calls.add("another event", [&](auto &of) {
     const auto wait = first(of, Kind::wait);
-    const auto other = std::ranges::find_if(of, [&](const FakeCall &call) { return call.kind == Kind::record && call.event != wait->event; });
+    const auto other = std::ranges::find_if(
+        of, [&](const FakeCall &call) { return call.kind == Kind::record && call.event != wait->event; });
     wait->event = other->event;
   });
   calls.add("a wait before its record", [&](auto &of) {
     const auto wait = first(of, Kind::wait);
-    const auto record = std::find_if(of.begin(), wait, [&](const FakeCall &call) { return call.kind == Kind::record && call.event == wait->event; });
+    const auto record = std::find_if(
+        of.begin(), wait, [&](const FakeCall &call) { return call.kind == Kind::record && call.event == wait->event; });
     std::rotate(record, wait, wait + 1);
   });
   calls.add("work on another stream", [&](auto &of) {
     const auto launch = first(of, Kind::launch);
-    launch->stream = std::ranges::find_if(of, [&](const FakeCall &call) { return call.stream != launch->stream; })->stream;
+    launch->stream =
+        std::ranges::find_if(of, [&](const FakeCall &call) { return call.stream != launch->stream; })->stream;
   });
   calls.add("work that no instruction made", [&](auto &of) { of.push_back(*first(of, Kind::launch)); });
   calls.change("another count", Kind::collective, [](FakeCall &call) { ++call.counts[0]; });
   calls.change("a group of fewer segments", Kind::collective, [](FakeCall &call) { call.counts.pop_back(); });
   calls.change("another type", Kind::collective, [](FakeCall &call) { ++call.type; });
-  calls.add("another operation", [&](auto &of) { ++std::ranges::find(of, std::string("ncclReduceScatter"), &FakeCall::name)->op; });
+  calls.add("another operation",
+            [&](auto &of) { ++std::ranges::find(of, std::string("ncclReduceScatter"), &FakeCall::name)->op; });
   calls.add("another communicator", [&](auto &of) {
     const auto reduction = std::ranges::find(of, std::string("ncclReduceScatter"), &FakeCall::name);
     reduction->communicator = first(of, Kind::collective)->communicator;
   });
-  calls.add("another collective", [&](auto &of) { std::ranges::find(of, std::string("ncclReduceScatter"), &FakeCall::name)->name = "ncclAllReduce"; });
+  calls.add("another collective", [&](auto &of) {
+    std::ranges::find(of, std::string("ncclReduceScatter"), &FakeCall::name)->name = "ncclAllReduce";
+  });
 }
 
 } // namespace

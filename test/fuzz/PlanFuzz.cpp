@@ -1,8 +1,8 @@
 //===- PlanFuzz.cpp - opens plans that nobody wrote ------------------------------------===//
 //
 // Takes any bytes as a plan file: as they are, and, where the digest can be found, with the digest made right, so that
-// what lies behind it is reached: unpacking, the checker, the reports. None of it may crash, hang or allocate beyond the
-// file's size. Built as a libFuzzer target with
+// what lies behind it is reached: unpacking, the checker, the reports. None of it may crash, hang or allocate beyond
+// the file's size. Built as a libFuzzer target with
 //   clang++ -std=c++20 -fsanitize=fuzzer,address,undefined -I. -Ibuild test/fuzz/PlanFuzz.cpp runtime/plan/*.cpp
 //     runtime/plan/check/*.cpp runtime/base/*.cpp
 // and driven by test/unit/plan/FuzzTest.cpp with mutations of a good plan in every test run.

@@ -1,7 +1,7 @@
 //===- ChunkedLossTest.cpp - training without full logits -----------------------------------===//
 //
-// `loss.chunk_rows` makes one op of the output projection and its cross entropy. Numbers are those of the two apart, to the
-// order in which chunks are added up; the peak is lower by the logits, known to the byte.
+// `loss.chunk_rows` makes one op of the output projection and its cross entropy. Numbers are those of the two apart, to
+// the order in which chunks are added up; the peak is lower by the logits, known to the byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,8 @@ TEST_P(ChunkedLoss, GivesTheNumbersOfTheTwoApart) {
     SCOPED_TRACE(c.label);
     Training apart = train(chunkedRun(family, std::string(c.label) + "-apart", c.parts, c.recipe), true);
     // Chunks of 7 rows: the last one is short.
-    Training chunked = train(chunkedRun(family, c.label, c.parts, std::string(c.recipe) + "loss.chunk_rows = 7\n"), true);
+    Training chunked =
+        train(chunkedRun(family, c.label, c.parts, std::string(c.recipe) + "loss.chunk_rows = 7\n"), true);
     expectNearRun(chunked, apart, c.tolerance);
     ASSERT_EQ(chunked.weights.size(), apart.weights.size());
     for (const auto &[name, tensor] : apart.weights)
@@ -70,19 +71,19 @@ std::pair<std::int64_t, std::int64_t> peakOf(const std::string &base, const std:
 // 512 rows of 4096 classes: what the loss holds is most of the step.
 TEST(ChunkedLossMemory, PeakIsLowerByTheLogits) {
   std::string base = scratchFolder() + "/chunk-memory";
-  std::string config = writeScratch("chunk-memory.json", R"({"model_type": "llama", "vocab_size": 4096, "hidden_size": 16,
+  std::string config =
+      writeScratch("chunk-memory.json", R"({"model_type": "llama", "vocab_size": 4096, "hidden_size": 16,
     "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 128,
     "tie_word_embeddings": false})");
-  CommandResult imported =
-      runCommand("sluice-import hf " + config + " --batch 4 --sequence 128 -o " + base + ".mlir");
+  CommandResult imported = runCommand("sluice-import hf " + config + " --batch 4 --sequence 128 -o " + base + ".mlir");
   ASSERT_EQ(imported.code, 0) << imported.err;
   // The entry point that gives logits has them whatever the step does.
   std::string sed = "sed -i '/func.func @logits/,/^  }/d' " + base + ".mlir";
   ASSERT_EQ(runCommand(sed).code, 0);
   auto [apart, apartWorkspace] = peakOf(base, "");
   auto [chunked, chunkedWorkspace] = peakOf(base, " --set loss.chunk_rows=16");
-  // The product of the weight's gradient holds the logits' gradient; the one op holds in its place what it makes logits'
-  // gradients from: a target and a row statistic for each row, and the loss's cotangent.
+  // The product of the weight's gradient holds the logits' gradient; the one op holds in its place what it makes
+  // logits' gradients from: a target and a row statistic for each row, and the loss's cotangent.
   EXPECT_EQ(apart - chunked, 512 * 4096 * 4 - 512 * (4 + 4) - 4);
   // A chunk of logits is in workspace instead.
   EXPECT_LE(chunkedWorkspace, 16 * 4096 * 4 + 64 + std::max<std::int64_t>(apartWorkspace, std::int64_t(4) << 20));

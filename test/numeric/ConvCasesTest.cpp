@@ -36,9 +36,10 @@ TrainingRun runOf(const std::string &name, const nlohmann::json &recipe, const s
     run.zoo += std::string(" --set ") + size + "=" + sizes[size].dump();
   run.steps = recipe["steps"];
   run.options = "--data " + folder + "inputs.safetensors --order sequential --init " + folder + "init.safetensors";
-  run.recipe = "mesh.shard = " + recipe["mesh"]["shard"].dump() + "\nmesh.replicate = " +
-               recipe["mesh"]["replicate"].dump() + "\nrecompute.policy = \"" + policy + "\"\noptimizer.name = \"sgd\"\n" +
-               "optimizer.lr = " + optimizer["lr"].dump() + "\noptimizer.momentum = " + optimizer["momentum"].dump() + "\n";
+  run.recipe = "mesh.shard = " + recipe["mesh"]["shard"].dump() +
+               "\nmesh.replicate = " + recipe["mesh"]["replicate"].dump() + "\nrecompute.policy = \"" + policy +
+               "\"\noptimizer.name = \"sgd\"\n" + "optimizer.lr = " + optimizer["lr"].dump() +
+               "\noptimizer.momentum = " + optimizer["momentum"].dump() + "\n";
   return run;
 }
 
@@ -94,8 +95,9 @@ TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
     made.zoo = "conv --set stem=4 --set hidden=6 --set height=12 --set width=12";
     made.steps = steps;
     made.options = "--data random:5";
-    made.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\ngradient.microbatches = " + std::to_string(microbatches) +
-                  "\n" + recipe;
+    made.recipe =
+        "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\ngradient.microbatches = " + std::to_string(microbatches) + "\n" +
+        recipe;
     return train(made, true).weights;
   };
   TensorMap one = run(3, 1, ""), three = run(1, 3, "");

@@ -1,8 +1,8 @@
 //===- FamiliesTest.cpp - one batch through each model family, against transformers ------===//
 //
 // test/reference/families: tiny Llama 3.1, Llama with linear scaling and biases, Mistral with a sliding window, Qwen2,
-// Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Logits, loss, every gradient
-// on 1 and 2 ranks. A gradient is the way of a weight in one step of plain descent, divided by the rate.
+// Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Logits, loss, every
+// gradient on 1 and 2 ranks. A gradient is the way of a weight in one step of plain descent, divided by the rate.
 //
 //===----------------------------------------------------------------------===//
 

@@ -40,13 +40,14 @@ TEST_P(Half, StaysNearSinglePrecision) {
   expectNear("reduced", 2, std::string(staticScale) + "mesh.shard = 2\nprecision.reduce = \"f16\"\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Half, testing::Values("gpt2-tiny", "llama-tiny"), [](const auto &info) {
-  return info.param.substr(0, info.param.find('-'));
-});
+INSTANTIATE_TEST_SUITE_P(Families, Half, testing::Values("gpt2-tiny", "llama-tiny"),
+                         [](const auto &info) { return info.param.substr(0, info.param.find('-')); });
 
-/// The zoo's transformer with the sum of all outputs, whose gradients overflow under a large scale. True when it compiled.
+/// The zoo's transformer with the sum of all outputs, whose gradients overflow under a large scale. True when it
+/// compiled.
 bool compileSum(const std::string &base, const std::string &scale) {
-  std::string recipe = writeScratch("half-sum.toml", "precision.compute = \"f16\"\nprecision.loss_scale = " + scale + "\n");
+  std::string recipe =
+      writeScratch("half-sum.toml", "precision.compute = \"f16\"\nprecision.loss_scale = " + scale + "\n");
   return runCommand("sluice-import zoo transformer --set dropout=0 -o " + base + ".mlir").code == 0 &&
          runCommand("sluice-compile " + base + ".mlir --recipe " + recipe + " -o " + base + ".plan").code == 0;
 }
@@ -96,7 +97,8 @@ TEST(HalfOverflow, UnderAStaticScaleIsAnError) {
   ASSERT_TRUE(compileSum(base, "65536.0"));
   CommandResult result = runCommand("sluice-train " + base + ".plan --data random:3 --seed 3 --steps 2");
   EXPECT_EQ(result.code, 5);
-  EXPECT_NE(result.err.find("error: step 1, expected a finite loss and gradient norm"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("error: step 1, expected a finite loss and gradient norm"), std::string::npos)
+      << result.err;
 }
 
 } // namespace

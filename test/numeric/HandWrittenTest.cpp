@@ -41,8 +41,8 @@ class HandWritten : public testing::TestWithParam<const char *> {};
 TEST_P(HandWritten, TrainsAloneAndOnThreeRanks) {
   Training whole = train(runOf(GetParam(), 1, 12, ""), true);
   ASSERT_EQ(whole.loss.size(), 8u);
-  for (const char *recipe : {"", "recompute.policy = \"block\"\n", "sharding.units = \"root\"\n",
-                             "sharding.strategy = \"no_shard\"\n"}) {
+  for (const char *recipe :
+       {"", "recompute.policy = \"block\"\n", "sharding.units = \"root\"\n", "sharding.strategy = \"no_shard\"\n"}) {
     SCOPED_TRACE(recipe);
     Training sharded = train(runOf(GetParam(), 3, 12, recipe), true);
     ASSERT_EQ(sharded.loss.size(), whole.loss.size());

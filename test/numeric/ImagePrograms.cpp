@@ -102,8 +102,11 @@ void batchNorm(OpBuilder &b) {
 
 const std::map<std::string, std::function<void(OpBuilder &)>> &imageBuilders() {
   static const std::map<std::string, std::function<void(OpBuilder &)>> table = {
-      {"conv2d", convolution}, {"max_pool2d", maxPool}, {"avg_pool2d", avgPool},
-      {"adaptive_avg_pool2d", adaptiveAvgPool}, {"batch_norm", batchNorm}};
+      {"conv2d", convolution},
+      {"max_pool2d", maxPool},
+      {"avg_pool2d", avgPool},
+      {"adaptive_avg_pool2d", adaptiveAvgPool},
+      {"batch_norm", batchNorm}};
   return table;
 }
 

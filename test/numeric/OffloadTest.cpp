@@ -1,7 +1,7 @@
 //===- OffloadTest.cpp - plans with host memory and an error ---------------------------===//
 //
-// A compiled plan that keeps parameters and the optimizer's states in host memory, spoiled: a copy that nobody waits for, an
-// operand in the other memory, copies into each other's place. The checker refuses each for the right property.
+// A compiled plan that keeps parameters and the optimizer's states in host memory, spoiled: a copy that nobody waits
+// for, an operand in the other memory, copies into each other's place. The checker refuses each for the right property.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ public:
         recorded[record->event] = streamOf(*instruction) == of;
     int dropped = 0;
     for (plan::InstructionT *instruction : instructions())
-      if (const plan::WaitT *wait = instruction->operation.AsWait(); wait && streamOf(*instruction) == from && recorded[wait->event]) {
+      if (const plan::WaitT *wait = instruction->operation.AsWait();
+          wait && streamOf(*instruction) == from && recorded[wait->event]) {
         plan::RecordT nothing;
         nothing.event = plan.entries[findEntry(plan, "train_step")]->events++;
         instruction->operation.Set(std::move(nothing));
@@ -75,8 +76,8 @@ TEST(Offload, TheTwinItselfIsGood) {
 }
 
 TEST(Offload, CopiesThatNobodyWaitsFor) {
-  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction after compute, the host for
-  // gradients after compute, the copy of the next step for the host's update.
+  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction after compute, the host
+  // for gradients after compute, the copy of the next step for the host's update.
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"gather", "fetch"}, {"offload", "compute"}, {"compute", "offload"}, {"host", "compute"}, {"fetch", "host"}};
   for (const auto &[from, of] : pairs) {
@@ -85,7 +86,8 @@ TEST(Offload, CopiesThatNobodyWaitsFor) {
     EXPECT_GT(twin.dropWaits(from, of), 0) << from << " for " << of;
     std::string message;
     const int property = twin.refused(message);
-    EXPECT_TRUE(property == 2 || property == 3 || property == 12) << from << " for " << of << ": P" << property << " " << message;
+    EXPECT_TRUE(property == 2 || property == 3 || property == 12)
+        << from << " for " << of << ": P" << property << " " << message;
     EXPECT_NE(message.find("without waiting for"), std::string::npos) << message;
   }
 }

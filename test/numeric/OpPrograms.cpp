@@ -188,8 +188,8 @@ void slice(Builder &b) {
 
 void concat(Builder &b) {
   std::string a = b.in("a"), c = b.in("b"), d = b.in("c");
-  b.f.output("y", b.f.op("concat", {a, c, d}, "{dim = " + std::to_string(b.attribute("dim", 0)) + " : i64}",
-                         b.result("y")));
+  b.f.output("y",
+             b.f.op("concat", {a, c, d}, "{dim = " + std::to_string(b.attribute("dim", 0)) + " : i64}", b.result("y")));
 }
 
 void pad(Builder &b) {
@@ -211,9 +211,7 @@ void where(Builder &b) {
   b.f.output("y", b.f.op("select", {condition, x, y}, "", b.result("y")));
 }
 
-void castToBf16(Builder &b) {
-  b.f.output("y", b.f.op("cast", {b.in("x")}, "", tensorType(b.shape("out.y"), "bf16")));
-}
+void castToBf16(Builder &b) { b.f.output("y", b.f.op("cast", {b.in("x")}, "", tensorType(b.shape("out.y"), "bf16"))); }
 
 /// Three steps of an optimizer.
 std::function<void(Builder &)> optimizer(const std::string &op) {
@@ -230,12 +228,11 @@ std::function<void(Builder &)> optimizer(const std::string &op) {
     for (int i = 0; i < (adam ? 2 : momentum != 0 ? 1 : 0); ++i)
       states.push_back(b.f.create("constant", number(0.0), b.typed(shape)));
     std::string decay = ", weight_decay = " + number(b.attribute("weight_decay", 0.0));
-    std::string attributes =
-        adam ? "{beta1 = " + number(b.operation.attributes["betas"][0]) + ", beta2 = " +
-                   number(b.operation.attributes["betas"][1]) + ", epsilon = " + number(b.attribute("eps", 1e-8)) +
-                   decay + "}"
-             : "{momentum = " + number(momentum) + decay + ", nesterov = " +
-                   (b.attribute("nesterov", false) ? "true" : "false") + "}";
+    std::string attributes = adam ? "{beta1 = " + number(b.operation.attributes["betas"][0]) +
+                                        ", beta2 = " + number(b.operation.attributes["betas"][1]) +
+                                        ", epsilon = " + number(b.attribute("eps", 1e-8)) + decay + "}"
+                                  : "{momentum = " + number(momentum) + decay +
+                                        ", nesterov = " + (b.attribute("nesterov", false) ? "true" : "false") + "}";
     for (int step = 1; step <= 3; ++step) {
       std::vector<std::string> operands = {parameter, gradients[static_cast<std::size_t>(step) - 1]};
       operands.insert(operands.end(), states.begin(), states.end());
@@ -263,8 +260,8 @@ void clip(Builder &b) {
   std::string p = type == "inf" ? "0x7FF0000000000000 : f64" : number(std::stod(type));
   std::string sum = b.f.op("power_sum", gradients, "{p = " + p + "}", "tensor<f32>");
   std::string norm = b.f.op("norm_root", {sum}, "{p = " + p + "}", "tensor<f32>");
-  std::string coefficient = b.f.op("clip_coefficient", {norm},
-                                   "{max_norm = " + number(b.attribute("max_norm", 1.0)) + "}", "tensor<f32>");
+  std::string coefficient =
+      b.f.op("clip_coefficient", {norm}, "{max_norm = " + number(b.attribute("max_norm", 1.0)) + "}", "tensor<f32>");
   b.f.output("norm", norm);
   const char *names[] = {"a", "b", "c"};
   if (b.type != "f32")
@@ -274,16 +271,42 @@ void clip(Builder &b) {
 }
 
 const std::map<std::string, std::function<void(Builder &)>> &builders() {
-  static std::map<std::string, std::function<void(Builder &)>> table = {
-      {"layer_norm", layerNorm}, {"rms_norm", rmsNorm}, {"rope", rope}, {"silu", unary("silu")}, {"softmax", softmax}, {"gelu_tanh", gelu("tanh")}, {"gelu_erf", gelu("none")},
-      {"relu", unary("relu")}, {"tanh", unary("tanh")}, {"exp", unary("exp")}, {"log", unary("log")},
-      {"rsqrt", unary("rsqrt")}, {"add", binary("add")}, {"mul", binary("multiply")}, {"matmul", matmul},
-      {"cross_entropy", crossEntropy}, {"embedding", embedding}, {"attention", attention},
-      {"sum", reduction("reduce_sum")}, {"mean", reduction("reduce_mean")}, {"max", maximum}, {"logsumexp", logSumExp}, {"gather", gatherAlong}, {"sigmoid", unary("sigmoid")},
-      {"softplus", unary("softplus")},
-      {"index_select", indexSelect}, {"slice", slice}, {"concat", concat}, {"pad", pad},
-      {"transpose", transposeCase}, {"where", where}, {"cast_f32_bf16", castToBf16}, {"adamw", optimizer("adamw")},
-      {"adam", optimizer("adam")}, {"sgd", optimizer("sgd")}, {"clip_grad_norm", clip}};
+  static std::map<std::string, std::function<void(Builder &)>> table = {{"layer_norm", layerNorm},
+                                                                        {"rms_norm", rmsNorm},
+                                                                        {"rope", rope},
+                                                                        {"silu", unary("silu")},
+                                                                        {"softmax", softmax},
+                                                                        {"gelu_tanh", gelu("tanh")},
+                                                                        {"gelu_erf", gelu("none")},
+                                                                        {"relu", unary("relu")},
+                                                                        {"tanh", unary("tanh")},
+                                                                        {"exp", unary("exp")},
+                                                                        {"log", unary("log")},
+                                                                        {"rsqrt", unary("rsqrt")},
+                                                                        {"add", binary("add")},
+                                                                        {"mul", binary("multiply")},
+                                                                        {"matmul", matmul},
+                                                                        {"cross_entropy", crossEntropy},
+                                                                        {"embedding", embedding},
+                                                                        {"attention", attention},
+                                                                        {"sum", reduction("reduce_sum")},
+                                                                        {"mean", reduction("reduce_mean")},
+                                                                        {"max", maximum},
+                                                                        {"logsumexp", logSumExp},
+                                                                        {"gather", gatherAlong},
+                                                                        {"sigmoid", unary("sigmoid")},
+                                                                        {"softplus", unary("softplus")},
+                                                                        {"index_select", indexSelect},
+                                                                        {"slice", slice},
+                                                                        {"concat", concat},
+                                                                        {"pad", pad},
+                                                                        {"transpose", transposeCase},
+                                                                        {"where", where},
+                                                                        {"cast_f32_bf16", castToBf16},
+                                                                        {"adamw", optimizer("adamw")},
+                                                                        {"adam", optimizer("adam")},
+                                                                        {"sgd", optimizer("sgd")},
+                                                                        {"clip_grad_norm", clip}};
   static const bool merged = (table.insert(imageBuilders().begin(), imageBuilders().end()), true);
   (void)merged;
   return table;

@@ -39,8 +39,8 @@ double largestOf(const OpCase &operation, const std::string &name) {
   return largest;
 }
 
-/// The size of the terms that a norm's gradient adds up, which cancel where a row is nearly constant: the cotangent times
-/// the weight, divided by the row's deviation. 0 for other operations.
+/// The size of the terms that a norm's gradient adds up, which cancel where a row is nearly constant: the cotangent
+/// times the weight, divided by the row's deviation. 0 for other operations.
 double cancelledTerms(const OpCase &operation) {
   const bool centred = operation.op == "layer_norm";
   if (!centred && operation.op != "rms_norm")
@@ -93,7 +93,8 @@ void check(const OpCase &operation, const std::string &type);
 void checkBatchNorm(const OpCase &operation, const std::string &type) {
   OpCase values = operation;
   for (auto it = values.tensors.begin(); it != values.tensors.end();)
-    it = it->first.rfind("grad.", 0) == 0 || it->first.rfind("cotangent.", 0) == 0 ? values.tensors.erase(it) : std::next(it);
+    it = it->first.rfind("grad.", 0) == 0 || it->first.rfind("cotangent.", 0) == 0 ? values.tensors.erase(it)
+                                                                                   : std::next(it);
   values.name += "-values";
   check(values, type);
   check(smoothPart(operation), type);
@@ -130,9 +131,8 @@ void check(const OpCase &operation, const std::string &type) {
     Difference difference = compare(found->second, expected);
     bool exact = expected.type == "bf16";
     // Scalars of a step are f32 whatever the gradients are.
-    std::string by = operation.op == "clip_grad_norm" || operation.op.substr(0, 4) == "adam" || operation.op == "sgd"
-                         ? "f32"
-                         : type;
+    std::string by =
+        operation.op == "clip_grad_norm" || operation.op.substr(0, 4) == "adam" || operation.op == "sgd" ? "f32" : type;
     double bound = exact ? 0.0 : tolerance(operation, by, difference.magnitude);
     EXPECT_LE(difference.largest, bound) << label << ": " << name << ", magnitude " << difference.magnitude;
   };

@@ -1,13 +1,14 @@
 //===- PaddingTest.cpp - the embedding's padding row ------------------------------------------===//
 //
-// `pad_token_id` is torch's padding_idx: the row begins as zeros, a checkpoint's is taken as it is, and the embedding gives
-// it no gradient. Every other number is that of the same model without it, which FamiliesTest holds to transformers.
+// `pad_token_id` is torch's padding_idx: the row begins as zeros, a checkpoint's is taken as it is, and the embedding
+// gives it no gradient. Every other number is that of the same model without it, which FamiliesTest holds to
+// transformers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Safetensors.h"
-#include "test/numeric/Training.h"
 #include "test/numeric/Program.h"
+#include "test/numeric/Training.h"
 
 #include <filesystem>
 #include <fstream>
@@ -113,9 +114,8 @@ TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
   for (const auto &[name, tensor] : initial) {
     std::vector<float> &held = values[name];
     held.assign(tensor.values.begin(), tensor.values.end());
-    tensors.push_back({name, "F32", tensor.shape, [&held](const SafetensorsTensor::Sink &sink) {
-                         return sink(std::as_bytes(std::span(held)));
-                       }});
+    tensors.push_back({name, "F32", tensor.shape,
+                       [&held](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(held))); }});
   }
   ASSERT_TRUE(writeSafetensors(apart + "/model.safetensors", tensors).isOk());
   for (int ranks : {1, 2}) {
@@ -130,7 +130,8 @@ TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
     const Tensor &one = a.weights.at(table), &own = b.weights.at(table), &head = b.weights.at("lm_head.weight");
     std::size_t moved = 0;
     for (std::int64_t row = 0; row < one.shape[0]; ++row) {
-      std::vector<double> found = rowOf(one, row), start = rowOf(initial.at(table), row), by = rowOf(head, row), in = rowOf(own, row);
+      std::vector<double> found = rowOf(one, row), start = rowOf(initial.at(table), row), by = rowOf(head, row),
+                          in = rowOf(own, row);
       for (std::size_t c = 0; c < found.size(); ++c) {
         double ways = by[c] - start[c] + (row == padding ? 0 : in[c] - start[c]);
         EXPECT_NEAR(found[c] - start[c], ways, 2e-6 + 1e-5 * std::abs(ways)) << row << " " << c;
@@ -152,9 +153,10 @@ TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
   TensorMap plain = start(descent("plain", plainConfig, 1));
   ASSERT_TRUE(plain.count(table));
   for (const char *value : {"5", "-126"})
-    for (const char *split : {"mesh.shard = 1\n", "mesh.shard = 2\n", "mesh.shard = 2\nsharding.dim = \"largest\"\n", "mesh.shard = 3\n",
-                              "mesh.shard = 2\nsharding.dim = \"flat\"\n", "mesh.tensor = 2\nsharding.tensor = \"megatron\"\n",
-                              "mesh.shard = 2\nmesh.tensor = 2\nsharding.tensor = {\"model.embed*\" = \"row\"}\n"}) {
+    for (const char *split :
+         {"mesh.shard = 1\n", "mesh.shard = 2\n", "mesh.shard = 2\nsharding.dim = \"largest\"\n", "mesh.shard = 3\n",
+          "mesh.shard = 2\nsharding.dim = \"flat\"\n", "mesh.tensor = 2\nsharding.tensor = \"megatron\"\n",
+          "mesh.shard = 2\nmesh.tensor = 2\nsharding.tensor = {\"model.embed*\" = \"row\"}\n"}) {
       SCOPED_TRACE(std::string(value) + " " + split);
       std::string label = std::string("zeros") + value + "-" + std::to_string(std::hash<std::string>()(split));
       TensorMap found = start(descent(label, configWith("llama", "pad_token_id", value), 1, split));
@@ -171,7 +173,8 @@ TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
     }
 }
 
-// The derivative by the op alone, in f64: that of the op without a padding row, which finite differences hold, but for it.
+// The derivative by the op alone, in f64: that of the op without a padding row, which finite differences hold, but for
+// it.
 TEST(Padding, TheDerivativeOfTheOp) {
   auto derived = [](const std::string &attributes) {
     Function f;
@@ -180,7 +183,8 @@ TEST(Padding, TheDerivativeOfTheOp) {
     inputs["table"] = uniform("f64", {5, 3}, 7);
     inputs["index"] = {"i32", {2, 4}, {0, 3, 2, 3, 4, 3, 1, 2}};
     f.output("y", f.op("embedding", {given, index}, attributes, "tensor<2x4x3xf64>"));
-    Program program(f.module(), "-model-differentiate-function=\"function=f wrt=0\"", "vjp-padding" + std::to_string(attributes.size()));
+    Program program(f.module(), "-model-differentiate-function=\"function=f wrt=0\"",
+                    "vjp-padding" + std::to_string(attributes.size()));
     EXPECT_TRUE(program.isOk());
     TensorMap outputs = program.run("f", inputs);
     inputs["cotangent.y"] = uniform("f64", {2, 4, 3}, 99);

@@ -20,7 +20,8 @@ constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parame
 
 TEST(Precision, DoubleHasTheDigitsOfDouble) {
   Training whole = train(preciseRun("f64", 1, allDouble), true);
-  Training sharded = train(preciseRun("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
+  Training sharded =
+      train(preciseRun("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
   expectNearAndNorm(sharded, whole, 1e-12);
   for (const auto &[name, tensor] : whole.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;

@@ -67,7 +67,8 @@ std::string writeScratch(const std::string &name, const std::string &text) {
 CommandResult runCommand(const std::string &command) {
   std::string out = scratchFolder() + "/command.out", err = scratchFolder() + "/command.err";
   const char *tools = std::getenv("SLUICE_TOOLS");
-  std::string line = "PATH=\"" + std::string(tools ? tools : SLUICE_BINARY_DIR "/bin") + ":$PATH\"; export PATH; " + command + " >" + out + " 2>" + err;
+  std::string line = "PATH=\"" + std::string(tools ? tools : SLUICE_BINARY_DIR "/bin") + ":$PATH\"; export PATH; " +
+                     command + " >" + out + " 2>" + err;
   int code = std::system(line.c_str());
   return {WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code), readText(out), readText(err)};
 }
@@ -93,8 +94,8 @@ std::vector<std::string> Function::ops(const std::string &op, const std::vector<
   return names;
 }
 
-std::string Function::op(const std::string &op, const std::vector<std::string> &operands,
-                         const std::string &attributes, const std::string &result) {
+std::string Function::op(const std::string &op, const std::vector<std::string> &operands, const std::string &attributes,
+                         const std::string &result) {
   return ops(op, operands, attributes, {result})[0];
 }
 

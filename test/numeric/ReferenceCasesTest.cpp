@@ -1,8 +1,8 @@
 //===- ReferenceCasesTest.cpp - ten to twenty steps against PyTorch's numbers -----------===//
 //
-// Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each step against the
-// f64 numbers, and final weights, to the tolerance that is in the case; on the case's own mesh and, with the same
-// rows in a step, on 1, 2 and 4 ranks.
+// Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each
+// step against the f64 numbers, and final weights, to the tolerance that is in the case; on the case's own mesh and,
+// with the same rows in a step, on 1, 2 and 4 ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -128,16 +128,19 @@ TEST_P(ReferenceCases, Match) {
   const nlohmann::json &norms = reference[normKey];
   ASSERT_EQ(training.loss.size(), losses.size());
   for (std::size_t step = 0; step < losses.size(); ++step) {
-    EXPECT_NEAR(training.loss[step], losses[step].get<double>(), tolerance["loss_abs"].get<double>()) << "step " << step + 1;
+    EXPECT_NEAR(training.loss[step], losses[step].get<double>(), tolerance["loss_abs"].get<double>())
+        << "step " << step + 1;
     double norm = norms[step];
-    EXPECT_NEAR(training.gradientNorm[step], norm, norm * tolerance["grad_norm_rel"].get<double>()) << "step " << step + 1;
+    EXPECT_NEAR(training.gradientNorm[step], norm, norm * tolerance["grad_norm_rel"].get<double>())
+        << "step " << step + 1;
   }
   if (weights)
     compareWeights(training.weights, readSafetensors(final), readSafetensors(folder + "/init.safetensors"), tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceCases, testing::ValuesIn(cases()), [](const auto &info) {
-  std::string name = info.param.model + "_" + info.param.name + (info.param.ranks ? "_on_" + std::to_string(info.param.ranks) : "_as_given");
+  std::string name = info.param.model + "_" + info.param.name +
+                     (info.param.ranks ? "_on_" + std::to_string(info.param.ranks) : "_as_given");
   std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });

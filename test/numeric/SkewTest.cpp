@@ -144,7 +144,8 @@ const Behaviour behaviours[] = {
      "mesh.shard = 2\nsharding.reshard_after_forward = true\nmemory.pinned = false\nprecision.compute = \"bf16\"\n"
      "memory.offload = [\"parameters\", \"optimizer\"]\n"},
     {"SumsInHostMemory", linears,
-     "mesh.replicate = 2\nmesh.shard = 2\ngradient.microbatches = 3\ngradient.sync = \"every\"\nschedule.reduce_buffers = 2\n"
+     "mesh.replicate = 2\nmesh.shard = 2\ngradient.microbatches = 3\ngradient.sync = "
+     "\"every\"\nschedule.reduce_buffers = 2\n"
      "memory.offload = [\"parameters\", \"optimizer\"]\n"},
     {"ParametersInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"parameters\"]\n"},
     {"StatesInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"},
@@ -289,7 +290,8 @@ public:
     } else if (instruction == update) {
       const int step = updates++ / ranks;
       if (step + 1 < steps)
-        passed += changed.wait_for(lock, std::chrono::seconds(20), [&] { return gathers >= ranks * (gathersInStep * (step + 1) + 1); });
+        passed += changed.wait_for(lock, std::chrono::seconds(20),
+                                   [&] { return gathers >= ranks * (gathersInStep * (step + 1) + 1); });
     }
   }
   int passed = 0;
@@ -304,10 +306,9 @@ private:
 
 /// The first gather of a step begins while the step before still updates what it does not gather.
 TEST(Skew, StepsOverlap) {
-  for (const char *recipe :
-       {"mesh.shard = 2\n", "mesh.shard = 2\nprecision.compute = \"bf16\"\n",
-        "mesh.shard = 2\ngradient.microbatches = 2\ngradient.clip_norm = 1.0\n",
-        "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\n"}) {
+  for (const char *recipe : {"mesh.shard = 2\n", "mesh.shard = 2\nprecision.compute = \"bf16\"\n",
+                             "mesh.shard = 2\ngradient.microbatches = 2\ngradient.clip_norm = 1.0\n",
+                             "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\n"}) {
     SCOPED_TRACE(recipe);
     auto file = readCheckedPlan(compilePlan("skew-overlap", transformer, recipe));
     ASSERT_TRUE(file.isOk()) << file.status().message();
@@ -326,9 +327,8 @@ TEST(Skew, StepsOverlap) {
       SCOPED_TRACE(waits);
       StepsOptions following = options;
       following.waits = following.overlaps = waits;
-      const auto repeat = static_cast<int>(file->plan.entries[static_cast<std::size_t>(findEntry(file->plan, "train_step"))]
-                                               ->sections[0]
-                                               ->repeat);
+      const auto repeat = static_cast<int>(
+          file->plan.entries[static_cast<std::size_t>(findEntry(file->plan, "train_step"))]->sections[0]->repeat);
       Gate gate(gather, update, repeat, 2, options.steps);
       Outcome outcome = runSteps(file->plan, &gate, following);
       ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();

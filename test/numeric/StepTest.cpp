@@ -19,9 +19,7 @@ TrainingRun stepRun(const std::string &label, int parts, const std::string &reci
   return tinyRun("step-" + label, 8 / parts, 3, recipe);
 }
 
-void expectNear(const Training &a, const Training &b, double tolerance) {
-  expectNearRuns(a, b, tolerance, tolerance);
-}
+void expectNear(const Training &a, const Training &b, double tolerance) { expectNearRuns(a, b, tolerance, tolerance); }
 
 void expectSameRuns(const Training &a, const Training &b) {
   ASSERT_FALSE(a.loss.empty());
@@ -81,7 +79,8 @@ TEST_P(Dropout, MasksAreThoseOfTheRows) {
   }
   // The mask is drawn again for the derivative and in a recompute: the same bits.
   std::string mesh = "mesh.shard = 2\ngradient.microbatches = 2\n";
-  expectSameRuns(train(run("again", 4, mesh), true), train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
+  expectSameRuns(train(run("again", 4, mesh), true),
+                 train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
   // It is there at all, and goes by the seed.
   double first = whole.loss.at(0);
   EXPECT_GT(std::abs(train(run("without", 1, "", "0"), false).loss.at(0) - first), 1e-3);
@@ -124,14 +123,15 @@ TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
     SCOPED_TRACE(split.recipe);
     std::string label = std::to_string(number++);
     expectNear(train(run(label, split.parts, std::string(split.recipe) + "loss.mean = \"tokens\"\n"), false), whole,
-                   2e-5);
+               2e-5);
     Training byRank = train(run(label + "-rank", split.parts, split.recipe), false);
     EXPECT_GT(std::abs(byRank.loss[0] - whole.loss[0]), 1e-3) << "the rows do not tell the means apart";
   }
   // Clipping and evaluation go by the same mean.
   Training clipped = train(run("clipped", 1, "gradient.clip_norm = 0.1\n"), false);
-  expectNear(train(run("clipped-tokens", 4, "mesh.shard = 4\ngradient.clip_norm = 0.1\nloss.mean = \"tokens\"\n"), false),
-                 clipped, 2e-5);
+  expectNear(
+      train(run("clipped-tokens", 4, "mesh.shard = 4\ngradient.clip_norm = 0.1\nloss.mean = \"tokens\"\n"), false),
+      clipped, 2e-5);
 }
 
 TEST(Frozen, StaysAndCostsNothing) {
@@ -161,7 +161,8 @@ TEST(Frozen, StaysAndCostsNothing) {
     gathers += collective["kind"] == "all_gather";
   }
   EXPECT_GE(gathers, 1);
-  CommandResult all = runCommand("sluice-plan describe --json " + train(stepRun("not-frozen", 4, "mesh.shard = 4\n"), false).planPath);
+  CommandResult all =
+      runCommand("sluice-plan describe --json " + train(stepRun("not-frozen", 4, "mesh.shard = 4\n"), false).planPath);
   auto optimizer = [](const nlohmann::json &of) {
     return of["memory"]["peak"]["by_class"]["optimizer"].get<std::int64_t>();
   };
@@ -171,7 +172,8 @@ TEST(Frozen, StaysAndCostsNothing) {
 TEST(Frozen, TheRestTrainsAsBefore) {
   // A rate of zero for what is frozen is the same as freezing it: nothing else is touched by it in the first step.
   Training whole = train(stepRun("all", 1, ""), false);
-  Training part = train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
+  Training part =
+      train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
   ASSERT_FALSE(part.loss.empty());
   EXPECT_EQ(part.loss[0], whole.loss[0]);
   EXPECT_LT(part.gradientNorm[0], whole.gradientNorm[0]);
@@ -215,7 +217,8 @@ TEST(Evaluation, SharesTheStateAndTheArena) {
   plain.importOptions = run.importOptions;
   Training without = train(plain, true);
   expectSameRuns(with, without);
-  // The loss without dropout, of the weights after the step, over the first rows: what a first step without dropout says.
+  // The loss without dropout, of the weights after the step, over the first rows: what a first step without dropout
+  // says.
   TrainingRun check = stepRun("eval-check", 1, "");
   check.steps = 1;
   check.batch = 16;
@@ -229,14 +232,17 @@ std::string twoEntries(int rows) {
   auto layer = [&](const std::string &name, const std::string &x, const std::string &result) {
     std::string type = "tensor<" + n + "x4xf32>";
     return "    " + result + " = model.block \"" + name + "\" -> " + type + " {\n      %w = model.read @" + name +
-           ".weight : tensor<4x4xf32>\n      %p = model.matmul " + x + ", %w : (" + type + ", tensor<4x4xf32>) -> " + type +
-           "\n      %r = model.tanh %p : (" + type + ") -> " + type + "\n      model.yield %r : " + type + "\n    }\n";
+           ".weight : tensor<4x4xf32>\n      %p = model.matmul " + x + ", %w : (" + type + ", tensor<4x4xf32>) -> " +
+           type + "\n      %r = model.tanh %p : (" + type + ") -> " + type + "\n      model.yield %r : " + type +
+           "\n    }\n";
   };
   auto entry = [&](const std::string &name, const std::string &body, const std::string &out) {
     return "  func.func @" + name + "(%x: tensor<" + n +
-           "x4xf32> {model.input = \"x\"}) -> (tensor<f32> {model.output = \"loss\"}) attributes {model.entry = #model.entry<train>} {\n" +
+           "x4xf32> {model.input = \"x\"}) -> (tensor<f32> {model.output = \"loss\"}) attributes {model.entry = "
+           "#model.entry<train>} {\n" +
            body + "    %s = model.multiply " + out + ", " + out + " : (tensor<" + n + "x4xf32>, tensor<" + n +
-           "x4xf32>) -> tensor<" + n + "x4xf32>\n    %loss = model.reduce_mean %s {dims = array<i64: 0, 1>} : (tensor<" + n +
+           "x4xf32>) -> tensor<" + n +
+           "x4xf32>\n    %loss = model.reduce_mean %s {dims = array<i64: 0, 1>} : (tensor<" + n +
            "x4xf32>) -> tensor<f32>\n    return %loss : tensor<f32>\n  }\n";
   };
   return "module attributes {model.name = \"two\"} {\n"

@@ -122,8 +122,8 @@ TensorMap readSafetensors(const std::string &path) {
     ADD_FAILURE() << file.status().message();
     return tensors;
   }
-  const std::map<std::string, std::string> types = {{"F32", "f32"}, {"F64", "f64"}, {"BF16", "bf16"},
-                                                    {"I64", "i64"}, {"I32", "i32"}, {"BOOL", "ui8"}, {"U8", "ui8"}};
+  const std::map<std::string, std::string> types = {{"F32", "f32"}, {"F64", "f64"},  {"BF16", "bf16"}, {"I64", "i64"},
+                                                    {"I32", "i32"}, {"BOOL", "ui8"}, {"U8", "ui8"}};
   for (const SafetensorsEntry &entry : file->entries()) {
     std::vector<std::byte> data(entry.bytes());
     if (Status status = file->read(entry, 0, data); !status.isOk())

@@ -36,7 +36,7 @@ Training train(const TrainingRun &run, bool save) {
     if (!must("sluice-import zoo " + run.zoo + " -o " + model))
       return training;
   } else if (!must("sluice-import hf " + run.config + " --batch " + std::to_string(run.batch) + " --sequence " +
-                 std::to_string(run.sequence) + " " + run.importOptions + " -o " + model))
+                   std::to_string(run.sequence) + " " + run.importOptions + " -o " + model))
     return training;
   std::string recipe = writeScratch(run.label + ".toml", run.recipe);
   training.planPath = base + ".plan";
@@ -64,7 +64,8 @@ Training train(const TrainingRun &run, bool save) {
   return training;
 }
 
-std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens) {
+std::vector<double> logitsOf(const std::string &plan, const std::string &weights,
+                             const std::vector<std::int32_t> &tokens) {
   std::vector<double> all;
   auto ranks = openRanks(plan, {});
   EXPECT_TRUE(ranks.isOk()) << ranks.status().message();
@@ -96,7 +97,8 @@ std::vector<double> logitsOf(const std::string &plan, const std::string &weights
   return all;
 }
 
-TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe) {
+TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps,
+                      const std::string &recipe) {
   TrainingRun run;
   run.label = label;
   run.config = referenceFolder() + "/" + family + "/config.json";

@@ -45,10 +45,12 @@ struct Training {
 Training train(const TrainingRun &run, bool save);
 
 /// The logits that the plan's entry point gives of these rows, shared by its ranks, with the weights of a checkpoint.
-std::vector<double> logitsOf(const std::string &plan, const std::string &weights, const std::vector<std::int32_t> &tokens);
+std::vector<double> logitsOf(const std::string &plan, const std::string &weights,
+                             const std::vector<std::int32_t> &tokens);
 
 /// The reference folder's model of that name on its tokens, `rows` of 16 tokens on a rank, seed 3.
-TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps, const std::string &recipe);
+TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps,
+                      const std::string &recipe);
 
 /// GPT-2 tiny so, with AdamW at 1e-3.
 TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe);

@@ -1,8 +1,8 @@
 //===- TransformersTest.cpp - saved weights have the same logits in transformers -----------===//
 //
-// Each family, trained from its checkpoint on two ranks and saved, as one file and in shards: transformers loads the folder
-// without a key missing or left over, and its logits are those that the plan gives with those weights. Needs a Python with
-// torch and transformers: $SLUICE_PYTHON, else python3.
+// Each family, trained from its checkpoint on two ranks and saved, as one file and in shards: transformers loads the
+// folder without a key missing or left over, and its logits are those that the plan gives with those weights. Needs a
+// Python with torch and transformers: $SLUICE_PYTHON, else python3.
 //
 //===----------------------------------------------------------------------===//
 

@@ -72,7 +72,8 @@ TEST_P(Vjp, IsACompositeWhereItDecomposes) {
   TensorMap inputs;
   vjp.build(f, inputs);
   std::string path = writeScratch("decomposes-" + vjp.name + ".mlir", f.module());
-  CommandResult plain = runCommand("sluice-opt " + path), primitives = runCommand("sluice-opt -model-decompose " + path);
+  CommandResult plain = runCommand("sluice-opt " + path),
+                primitives = runCommand("sluice-opt -model-decompose " + path);
   ASSERT_EQ(plain.code + primitives.code, 0) << plain.err << primitives.err;
   EXPECT_EQ(plain.out != primitives.out, vjp.composite);
 }

@@ -1,7 +1,8 @@
 //===- ZooTest.cpp - every model of the zoo, sharded and not -------------------------------===//
 //
-// Each model that `sluice-import zoo --list` names trains on 1, 2 and 3 ranks. The same rows as micro-batches of one rank
-// give the same numbers, to the tolerance of another order of addition; prefetch, residency and recompute leave every bit.
+// Each model that `sluice-import zoo --list` names trains on 1, 2 and 3 ranks. The same rows as micro-batches of one
+// rank give the same numbers, to the tolerance of another order of addition; prefetch, residency and recompute leave
+// every bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,9 +115,10 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(names()), [](const auto 
 
 TEST(ZooList, HoldsTheModelsOfTheReferenceTests) {
   std::vector<std::string> expected = {
-      "conv", "double-linear", "encoder-decoder", "linear-mlps", "linear-relu-linear", "memory-transformer", "mlp",
-      "mlp-sequence", "mlp-stack", "moe", "multi-forward", "nested-recompute", "norm-mlps", "reduce-model",
-      "shared-linear", "transformer", "two-forwards", "two-losses", "unused-linear", "vision"};
+      "conv",          "double-linear", "encoder-decoder", "linear-mlps", "linear-relu-linear", "memory-transformer",
+      "mlp",           "mlp-sequence",  "mlp-stack",       "moe",         "multi-forward",      "nested-recompute",
+      "norm-mlps",     "reduce-model",  "shared-linear",   "transformer", "two-forwards",       "two-losses",
+      "unused-linear", "vision"};
   std::vector<std::string> listed = names();
   std::sort(listed.begin(), listed.end());
   EXPECT_EQ(listed, expected);

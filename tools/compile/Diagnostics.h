@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// Prints diagnostics as they are emitted, and remembers whether the memory budget was exceeded. A location in a file is
-/// shown with its line, one of the importer as its module path.
+/// Prints diagnostics as they are emitted, and remembers whether the memory budget was exceeded. A location in a file
+/// is shown with its line, one of the importer as its module path.
 class Diagnostics {
 public:
   Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context);

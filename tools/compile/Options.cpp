@@ -36,7 +36,8 @@ std::string footer() {
   std::string text = "Phases:";
   for (const PipelinePhase &phase : pipelinePhases())
     text += "\n  " + phase.name.str() + ": " + phase.doc.str();
-  return text + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is invalid or an output cannot be "
+  return text + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is invalid or an output "
+                "cannot be "
                 "written, 2 usage, 3 over the memory budget, 70 an internal error";
 }
 

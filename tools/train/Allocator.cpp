@@ -39,10 +39,12 @@ void nextFree(void *block) {
   next(known, "free")(block);
 }
 
-bool isAligned(const void *block, std::size_t alignment) { return reinterpret_cast<std::uintptr_t>(block) % alignment == 0; }
+bool isAligned(const void *block, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
+}
 
-/// The blocks that calls use, and those that are held for the next call. There are never more of them than calls have used
-/// at one time: a block that is too small is replaced by a larger one.
+/// The blocks that calls use, and those that are held for the next call. There are never more of them than calls have
+/// used at one time: a block that is too small is replaced by a larger one.
 class BlockPool {
 public:
   void *take(std::size_t alignment, std::size_t bytes) {

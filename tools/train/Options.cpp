@@ -16,7 +16,9 @@ static CLI::Validator seconds(bool included) {
         char *end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
         const bool fits = !text.empty() && !*end && (included ? value >= 0 : value > 0);
-        return fits ? "" : std::string("expected a number ") + (included ? "of at least" : "above") + " 0 but got '" + text + "'";
+        return fits ? ""
+                    : std::string("expected a number ") + (included ? "of at least" : "above") + " 0 but got '" + text +
+                          "'";
       },
       "");
 }
@@ -45,7 +47,9 @@ static void declareData(CLI::App &app, TrainOptions &train, std::string &order) 
   app.add_option("--seed", train.seed, "key of the initial weights, dropout and the order of the data")
       ->check(integerFrom(0))
       ->capture_default_str();
-  app.add_option("--order", order, "order of the data")->check(CLI::IsMember({"sequential", "shuffled"}))->capture_default_str();
+  app.add_option("--order", order, "order of the data")
+      ->check(CLI::IsMember({"sequential", "shuffled"}))
+      ->capture_default_str();
   app.add_flag("--overfit-one-batch", train.overfit, "each step reads the rows of the first step");
 }
 
@@ -82,7 +86,8 @@ static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &laun
       ->capture_default_str();
   app.add_flag("--tf32", ranks.tf32, "on a GPU: f32 matrix products may round their inputs to TF32");
   app.add_option("--algorithms", ranks.algorithms,
-                 "on a GPU: a file of measured algorithms of matrix products, written if it does not exist (default: the library's choice)");
+                 "on a GPU: a file of measured algorithms of matrix products, written if it does not exist (default: "
+                 "the library's choice)");
   app.add_option(
          "--cudnn", ranks.cudnn,
          "on a GPU: cuDNN computes convolutions, pooling and attention; auto: if it is installed and has an engine")

@@ -12,14 +12,14 @@ static void onSignal(int) { stopRequested = true; }
 static void onTerminate(int) { terminated = true; }
 
 void catchInterrupt() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onSignal;
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
 }
 
 void catchTermination() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onTerminate;
   sigaction(SIGTERM, &action, nullptr);
 }

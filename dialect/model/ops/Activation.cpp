@@ -78,7 +78,8 @@ OpCost GeluGradOp::getCost() { return pointwiseCost(*this, getApproximate() == G
 //===----------------------------------------------------------------------===//
 
 KernelCall GeluOp::getKernelCall() {
-  return makeCall(*this, KernelId::gelu, {integerAttribute(*this, "approximate", getApproximate() == GeluApproximation::tanh)});
+  return makeCall(*this, KernelId::gelu,
+                  {integerAttribute(*this, "approximate", getApproximate() == GeluApproximation::tanh)});
 }
 
 KernelCall GeluGradOp::getKernelCall() {

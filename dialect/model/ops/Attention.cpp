@@ -126,8 +126,7 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
     Value last = AddOp::create(builder, location, rows, offset);
     Value columns = IotaOp::create(builder, location, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
     Value seen = CompareOp::create(builder, location, columns, last, ComparePredicate::le);
-    Value nothing =
-        makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
+    Value nothing = makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
     scores = SelectOp::create(builder, location, seen, scores, nothing);
     if (getWindow()) {
       Value width = makeConstant(builder, location, static_cast<double>(*getWindow()), tensorOf({}, index));
@@ -162,8 +161,7 @@ struct HeadFactors {
   TensorFactors q, k, lse;
   explicit HeadFactors(const Extents &e) {
     unsigned batch = rule.addFactor(e.B), rows = rule.addFactor(e.T, true), groups = rule.addFactor(e.G),
-             shared = rule.addFactor(e.H / e.G), size = rule.addFactor(e.D, true),
-             columns = rule.addFactor(e.S, true);
+             shared = rule.addFactor(e.H / e.G), size = rule.addFactor(e.D, true), columns = rule.addFactor(e.S, true);
     q = {{batch}, {rows}, {groups, shared}, {size}};
     k = {{batch}, {columns}, {groups}, {size}};
     lse = {{batch}, {groups, shared}, {rows}};
@@ -190,8 +188,8 @@ ShardingRule AttentionGradOp::getShardingRule() {
 /// k or v with each head repeated for every head of q that shares it.
 static Value repeatHeads(OpBuilder &builder, Location location, Value value, const Extents &e) {
   Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, 1, e.D});
-  Value repeated = BroadcastOp::create(builder, location,
-                                       tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), apart);
+  Value repeated =
+      BroadcastOp::create(builder, location, tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), apart);
   return makeReshape(builder, location, repeated, {e.B, e.S, e.H, e.D});
 }
 
@@ -200,9 +198,9 @@ FailureOr<SmallVector<Value>> AttentionOp::buildShardableForm(OpBuilder &builder
   Extents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
-  auto op = AttentionOp::create(builder, getLoc(), getQ(), repeatHeads(builder, getLoc(), getK(), e),
-                                repeatHeads(builder, getLoc(), getV(), e), getScaleAttr(), getCausalAttr(),
-                                getWindowAttr());
+  auto op =
+      AttentionOp::create(builder, getLoc(), getQ(), repeatHeads(builder, getLoc(), getK(), e),
+                          repeatHeads(builder, getLoc(), getV(), e), getScaleAttr(), getCausalAttr(), getWindowAttr());
   return SmallVector<Value>(op->getResults());
 }
 

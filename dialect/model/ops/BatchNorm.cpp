@@ -10,8 +10,7 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyChannels(Operation *op, Value x,
-                                    ArrayRef<std::pair<StringRef, Value>> likeX,
+static LogicalResult verifyChannels(Operation *op, Value x, ArrayRef<std::pair<StringRef, Value>> likeX,
                                     ArrayRef<std::pair<StringRef, Value>> statistics) {
   // batch_norm_c2
   int64_t channels = shapeOf(x).back();
@@ -119,7 +118,8 @@ FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
   // The reads of the running statistics are after the op: read them here.
   auto readHere = [&](Value value) -> Value {
     Operation *producer = value.getDefiningOp();
-    if (!producer || producer->getBlock() != (*this)->getBlock() || producer->isBeforeInBlock(*this) || producer->getNumOperands() != 0)
+    if (!producer || producer->getBlock() != (*this)->getBlock() || producer->isBeforeInBlock(*this) ||
+        producer->getNumOperands() != 0)
       return value;
     return builder.clone(*producer)->getResult(0);
   };
@@ -178,17 +178,16 @@ KernelCall BatchNormOp::getKernelCall() {
 }
 
 KernelCall BatchNormGradOp::getKernelCall() {
-  return makeCall(*this, KernelId::batch_norm_grad, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
+  return makeCall(*this, KernelId::batch_norm_grad,
+                  {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
 KernelCall RunningAverageOp::getKernelCall() {
   return makeCall(*this, KernelId::running_average,
-                             {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
-                              numberAttribute(*this, "factor", getFactor().convertToDouble())});
+                  {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
+                   numberAttribute(*this, "factor", getFactor().convertToDouble())});
 }
 
-KernelCall CountUpOp::getKernelCall() {
-  return makeCall(*this, KernelId::count_up);
-}
+KernelCall CountUpOp::getKernelCall() { return makeCall(*this, KernelId::count_up); }
 
 } // namespace sluice::model

@@ -54,7 +54,9 @@ KernelCall ConstantOp::getKernelCall() {
   return makeCall(*this, KernelId::constant, {numberAttribute(*this, "value", getValue().convertToDouble())});
 }
 
-KernelCall IotaOp::getKernelCall() { return makeCall(*this, KernelId::iota, {integerAttribute(*this, "dim", getDim())}); }
+KernelCall IotaOp::getKernelCall() {
+  return makeCall(*this, KernelId::iota, {integerAttribute(*this, "dim", getDim())});
+}
 
 /// The range of elements that are 0, if any.
 static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr zeros) {
@@ -64,19 +66,19 @@ static KernelCall withZeros(KernelCall call, StringAttr name, DenseI64ArrayAttr 
 }
 
 KernelCall RandomNormalOp::getKernelCall() {
-  return withZeros(makeCall(*this, KernelId::random_normal,
-                            {integerAttribute(*this, "key", getKey()),
-                             numberAttribute(*this, "mean", getMean().convertToDouble()),
-                             numberAttribute(*this, "stddev", getStddev().convertToDouble())}),
-                   getZerosAttrName(), getZerosAttr());
+  return withZeros(
+      makeCall(*this, KernelId::random_normal,
+               {integerAttribute(*this, "key", getKey()), numberAttribute(*this, "mean", getMean().convertToDouble()),
+                numberAttribute(*this, "stddev", getStddev().convertToDouble())}),
+      getZerosAttrName(), getZerosAttr());
 }
 
 KernelCall RandomUniformOp::getKernelCall() {
-  return withZeros(makeCall(*this, KernelId::random_uniform,
-                            {integerAttribute(*this, "key", getKey()),
-                             numberAttribute(*this, "low", getLow().convertToDouble()),
-                             numberAttribute(*this, "high", getHigh().convertToDouble())}),
-                   getZerosAttrName(), getZerosAttr());
+  return withZeros(
+      makeCall(*this, KernelId::random_uniform,
+               {integerAttribute(*this, "key", getKey()), numberAttribute(*this, "low", getLow().convertToDouble()),
+                numberAttribute(*this, "high", getHigh().convertToDouble())}),
+      getZerosAttrName(), getZerosAttr());
 }
 
 } // namespace sluice::model

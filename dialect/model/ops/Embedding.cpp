@@ -52,9 +52,8 @@ LogicalResult EmbeddingGradOp::verify() {
 
 LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                     SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(EmbeddingGradOp::create(
-      builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0], getIndices(),
-      getPaddingAttr()));
+  gradients.push_back(EmbeddingGradOp::create(builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())),
+                                              cotangents[0], getIndices(), getPaddingAttr()));
   gradients.emplace_back();
   return success();
 }
@@ -66,8 +65,7 @@ LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
   // No primitive reads a row and excludes it from the gradient.
   if (getPadding())
-    return emitOpError() << "has no decomposition for padding row "
-                         << *getPadding();
+    return emitOpError() << "has no decomposition for padding row " << *getPadding();
   return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getIndices())};
 }
 

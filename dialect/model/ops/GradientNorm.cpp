@@ -54,7 +54,7 @@ KernelCall NormRootOp::getKernelCall() {
 }
 KernelCall ClipCoefficientOp::getKernelCall() {
   return makeCall(*this, KernelId::clip_coefficient,
-                           {numberAttribute(*this, "max_norm", getMaxNorm().convertToDouble())});
+                  {numberAttribute(*this, "max_norm", getMaxNorm().convertToDouble())});
 }
 KernelCall AllFiniteOp::getKernelCall() { return makeCall(*this, KernelId::all_finite); }
 

@@ -18,9 +18,8 @@ bool typeAgrees(Type a, Type b) {
 }
 
 bool typesAgree(TypeRange a, TypeRange b) {
-  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
-           return typeAgrees(std::get<0>(pair), std::get<1>(pair));
-         });
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [](auto pair) { return typeAgrees(std::get<0>(pair), std::get<1>(pair)); });
 }
 
 std::string shapeText(ArrayRef<int64_t> shape) {
@@ -158,8 +157,7 @@ Value makeUnbroadcast(OpBuilder &builder, Location location, Value value, ArrayR
   return makeReshape(builder, location, sum, target);
 }
 
-Value makeExpand(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> target,
-                 ArrayRef<int64_t> dims) {
+Value makeExpand(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> target, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> kept(target);
   for (int64_t dim : dims)
     kept[dim] = 1;
@@ -220,9 +218,7 @@ OpCost streamingCost(Operation *op, uint64_t flops) {
   return cost;
 }
 
-OpCost pointwiseCost(Operation *op, uint64_t flops) {
-  return streamingCost(op, flops * elementsOf(op->getResult(0)));
-}
+OpCost pointwiseCost(Operation *op, uint64_t flops) { return streamingCost(op, flops * elementsOf(op->getResult(0))); }
 
 //===----------------------------------------------------------------------===//
 // Kernel

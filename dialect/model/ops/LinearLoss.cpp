@@ -88,9 +88,10 @@ FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::buildSumAndCount(OpBuil
   Location location = getLoc();
   double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
   auto sum = LinearCrossEntropyOp::create(builder, location, getX(), getWeight(), getTargets(), getRowsAttr(),
-                                          builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(), getLabelSmoothingAttr());
-  Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()),
-                             elementOf(getLoss()));
+                                          builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(),
+                                          getLabelSmoothingAttr());
+  Value count =
+      countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
   return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
 }
 
@@ -142,7 +143,9 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
 }
 
 // Rows are whole where the classes are split: a rank then has few logits.
-FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
+FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildShardableForm(OpBuilder &builder) {
+  return decompose(builder);
+}
 
 FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildShardableForm(OpBuilder &builder) {
   Location location = getLoc();
@@ -195,8 +198,8 @@ KernelCall LinearCrossEntropyGradOp::getKernelCall() { return linearCall(*this, 
 
 namespace {
 
-/// cross_entropy(matmul(x, weight^T), targets) ==> linear_cross_entropy(x, weight, targets), where nothing else reads the
-/// logits or the row statistics.
+/// cross_entropy(matmul(x, weight^T), targets) ==> linear_cross_entropy(x, weight, targets), where nothing else reads
+/// the logits or the row statistics.
 struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
   ChunkLoss(MLIRContext *context, int64_t rows, unsigned &made) : OpRewritePattern(context), rows(rows), made(made) {}
   int64_t rows;
@@ -208,10 +211,10 @@ struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
         product.getTransposeLhs() || !product.getTransposeRhs() || product.getBias() || product.getResidual() ||
         typeOf(product.getRhs()).getRank() != 2 || elementOf(product.getResult()) != elementOf(product.getLhs()))
       return failure();
-    auto fused = LinearCrossEntropyOp::create(
-        rewriter, rewriter.getFusedLoc({product.getLoc(), loss.getLoc()}), product.getLhs(), product.getRhs(),
-        loss.getTargets(), rewriter.getI64IntegerAttr(rows), loss.getReductionAttr(), loss.getIgnoreIndexAttr(),
-        loss.getLabelSmoothingAttr());
+    auto fused = LinearCrossEntropyOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), loss.getLoc()}),
+                                              product.getLhs(), product.getRhs(), loss.getTargets(),
+                                              rewriter.getI64IntegerAttr(rows), loss.getReductionAttr(),
+                                              loss.getIgnoreIndexAttr(), loss.getLabelSmoothingAttr());
     fused->setDiscardableAttrs(llvm::to_vector(loss->getDiscardableAttrs()));
     rewriter.replaceOp(loss, fused);
     rewriter.eraseOp(product);

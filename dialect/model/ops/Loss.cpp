@@ -100,9 +100,11 @@ FailureOr<std::pair<Value, Value>> CrossEntropyOp::buildSumAndCount(OpBuilder &b
     return failure();
   Location location = getLoc();
   double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
-  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(), builder.getAttr<LossReductionAttr>(LossReduction::sum),
-                                    getIgnoreIndexAttr(), getLabelSmoothingAttr());
-  Value count = countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
+  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(),
+                                    builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(),
+                                    getLabelSmoothingAttr());
+  Value count =
+      countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
   return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
 }
 
@@ -120,8 +122,9 @@ static Value lossOfRows(OpBuilder &builder, CrossEntropyOp op, Value lse, Value 
   Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, ComparePredicate::ne);
   Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
   if (op.getReduction() == LossReduction::mean)
-    loss = DivideOp::create(builder, location, loss,
-                            countTargets(builder, location, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
+    loss = DivideOp::create(
+        builder, location, loss,
+        countTargets(builder, location, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
   return loss;
 }
 
@@ -154,7 +157,8 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value hit = compare(targets, columns, ComparePredicate::eq);
   Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
   if (double smoothing = smoothingOf(getLabelSmoothing())) {
-    Value mean = makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
+    Value mean =
+        makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
     picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing), mean);
   }
   return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
@@ -238,8 +242,6 @@ template <typename OpT> static KernelCall makeEntropyCall(OpT op, KernelId kerne
 
 KernelCall CrossEntropyOp::getKernelCall() { return makeEntropyCall(*this, KernelId::cross_entropy); }
 
-KernelCall CrossEntropyGradOp::getKernelCall() {
-  return makeEntropyCall(*this, KernelId::cross_entropy_grad);
-}
+KernelCall CrossEntropyGradOp::getKernelCall() { return makeEntropyCall(*this, KernelId::cross_entropy_grad); }
 
 } // namespace sluice::model

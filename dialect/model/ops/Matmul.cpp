@@ -88,10 +88,10 @@ FailureOr<RankedTensorType> inferProduct(std::optional<Location> location, Strin
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
-                  adaptor.getTransposeRhs()};
-  FailureOr<RankedTensorType> type = inferProduct(location, "matmul", product,
-                                                  adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()));
+  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
+                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
+  FailureOr<RankedTensorType> type = inferProduct(
+      location, "matmul", product, adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()));
   if (failed(type))
     return failure();
   types.push_back(*type);
@@ -138,8 +138,7 @@ void makeProductGradients(OpBuilder &builder, Location location, const Product &
   size_t first = gradients.size();
   gradients.append(product.bias ? 3 : 2, Value());
   if (needed[0])
-    gradients[first] =
-        makeUnbroadcast(builder, location, lhsGradient(builder, location, dc, b, ta, tb), shapeOf(a));
+    gradients[first] = makeUnbroadcast(builder, location, lhsGradient(builder, location, dc, b, ta, tb), shapeOf(a));
   if (needed[1]) {
     if (typeOf(b).getRank() == 2 && !ta)
       // One product over all rows of the batch, instead of one for each followed by a sum.

@@ -1,7 +1,7 @@
 //===- MatmulGelu.cpp - matrix products followed by gelu ------------------------------------===//
 //
-// A matrix product with GELU as epilogue, as libraries have it. The backward reads the input of GELU, so the op has both
-// as results.
+// A matrix product with GELU as epilogue, as libraries have it. The backward reads the input of GELU, so the op has
+// both as results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,8 @@ LogicalResult MatmulGeluOp::verify() { return verifyProduct(*this, productOf(*th
 
 LogicalResult MatmulGeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
-                  adaptor.getTransposeRhs()};
+  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
+                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
   FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu", product, elementOf(adaptor.getLhs()));
   if (failed(type))
     return failure();
@@ -47,8 +47,8 @@ LogicalResult MatmulGeluGradOp::verify() { return verifyProduct(*this, productOf
 
 LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(), Value(), Value(), adaptor.getTransposeLhs(),
-                  adaptor.getTransposeRhs()};
+  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
+                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
   FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu_grad", product, elementOf(adaptor.getLhs()));
   if (failed(type))
     return failure();
@@ -162,13 +162,16 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
   LogicalResult matchAndRewrite(GeluOp gelu, PatternRewriter &rewriter) const override {
     MatmulOp product = plainProduct(gelu.getX(), gelu);
     if (!product || gelu.getApproximate() != tanhForm || llvm::none_of(gelu->getUsers(), isBackward) ||
-        !llvm::all_of(product->getUses(), [&](OpOperand &use) {
-          return use.getOwner() == gelu || (isa<GeluGradOp>(use.getOwner()) && use.getOperandNumber() == 1);
-        }) || llvm::none_of(product->getUsers(), isBackward))
+        !llvm::all_of(product->getUses(),
+                      [&](OpOperand &use) {
+                        return use.getOwner() == gelu ||
+                               (isa<GeluGradOp>(use.getOwner()) && use.getOperandNumber() == 1);
+                      }) ||
+        llvm::none_of(product->getUsers(), isBackward))
       return failure();
-    auto fused = MatmulGeluOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), gelu.getLoc()}),
-                                      product.getLhs(), product.getRhs(), product.getBias(), product.getTransposeLhs(),
-                                      product.getTransposeRhs());
+    auto fused =
+        MatmulGeluOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), gelu.getLoc()}), product.getLhs(),
+                             product.getRhs(), product.getBias(), product.getTransposeLhs(), product.getTransposeRhs());
     fused->setDiscardableAttrs(llvm::to_vector(gelu->getDiscardableAttrs()));
     rewriter.replaceOp(gelu, fused.getY());
     rewriter.replaceOp(product, fused.getPre());
@@ -187,9 +190,9 @@ struct FuseGeluGrad : OpRewritePattern<GeluGradOp> {
         (source && (source->getBlock() != product->getBlock() || !source->isBeforeInBlock(product))))
       return failure();
     rewriter.setInsertionPoint(product);
-    auto fused = MatmulGeluGradOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), grad.getLoc()}),
-                                          product.getLhs(), product.getRhs(), grad.getX(), product.getTransposeLhs(),
-                                          product.getTransposeRhs());
+    auto fused =
+        MatmulGeluGradOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), grad.getLoc()}), product.getLhs(),
+                                 product.getRhs(), grad.getX(), product.getTransposeLhs(), product.getTransposeRhs());
     fused->setDiscardableAttrs(llvm::to_vector(grad->getDiscardableAttrs()));
     rewriter.replaceOp(grad, fused.getDpre());
     rewriter.eraseOp(product);

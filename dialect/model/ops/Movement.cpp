@@ -61,8 +61,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 /// One number per dim in each list.
-static LogicalResult expectLists(Operation *op, int64_t rank,
-                                 ArrayRef<std::pair<StringRef, ArrayRef<int64_t>>> lists) {
+static LogicalResult expectLists(Operation *op, int64_t rank, ArrayRef<std::pair<StringRef, ArrayRef<int64_t>>> lists) {
   for (auto [name, list] : lists)
     if (static_cast<int64_t>(list.size()) != rank)
       return op->emitOpError() << name << " has the wrong length, expected " << rank << " but got " << list.size();
@@ -260,8 +259,7 @@ LogicalResult TransposeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   SmallVector<int64_t> inverse(getPermutation().size());
   for (auto [to, from] : llvm::enumerate(getPermutation()))
     inverse[from] = to;
-  gradients.push_back(
-      TransposeOp::create(builder, getLoc(), cotangents[0], builder.getDenseI64ArrayAttr(inverse)));
+  gradients.push_back(TransposeOp::create(builder, getLoc(), cotangents[0], builder.getDenseI64ArrayAttr(inverse)));
   return success();
 }
 
@@ -309,9 +307,8 @@ LogicalResult PadOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, Ar
 
 LogicalResult GatherOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                  SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(ScatterAddOp::create(builder, getLoc(),
-                                           tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0],
-                                           getIndices()));
+  gradients.push_back(ScatterAddOp::create(builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())),
+                                           cotangents[0], getIndices()));
   gradients.emplace_back();
   return success();
 }

@@ -91,8 +91,8 @@ static int64_t startOf(ValueRange pieces, unsigned index, int64_t dim) {
 }
 
 static StridedLayout pieceOf(ValueRange pieces, unsigned index, int64_t dim, const StridedLayout &whole) {
-  return {whole.offset + startOf(pieces, index, dim) * whole.strides[dim],
-          SmallVector<int64_t>(shapeOf(pieces[index])), whole.strides};
+  return {whole.offset + startOf(pieces, index, dim) * whole.strides[dim], SmallVector<int64_t>(shapeOf(pieces[index])),
+          whole.strides};
 }
 
 FailureOr<StridedLayout> SplitOp::getViewOf(unsigned result, const StridedLayout &source) {
@@ -202,8 +202,8 @@ static ShardingRule windowRule(ValueRange operands, ValueRange results) {
 /// Parts of one extent along `dim`: the dim of the concatenation has a factor for the number of parts, and one for the
 /// extent, which all parts share.
 static ShardingRule piecesRule(Value whole, ValueRange pieces, int64_t dim, bool joins) {
-  bool equal = pieces.size() > 1 &&
-               llvm::all_of(pieces, [&](Value piece) { return shapeOf(piece) == shapeOf(pieces.front()); });
+  bool equal =
+      pieces.size() > 1 && llvm::all_of(pieces, [&](Value piece) { return shapeOf(piece) == shapeOf(pieces.front()); });
   if (!equal)
     return joins ? windowRule(pieces, whole) : windowRule(whole, pieces);
   ShardingRule rule;
@@ -283,7 +283,9 @@ KernelCall TransposeOp::getKernelCall() { return makeCall(*this, KernelId::copy)
 KernelCall SliceOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 KernelCall SplitOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 
-KernelCall ConcatOp::getKernelCall() { return makeCall(*this, KernelId::concat, {integerAttribute(*this, "dim", getDim())}); }
+KernelCall ConcatOp::getKernelCall() {
+  return makeCall(*this, KernelId::concat, {integerAttribute(*this, "dim", getDim())});
+}
 
 KernelCall PadOp::getKernelCall() {
   return makeCall(*this, KernelId::pad,

@@ -131,8 +131,6 @@ KernelCall LayerNormOp::getKernelCall() {
   return makeCall(*this, KernelId::layer_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
-KernelCall LayerNormGradOp::getKernelCall() {
-  return makeCall(*this, KernelId::layer_norm_grad);
-}
+KernelCall LayerNormGradOp::getKernelCall() { return makeCall(*this, KernelId::layer_norm_grad); }
 
 } // namespace sluice::model

@@ -11,7 +11,9 @@ static unsigned stateCount(SgdOp op) { return op.getMomentum().isZero() ? 0 : 1;
 static unsigned stateCount(AdamOp) { return 2; }
 static unsigned stateCount(AdamwOp) { return 2; }
 static StringRef stateName(SgdOp, unsigned) { return "momentum_buffer"; }
-template <typename OpT> static StringRef stateName(OpT, unsigned state) { return state == 0 ? "exp_avg" : "exp_avg_sq"; }
+template <typename OpT> static StringRef stateName(OpT, unsigned state) {
+  return state == 0 ? "exp_avg" : "exp_avg_sq";
+}
 
 /// Operands and results of one parameter of an update.
 struct UpdatedParameter {
@@ -21,7 +23,8 @@ template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op
   const unsigned states = stateCount(op);
   SmallVector<UpdatedParameter> parameters;
   for (unsigned i = 0; i < op.getUpdated().size() / (1 + states); ++i)
-    parameters.push_back({op.getValues().slice(i * (2 + states), 2 + states), op.getUpdated().slice(i * (1 + states), 1 + states)});
+    parameters.push_back(
+        {op.getValues().slice(i * (2 + states), 2 + states), op.getUpdated().slice(i * (1 + states), 1 + states)});
   return parameters;
 }
 
@@ -29,9 +32,7 @@ template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op
 // Settings of the recipe
 //===----------------------------------------------------------------------===//
 
-static HyperParameter weightDecay(double defaultValue) {
-  return {weightDecayName.str(), defaultValue, "weight decay"};
-}
+static HyperParameter weightDecay(double defaultValue) { return {weightDecayName.str(), defaultValue, "weight decay"}; }
 
 /// The operation, of which each result has the type of the parameter.
 template <typename OpT, typename... Settings>
@@ -55,10 +56,9 @@ std::optional<SettingsConflict> SgdOp::findConflict(const OptimizerSettings &set
 }
 Operation *SgdOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
                               const OptimizerSettings &settings) {
-  return makeUpdateOp<SgdOp>(builder, location, operands, getStateNames(settings).size(),
-                             builder.getF64FloatAttr(settings.number("momentum")),
-                             builder.getF64FloatAttr(settings.number(weightDecayName)),
-                             builder.getBoolAttr(settings.flag("nesterov")));
+  return makeUpdateOp<SgdOp>(
+      builder, location, operands, getStateNames(settings).size(), builder.getF64FloatAttr(settings.number("momentum")),
+      builder.getF64FloatAttr(settings.number(weightDecayName)), builder.getBoolAttr(settings.flag("nesterov")));
 }
 
 static std::vector<HyperParameter> adamParameters(double decay) {
@@ -97,7 +97,8 @@ template <typename OpT> static LogicalResult verifyUpdate(OpT op) {
   const unsigned states = stateCount(op), values = op.getValues().size(), updated = op.getUpdated().size();
   if (updated == 0 || updated % (1 + states) != 0 || values != updated / (1 + states) * (2 + states))
     return op.emitOpError() << "lists do not fit, expected " << 2 + states << " operands and " << 1 + states
-                            << (states == 0 ? " result" : " results") << " for each parameter but got " << values << " and " << updated;
+                            << (states == 0 ? " result" : " results") << " for each parameter but got " << values
+                            << " and " << updated;
   // update_c2
   for (const UpdatedParameter &each : parametersOf(op)) {
     Value parameter = each.values[0];
@@ -167,17 +168,17 @@ OpCost AdamwOp::getCost() { return updateCost(*this, 16); }
 
 KernelCall SgdOp::getKernelCall() {
   return makeCall(*this, KernelId::sgd,
-                    {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
-                     numberAttribute(*this, "weight_decay", getWeightDecay().convertToDouble()),
-                     integerAttribute(*this, "nesterov", getNesterov())});
+                  {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
+                   numberAttribute(*this, "weight_decay", getWeightDecay().convertToDouble()),
+                   integerAttribute(*this, "nesterov", getNesterov())});
 }
 
 template <typename OpT> static KernelCall makeAdamLike(OpT op, KernelId kernel) {
   return makeCall(op, kernel,
-                    {numberAttribute(op, "beta1", op.getBeta1().convertToDouble()),
-                     numberAttribute(op, "beta2", op.getBeta2().convertToDouble()),
-                     numberAttribute(op, "epsilon", op.getEpsilon().convertToDouble()),
-                     numberAttribute(op, "weight_decay", op.getWeightDecay().convertToDouble())});
+                  {numberAttribute(op, "beta1", op.getBeta1().convertToDouble()),
+                   numberAttribute(op, "beta2", op.getBeta2().convertToDouble()),
+                   numberAttribute(op, "epsilon", op.getEpsilon().convertToDouble()),
+                   numberAttribute(op, "weight_decay", op.getWeightDecay().convertToDouble())});
 }
 
 KernelCall AdamOp::getKernelCall() { return makeAdamLike(*this, KernelId::adam); }

@@ -6,7 +6,6 @@
 
 #include "dialect/model/ops/Helpers.h"
 
-
 #include <numbers>
 
 using namespace mlir;
@@ -73,8 +72,8 @@ OpFoldResult PowerOp::fold(FoldAdaptor) {
 LogicalResult AddOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
                               SmallVectorImpl<Value> &gradients) {
   for (unsigned i = 0; i < 2; ++i)
-    gradients.push_back(
-        needed[i] ? makeUnbroadcast(builder, getLoc(), cotangents[0], shapeOf(getOperand(i))) : Value());
+    gradients.push_back(needed[i] ? makeUnbroadcast(builder, getLoc(), cotangents[0], shapeOf(getOperand(i)))
+                                  : Value());
   return success();
 }
 
@@ -83,9 +82,9 @@ LogicalResult SubtractOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangent
                                    SmallVectorImpl<Value> &gradients) {
   Value dy = cotangents[0];
   gradients.push_back(needed[0] ? makeUnbroadcast(builder, getLoc(), dy, shapeOf(getLhs())) : Value());
-  gradients.push_back(needed[1] ? makeUnbroadcast(builder, getLoc(), NegateOp::create(builder, getLoc(), dy),
-                                                  shapeOf(getRhs()))
-                                : Value());
+  gradients.push_back(
+      needed[1] ? makeUnbroadcast(builder, getLoc(), NegateOp::create(builder, getLoc(), dy), shapeOf(getRhs()))
+                : Value());
   return success();
 }
 
@@ -315,7 +314,8 @@ KernelCall PowerOp::getKernelCall() {
 KernelCall ReluGradOp::getKernelCall() { return makeCall(*this, KernelId::relu_grad); }
 
 KernelCall CompareOp::getKernelCall() {
-  return makeCall(*this, KernelId::compare, {integerAttribute(*this, "predicate", static_cast<int64_t>(getPredicate()))});
+  return makeCall(*this, KernelId::compare,
+                  {integerAttribute(*this, "predicate", static_cast<int64_t>(getPredicate()))});
 }
 
 KernelCall SelectOp::getKernelCall() { return makeCall(*this, KernelId::select); }

@@ -56,8 +56,10 @@ static LogicalResult inferPooled(std::optional<Location> location, StringRef op,
                                  SmallVectorImpl<Type> &types) {
   ArrayRef<int64_t> x = shapeOf(adaptor.getX());
   if (x.size() != 4 || !areWindows(adaptor.getKernel(), adaptor.getStride(), adaptor.getPadding()))
-    return emitOptionalError(location, op, ": expected x [N, H, W, C] and a kernel, stride and padding of two numbers "
-                                           "each but got x of rank ", x.size());
+    return emitOptionalError(location, op,
+                             ": expected x [N, H, W, C] and a kernel, stride and padding of two numbers "
+                             "each but got x of rank ",
+                             x.size());
   SmallVector<int64_t> shape = pooledShape(x, adaptor.getKernel(), adaptor.getStride(), adaptor.getPadding());
   types.push_back(tensorOf(shape, elementOf(adaptor.getX())));
   return success();
@@ -77,8 +79,8 @@ LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 template <typename Op> static LogicalResult verifyPoolGrad(Op op, Value x) {
   if (failed(verifyWindows(op, shapeOf(x))) ||
-      failed(expectShape(op, "dy", op.getDy(),
-                         pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()))))
+      failed(
+          expectShape(op, "dy", op.getDy(), pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()))))
     return failure();
   return expectElement(op, "dy", op.getDy(), elementOf(x));
 }
@@ -110,8 +112,10 @@ LogicalResult AdaptiveAvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional
                                                     SmallVectorImpl<Type> &types) {
   ArrayRef<int64_t> x = shapeOf(adaptor.getX()), output = adaptor.getOutput();
   if (x.size() != 4 || output.size() != 2)
-    return emitOptionalError(location, "adaptive_avg_pool2d: x and output have the wrong ranks, expected 4 and 2 but "
-                                       "got ", x.size(), " and ", output.size());
+    return emitOptionalError(location,
+                             "adaptive_avg_pool2d: x and output have the wrong ranks, expected 4 and 2 but "
+                             "got ",
+                             x.size(), " and ", output.size());
   types.push_back(tensorOf({x[0], output[0], output[1], x[3]}, elementOf(adaptor.getX())));
   return success();
 }
@@ -146,8 +150,8 @@ LogicalResult AvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 
 LogicalResult AdaptiveAvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                             SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(AdaptiveAvgPool2dGradOp::create(builder, getLoc(),
-                                                      tensorOf(shapeOf(getX()), elementOf(getX())), cotangents[0]));
+  gradients.push_back(
+      AdaptiveAvgPool2dGradOp::create(builder, getLoc(), tensorOf(shapeOf(getX()), elementOf(getX())), cotangents[0]));
   return success();
 }
 

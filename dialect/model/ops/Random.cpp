@@ -30,8 +30,8 @@ FailureOr<SmallVector<Value>> DropoutOp::evaluate(OpBuilder &) { return SmallVec
 // The same mask and factor on dy.
 LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
                                   SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(DropoutOp::create(builder, getLoc(), cotangents[0], getSeed(), getStep(), getRow(), getRateAttr(),
-                                        getKeyAttr()));
+  gradients.push_back(
+      DropoutOp::create(builder, getLoc(), cotangents[0], getSeed(), getStep(), getRow(), getRateAttr(), getKeyAttr()));
   gradients.resize(getNumOperands());
   return success();
 }
@@ -55,9 +55,9 @@ OpCost DropoutOp::getCost() { return pointwiseCost(*this, 22); }
 //===----------------------------------------------------------------------===//
 
 KernelCall DropoutOp::getKernelCall() {
-  return makeCall(*this, KernelId::dropout,
-                           {numberAttribute(*this, "rate", getRate().convertToDouble()),
-                            integerAttribute(*this, "key", getKey())});
+  return makeCall(
+      *this, KernelId::dropout,
+      {numberAttribute(*this, "rate", getRate().convertToDouble()), integerAttribute(*this, "key", getKey())});
 }
 
 } // namespace sluice::model

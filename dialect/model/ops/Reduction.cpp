@@ -85,8 +85,8 @@ LogicalResult ReduceMaxOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   Value ones = SelectOp::create(builder, location, hit, one, zero);
   Value ties = ReduceSumOp::create(builder, location, ones, getDimsAttr(), getKeepAttr());
   Value share = DivideOp::create(builder, location, cotangents[0], ties);
-  gradients.push_back(SelectOp::create(builder, location, hit, makeExpand(builder, location, share, shape, getDims()),
-                                       zero));
+  gradients.push_back(
+      SelectOp::create(builder, location, hit, makeExpand(builder, location, share, shape, getDims()), zero));
   return success();
 }
 
@@ -96,8 +96,7 @@ LogicalResult LogSumExpOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
   Location location = getLoc();
   ArrayRef<int64_t> shape = shapeOf(getX());
   SmallVector<int64_t> dims = {static_cast<int64_t>(shape.size()) - 1};
-  Value difference =
-      SubtractOp::create(builder, location, getX(), makeExpand(builder, location, getY(), shape, dims));
+  Value difference = SubtractOp::create(builder, location, getX(), makeExpand(builder, location, getY(), shape, dims));
   Value share = ExpOp::create(builder, location, difference);
   gradients.push_back(
       MultiplyOp::create(builder, location, share, makeExpand(builder, location, cotangents[0], shape, dims)));
@@ -180,7 +179,8 @@ KernelCall ReduceSumOp::getKernelCall() {
   return makeCall(*this, KernelId::reduce_sum, {listAttribute(*this, "dims", getDims())});
 }
 KernelCall ReduceMeanOp::getKernelCall() {
-  return makeCall(*this, KernelId::reduce_sum, {listAttribute(*this, "dims", getDims()), integerAttribute(*this, "mean", 1)});
+  return makeCall(*this, KernelId::reduce_sum,
+                  {listAttribute(*this, "dims", getDims()), integerAttribute(*this, "mean", 1)});
 }
 KernelCall ReduceMaxOp::getKernelCall() {
   return makeCall(*this, KernelId::reduce_max, {listAttribute(*this, "dims", getDims())});

@@ -119,8 +119,6 @@ KernelCall RmsNormOp::getKernelCall() {
   return makeCall(*this, KernelId::rms_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
 }
 
-KernelCall RmsNormGradOp::getKernelCall() {
-  return makeCall(*this, KernelId::rms_norm_grad);
-}
+KernelCall RmsNormGradOp::getKernelCall() { return makeCall(*this, KernelId::rms_norm_grad); }
 
 } // namespace sluice::model

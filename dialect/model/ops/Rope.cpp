@@ -118,7 +118,9 @@ FailureOr<SmallVector<Value>> RopeOp::decompose(OpBuilder &builder) {
 ShardingRule RopeOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = {{rule.addFactor(shape[0])}, {rule.addFactor(shape[1], true)}, {rule.addFactor(shape[2])},
+  TensorFactors x = {{rule.addFactor(shape[0])},
+                     {rule.addFactor(shape[1], true)},
+                     {rule.addFactor(shape[2])},
                      {rule.addFactor(shape[3], true)}};
   rule.operands.push_back(x);
   rule.results.push_back(x);

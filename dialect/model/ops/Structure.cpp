@@ -26,7 +26,9 @@ static unsigned initializerNumbers(InitializerKind init) {
 }
 
 /// True where the elements are random.
-static bool isDrawn(InitializerKind init) { return init == InitializerKind::normal || init == InitializerKind::uniform; }
+static bool isDrawn(InitializerKind init) {
+  return init == InitializerKind::normal || init == InitializerKind::uniform;
+}
 
 // @name : type init [(a [, b])] [aliases [...]] [frozen] [state] [attributes]
 ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -90,7 +92,8 @@ void ParameterOp::print(OpAsmPrinter &printer) {
     printer << " frozen";
   if (isState())
     printer << " state";
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "type", "init", "a", "b", "aliases", "frozen", "state"});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"sym_name", "type", "init", "a", "b", "aliases", "frozen", "state"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,9 +182,9 @@ LogicalResult YieldOp::verify() {
     llvm::interleaveComma(types, os, [&](Type type) { os << "'" << type << "'"; });
     return text.empty() ? std::string("nothing") : text;
   };
-  InFlightDiagnostic error = emitOpError() << "values do not fit the region's results, expected "
-                                           << textOf(parent->getResultTypes()) << " but got "
-                                           << textOf(getOperandTypes());
+  InFlightDiagnostic error = emitOpError()
+                             << "values do not fit the region's results, expected " << textOf(parent->getResultTypes())
+                             << " but got " << textOf(getOperandTypes());
   error.attachNote(parent->getLoc()) << "region of this op";
   return error;
 }

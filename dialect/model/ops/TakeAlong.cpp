@@ -104,8 +104,8 @@ ShardingRule ArgmaxOp::getShardingRule() {
   return rule;
 }
 
-/// Dims of equal extents are parallel, except the indexed one; the others are whole. If the indexed dim is split, the kernel
-/// reads the local indices and returns zeros for the others.
+/// Dims of equal extents are parallel, except the indexed one; the others are whole. If the indexed dim is split, the
+/// kernel reads the local indices and returns zeros for the others.
 static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices, int64_t dim, bool takes) {
   ShardingRule rule;
   TensorFactors whole, part;
@@ -149,7 +149,9 @@ OpCost AddAlongOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall ArgmaxOp::getKernelCall() { return makeCall(*this, KernelId::argmax, {integerAttribute(*this, "dim", getDim())}); }
+KernelCall ArgmaxOp::getKernelCall() {
+  return makeCall(*this, KernelId::argmax, {integerAttribute(*this, "dim", getDim())});
+}
 KernelCall TakeAlongOp::getKernelCall() {
   return makeCall(*this, KernelId::take_along, {integerAttribute(*this, "dim", getDim())});
 }

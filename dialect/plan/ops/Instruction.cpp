@@ -30,15 +30,17 @@ bool hasKind(Attribute value, sluice::AttributeKind kind) {
   return false;
 }
 
-llvm::LogicalResult verifySettings(LaunchOp launch, const sluice::KernelRecord &record, const sluice::Attributes &settings) {
+llvm::LogicalResult verifySettings(LaunchOp launch, const sluice::KernelRecord &record,
+                                   const sluice::Attributes &settings) {
   if (const std::string problem = sluice::attributeProblem(record, settings); !problem.empty())
     return launch.emitOpError("kernel '") << launch.getKernel() << "' " << problem;
   for (NamedAttribute setting : launch.getSettings()) {
     const std::string_view name = setting.getName().strref();
     const auto *known = llvm::find_if(record.attributes, [&](const auto &attribute) { return attribute.name == name; });
     if (!hasKind(setting.getValue(), known->kind))
-      return launch.emitOpError("kernel '") << launch.getKernel() << "' attribute " << setting.getName() << ", expected "
-                                            << sluice::kindText(known->kind) << " but got " << setting.getValue();
+      return launch.emitOpError("kernel '")
+             << launch.getKernel() << "' attribute " << setting.getName() << ", expected "
+             << sluice::kindText(known->kind) << " but got " << setting.getValue();
   }
   return success();
 }
@@ -78,7 +80,8 @@ llvm::LogicalResult LaunchOp::verify() {
   if (!record)
     return emitOpError("kernel '") << getKernel() << "' is not in the catalogue";
   const sluice::Attributes settings = sluice::launchAttributes(getSettings().getValue());
-  const sluice::OperandCounts counts = sluice::expectedOperands(*record, settings, getInputs().size(), getOutputs().size());
+  const sluice::OperandCounts counts =
+      sluice::expectedOperands(*record, settings, getInputs().size(), getOutputs().size());
   if (failed(verifyOperands(*this, "inputs", getInputs(), counts.inputs, counts.isAtLeast)) ||
       failed(verifyOperands(*this, "outputs", getOutputs(), counts.outputs)) ||
       failed(verifySettings(*this, *record, settings)))

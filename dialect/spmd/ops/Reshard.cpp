@@ -23,7 +23,8 @@ static bool hasExtents(RankedTensorType type, ShardingAttr sharding, bool isLoca
   });
 }
 
-/// The global type of a value: of a local one by its encoding, or by its sharding where the type of a part has no encoding.
+/// The global type of a value: of a local one by its encoding, or by its sharding where the type of a part has no
+/// encoding.
 static RankedTensorType globalTypeOf(Type type, ShardingAttr sharding) {
   auto tensor = cast<RankedTensorType>(type);
   if (shardingOf(tensor))

@@ -23,12 +23,14 @@ static Value convolutionBlock(ModuleBuilder &b, const std::string &prefix, std::
 static Status buildConv(ModuleBuilder &b, const Settings &s) {
   for (const char *side : {"height", "width"})
     if (s.size(side) < 3)
-      return Status(StatusCode::usage, "key '" + std::string(side) + "', expected at least 3, the stem's window, but got " +
+      return Status(StatusCode::usage, "key '" + std::string(side) +
+                                           "', expected at least 3, the stem's window, but got " +
                                            std::to_string(s.size(side)));
   std::int64_t hidden = s.size("hidden"), height = s.size("height"), width = s.size("width");
   Value image = b.beginTrain("train_step", {{"input", {3, height, width}}})[0];
   b.at("input");
-  Value x = b.block("stem", [&] { return convolutionBlock(b, "stem", 0, b.channelsLast(image), s.size("stem"), 3, 0); });
+  Value x =
+      b.block("stem", [&] { return convolutionBlock(b, "stem", 0, b.channelsLast(image), s.size("stem"), 3, 0); });
   auto body = [&] {
     Value y = x;
     for (std::int64_t i = 0; i < 3; ++i)
@@ -57,9 +59,14 @@ static Status buildVision(ModuleBuilder &b, const Settings &) {
 
 std::vector<Model> zoo::convolutionalModels() {
   return {
-      {"conv", "convolutions and batch norms, a linear head: the memory tests' model",
-       {{"stem", "64", Kind::size, 1 << 14}, {"hidden", "128", Kind::size, 1 << 14}, {"classes", "10"},
-        {"height", "224", Kind::size, 1 << 14}, {"width", "224", Kind::size, 1 << 14}, {"marked", "true", Kind::flag}},
+      {"conv",
+       "convolutions and batch norms, a linear head: the memory tests' model",
+       {{"stem", "64", Kind::size, 1 << 14},
+        {"hidden", "128", Kind::size, 1 << 14},
+        {"classes", "10"},
+        {"height", "224", Kind::size, 1 << 14},
+        {"width", "224", Kind::size, 1 << 14},
+        {"marked", "true", Kind::flag}},
        buildConv},
       {"vision", "patches by a convolution, a linear over each: the custom-method tests' model", {}, buildVision, "4"},
   };

@@ -115,6 +115,11 @@ static Status build(ModuleBuilder &b, const Settings &) {
 }
 
 std::vector<Model> zoo::encoderDecoderModels() {
-  return {{"encoder-decoder", "the accumulation tests' Transformer: 2 encoder and 2 decoder layers, tied output", {},
-           build, "2", "cross-entropy", {"cross-entropy"}}};
+  return {{"encoder-decoder",
+           "the accumulation tests' Transformer: 2 encoder and 2 decoder layers, tied output",
+           {},
+           build,
+           "2",
+           "cross-entropy",
+           {"cross-entropy"}}};
 }

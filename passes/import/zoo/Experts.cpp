@@ -1,7 +1,7 @@
 //===- Experts.cpp - models with experts --------------------------------------------------===//
 //
-// Every expert computes every row, and a gate weights the results: dense gating by a softmax, or only its largest weight.
-// So the experts are a batch dim of one product, and no shape depends on data.
+// Every expert computes every row, and a gate weights the results: dense gating by a softmax, or only its largest
+// weight. So the experts are a batch dim of one product, and no shape depends on data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,7 @@ static Value gates(ModuleBuilder &b, const std::string &name, Value x, std::int6
     return weights;
   Value largest = model::ReduceMaxOp::create(b.builder, b.location, weights, b.builder.getDenseI64ArrayAttr({1}),
                                              b.builder.getUnitAttr());
-  Value isLargest =
-      model::CompareOp::create(b.builder, b.location, weights, largest, ComparePredicate::eq).getResult();
+  Value isLargest = model::CompareOp::create(b.builder, b.location, weights, largest, ComparePredicate::eq).getResult();
   return model::SelectOp::create(b.builder, b.location, isLargest, weights, b.constant(0, {}));
 }
 
@@ -30,7 +29,8 @@ static Value expertMlps(ModuleBuilder &b, const std::string &name, Value x, Valu
   std::int64_t rows = ModuleBuilder::shapeOf(x)[0], width = ModuleBuilder::shapeOf(x)[1];
   std::int64_t experts = ModuleBuilder::shapeOf(weights)[1];
   b.at(name);
-  Initial first = evenly(1 / std::sqrt(static_cast<double>(width))), second = evenly(1 / std::sqrt(static_cast<double>(hidden)));
+  Initial first = evenly(1 / std::sqrt(static_cast<double>(width))),
+          second = evenly(1 / std::sqrt(static_cast<double>(hidden)));
   b.declare(name + ".w1", {experts, width, hidden}, first);
   b.declare(name + ".b1", {experts, 1, hidden}, first);
   b.declare(name + ".w2", {experts, hidden, width}, second);
@@ -59,7 +59,8 @@ static Status buildMoe(ModuleBuilder &b, const Settings &s) {
 
 std::vector<Model> zoo::expertModels() {
   return {
-      {"moe", "blocks of a dense MLP, then experts that a router weighs",
+      {"moe",
+       "blocks of a dense MLP, then experts that a router weighs",
        {{"layers", "2", Kind::size, 1000},
         {"dim", "8"},
         {"experts", "4"},

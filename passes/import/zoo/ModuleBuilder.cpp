@@ -77,8 +77,7 @@ void ModuleBuilder::finishTrain(llvm::ArrayRef<Value> outputs) {
   if (lossName == "first-row-square")
     total = model::MultiplyOp::create(builder, location, total, total).getResult();
   if (lossName == "mean")
-    total = model::ScaleOp::create(builder, location, total,
-                                   builder.getF64FloatAttr(1.0 / static_cast<double>(count)))
+    total = model::ScaleOp::create(builder, location, total, builder.getF64FloatAttr(1.0 / static_cast<double>(count)))
                 .getResult();
   finishLoss(total);
 }
@@ -129,18 +128,19 @@ void ModuleBuilder::declare(const llvm::Twine &twine, llvm::ArrayRef<std::int64_
   ArrayAttr aliases = alias.empty() ? ArrayAttr() : builder.getStrArrayAttr({alias});
   Location place = NameLoc::get(builder.getStringAttr(name));
   model::ParameterOp::create(declarations, place, builder.getStringAttr(name), TypeAttr::get(tensor(shape)),
-                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial.kind)), builder.getF64FloatAttr(initial.a),
-                             builder.getF64FloatAttr(initial.b), aliases, /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
+                             builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial.kind)),
+                             builder.getF64FloatAttr(initial.a), builder.getF64FloatAttr(initial.b), aliases,
+                             /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
 }
 
 void ModuleBuilder::declareState(const std::string &name, RankedTensorType type, llvm::StringRef initial) {
   if (!parameters.insert({name, type}).second)
     return;
-  auto made = model::ParameterOp::create(declarations, NameLoc::get(builder.getStringAttr(name)),
-                                         builder.getStringAttr(name), TypeAttr::get(type),
-                                         builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial)),
-                                         builder.getF64FloatAttr(0), builder.getF64FloatAttr(0), ArrayAttr(),
-                                         /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
+  auto made = model::ParameterOp::create(
+      declarations, NameLoc::get(builder.getStringAttr(name)), builder.getStringAttr(name), TypeAttr::get(type),
+      builder.getAttr<model::InitializerKindAttr>(*symbolizeInitializerKind(initial)), builder.getF64FloatAttr(0),
+      builder.getF64FloatAttr(0), ArrayAttr(),
+      /*frozen=*/UnitAttr(), /*padding=*/IntegerAttr());
   made->setAttr("state", builder.getUnitAttr());
 }
 
@@ -188,7 +188,8 @@ Value ModuleBuilder::embedding(const llvm::Twine &twine, Value tokens, std::int6
   std::string name = twine.str();
   at(name);
   declare(name + ".weight", {count, width}, {"normal", 0, 1});
-  return model::EmbeddingOp::create(builder, location, read(name + ".weight"), tokens, /*padding=*/IntegerAttr()).getResult();
+  return model::EmbeddingOp::create(builder, location, read(name + ".weight"), tokens, /*padding=*/IntegerAttr())
+      .getResult();
 }
 
 Value ModuleBuilder::conv2d(const llvm::Twine &twine, Value x, std::int64_t out, std::int64_t kernel,
@@ -300,7 +301,8 @@ Value ModuleBuilder::sum(Value x) {
 }
 
 Value ModuleBuilder::crossEntropy(Value logits, Value targets, llvm::StringRef reduction) {
-  return model::CrossEntropyOp::create(builder, location, logits, targets, builder.getAttr<model::LossReductionAttr>(*symbolizeLossReduction(reduction)),
+  return model::CrossEntropyOp::create(builder, location, logits, targets,
+                                       builder.getAttr<model::LossReductionAttr>(*symbolizeLossReduction(reduction)),
                                        builder.getI64IntegerAttr(-100), /*label_smoothing=*/FloatAttr())
       .getLoss();
 }

@@ -1,7 +1,7 @@
 //===- ModuleBuilder.h - modules of the zoo -------------------------------------------------===//
 //
-// Modules with the names of their source: a linear layer declares its parameters at its first use and reads them at each, with
-// the initial distributions of the source. Values are [rows, ...].
+// Modules with the names of their source: a linear layer declares its parameters at its first use and reads them at
+// each, with the initial distributions of the source. Values are [rows, ...].
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
@@ -53,7 +53,8 @@ public:
   mlir::Value checkpoint(llvm::function_ref<mlir::Value()> body);
 
   // Parameters.
-  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial, llvm::StringRef alias = "");
+  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial,
+               llvm::StringRef alias = "");
   mlir::Value read(const llvm::Twine &name);
 
   // Modules.

@@ -70,15 +70,16 @@ private:
 } // namespace
 
 static Status readSizes(const Settings &settings, Sizes &sizes) {
-  sizes = {settings.size("layers"),   settings.size("vocab"), settings.size("max_sequence"),
-           settings.size("sequence"), settings.size("dim"),   settings.size("heads"),
+  sizes = {settings.size("layers"),   settings.size("vocab"),  settings.size("max_sequence"),
+           settings.size("sequence"), settings.size("dim"),    settings.size("heads"),
            settings.flag("tied"),     settings.flag("causal"), settings.probability("dropout")};
   if (sizes.width % sizes.heads != 0)
     return Status(StatusCode::usage, "key 'dim', expected a multiple of 'heads' = " + std::to_string(sizes.heads) +
                                          " but got " + std::to_string(sizes.width));
   if (sizes.sequence > sizes.positions)
-    return Status(StatusCode::usage, "key 'sequence', expected at most 'max_sequence' = " +
-                                         std::to_string(sizes.positions) + " but got " + std::to_string(sizes.sequence));
+    return Status(StatusCode::usage,
+                  "key 'sequence', expected at most 'max_sequence' = " + std::to_string(sizes.positions) + " but got " +
+                      std::to_string(sizes.sequence));
   return Status::ok();
 }
 
@@ -130,22 +131,36 @@ static Status buildMemoryTransformer(ModuleBuilder &b, const Settings &) {
 }
 
 static std::vector<Key> transformerKeys(llvm::StringLiteral layers, llvm::StringLiteral dropout) {
-  return {{"layers", layers, Kind::size, 10000}, {"vocab", "8"},
-          {"max_sequence", "16"},                {"sequence", "16"},
-          {"dim", "16"},                         {"heads", "4"},
-          {"tied", "true", Kind::flag},          {"causal", "true", Kind::flag},
+  return {{"layers", layers, Kind::size, 10000},
+          {"vocab", "8"},
+          {"max_sequence", "16"},
+          {"sequence", "16"},
+          {"dim", "16"},
+          {"heads", "4"},
+          {"tied", "true", Kind::flag},
+          {"causal", "true", Kind::flag},
           {"dropout", dropout, Kind::probability}};
 }
 
 std::vector<Model> zoo::transformerModels() {
   return {
-      {"transformer", "the toy Transformer", transformerKeys("2", "0.1"), buildTransformer, "2", "sum",
+      {"transformer",
+       "the toy Transformer",
+       transformerKeys("2", "0.1"),
+       buildTransformer,
+       "2",
+       "sum",
        {"cross-entropy"}},
       {"two-forwards", "the toy Transformer run twice, one backward of the summed loss", transformerKeys("3", "0"),
        buildTwoForwards},
-      {"nested-recompute", "a toy Transformer whose blocks and whose FFNs are marked for recompute",
-       {{"layers", "3", Kind::size, 10000}, {"dim", "16"}, {"tied", "true", Kind::flag}}, buildNestedRecompute},
-      {"memory-transformer", "3 layers of 768 on 4 tokens: the memory tests' Transformer", {}, buildMemoryTransformer,
+      {"nested-recompute",
+       "a toy Transformer whose blocks and whose FFNs are marked for recompute",
+       {{"layers", "3", Kind::size, 10000}, {"dim", "16"}, {"tied", "true", Kind::flag}},
+       buildNestedRecompute},
+      {"memory-transformer",
+       "3 layers of 768 on 4 tokens: the memory tests' Transformer",
+       {},
+       buildMemoryTransformer,
        "1"},
   };
 }

@@ -1,7 +1,7 @@
 //===- Zoo.h - small models of the reference tests, by name -----------------------------===//
 //
-// Each model is one row of a table: its name, its keys with defaults, and the function that builds it. Parameters are named as in the
-// modules of the reference tests.
+// Each model is one row of a table: its name, its keys with defaults, and the function that builds it. Parameters are
+// named as in the modules of the reference tests.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_ZOO_ZOO_H
@@ -17,8 +17,8 @@
 
 namespace sluice {
 
-/// Builds the model `name`; `settings` are `key=value`, other keys have their defaults. An unknown name is a usage error
-/// with the nearest known name.
+/// Builds the model `name`; `settings` are `key=value`, other keys have their defaults. An unknown name is a usage
+/// error with the nearest known name.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> importZoo(mlir::MLIRContext *context, const std::string &name,
                                                     const std::vector<std::string> &settings);
 

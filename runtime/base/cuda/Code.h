@@ -1,7 +1,7 @@
 //===- Code.h - the device code, loaded ---------------------------------------------===//
 //
-// Loads the images of a table into the current context and finds functions in them by name. Executors of one process share
-// it: code is loaded once a device. Thread-safe.
+// Loads the images of a table into the current context and finds functions in them by name. Executors of one process
+// share it: code is loaded once a device. Thread-safe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_CODE_H

@@ -1,7 +1,8 @@
 //===- Dnn.h - the types and numbers of cuDNN's graphs that Sluice uses -------------===//
 //
-// cuDNN 9 is reached as the other libraries are (Table.h), by its backend descriptors: tensors, operations, a graph of them,
-// a heuristic's engines, a plan of one. A test compares every number with the toolkit's headers (test/cuda/DnnLibraryTest.cpp).
+// cuDNN 9 is reached as the other libraries are (Table.h), by its backend descriptors: tensors, operations, a graph of
+// them, a heuristic's engines, a plan of one. A test compares every number with the toolkit's headers
+// (test/cuda/DnnLibraryTest.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_DNN_H
@@ -177,7 +178,15 @@ inline constexpr int crossCorrelation = 1;
 /// cudnnBackendHeurMode_t.
 enum HeuristicMode : int { heuristicFallback = 2, heuristicA = 3 };
 /// cudnnBackendNumericalNote_t: what an engine says of its numbers.
-enum Note : int { tensorCores = 0, roundsInputs = 1, roundsSums = 2, fourier = 3, nondeterministic = 4, winograd = 5, winogradLast = 8 };
+enum Note : int {
+  tensorCores = 0,
+  roundsInputs = 1,
+  roundsSums = 2,
+  fourier = 3,
+  nondeterministic = 4,
+  winograd = 5,
+  winogradLast = 8
+};
 
 /// cudnnFraction_t.
 struct Fraction {

@@ -1,8 +1,9 @@
 //===- Element.h - operands inside device kernels --------------------------------------===//
 //
-// A View is an Operand as a kernel's argument struct carries it. A policy says how elements of it are read and written and
-// in which type is computed: F32 and B16 where all operands have that type, Mixed for f32, bf16 and f16 in any mixture
-// (all three compute in float), Wide for everything else (computes in double). bf16 and f16 round to nearest even.
+// A View is an Operand as a kernel's argument struct carries it. A policy says how elements of it are read and written
+// and in which type is computed: F32 and B16 where all operands have that type, Mixed for f32, bf16 and f16 in any
+// mixture (all three compute in float), Wide for everything else (computes in double). bf16 and f16 round to nearest
+// even.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_ELEMENT_H
@@ -31,10 +32,18 @@ struct View {
 
 SLUICE_DEVICE float floatOfBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
 
-SLUICE_DEVICE float readBf16(const void *data, Index at) { return bf16ToFloat(static_cast<const std::uint16_t *>(data)[at]); }
-SLUICE_DEVICE void writeBf16(void *data, Index at, float value) { static_cast<std::uint16_t *>(data)[at] = floatToBf16(value); }
-SLUICE_DEVICE float readF16(const void *data, Index at) { return f16ToFloat(static_cast<const std::uint16_t *>(data)[at]); }
-SLUICE_DEVICE void writeF16(void *data, Index at, float value) { static_cast<std::uint16_t *>(data)[at] = floatToF16(value); }
+SLUICE_DEVICE float readBf16(const void *data, Index at) {
+  return bf16ToFloat(static_cast<const std::uint16_t *>(data)[at]);
+}
+SLUICE_DEVICE void writeBf16(void *data, Index at, float value) {
+  static_cast<std::uint16_t *>(data)[at] = floatToBf16(value);
+}
+SLUICE_DEVICE float readF16(const void *data, Index at) {
+  return f16ToFloat(static_cast<const std::uint16_t *>(data)[at]);
+}
+SLUICE_DEVICE void writeF16(void *data, Index at, float value) {
+  static_cast<std::uint16_t *>(data)[at] = floatToF16(value);
+}
 
 /// To an integer, towards zero; what does not fit takes the nearest limit and NaN becomes 0.
 SLUICE_DEVICE Index toInteger(double value, double low, double high, Index lowest, Index highest) {
@@ -78,8 +87,8 @@ SLUICE_DEVICE void writeAny(const View &view, Index at, double value) {
         static_cast<int>(toInteger(value, -2147483648.0, 2147483647.0, -2147483647LL - 1, 2147483647LL));
     break;
   case typeI64:
-    static_cast<Index *>(view.data)[at] =
-        toInteger(value, -9223372036854775808.0, 9223372036854775807.0, -9223372036854775807LL - 1, 9223372036854775807LL);
+    static_cast<Index *>(view.data)[at] = toInteger(value, -9223372036854775808.0, 9223372036854775807.0,
+                                                    -9223372036854775807LL - 1, 9223372036854775807LL);
     break;
   default:
     static_cast<unsigned char *>(view.data)[at] = static_cast<unsigned char>(toInteger(value, 0, 255, 0, 255));
@@ -118,7 +127,9 @@ SLUICE_DEVICE bool isFloatType(int type) { return type <= typeF16; }
 struct F32 {
   using Real = float;
   SLUICE_DEVICE static float read(const View &view, Index at) { return static_cast<const float *>(view.data)[at]; }
-  SLUICE_DEVICE static void write(const View &view, Index at, float value) { static_cast<float *>(view.data)[at] = value; }
+  SLUICE_DEVICE static void write(const View &view, Index at, float value) {
+    static_cast<float *>(view.data)[at] = value;
+  }
 };
 struct B16 {
   using Real = float;
@@ -128,8 +139,9 @@ struct B16 {
 struct Mixed {
   using Real = float;
   SLUICE_DEVICE static float read(const View &view, Index at) {
-    return view.type == typeF32 ? static_cast<const float *>(view.data)[at]
-           : view.type == typeBf16 ? readBf16(view.data, at) : readF16(view.data, at);
+    return view.type == typeF32    ? static_cast<const float *>(view.data)[at]
+           : view.type == typeBf16 ? readBf16(view.data, at)
+                                   : readF16(view.data, at);
   }
   SLUICE_DEVICE static void write(const View &view, Index at, float value) {
     if (view.type == typeF32)

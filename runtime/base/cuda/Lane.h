@@ -1,8 +1,9 @@
 //===- Lane.h - one thread of a kernel, on a GPU or emulated --------------------------===//
 //
-// The body of every device kernel is a plain function `void body(const Args &args, Lane lane)`. nvcc compiles it for GPUs,
-// where a Lane is nothing but the built-in indices; a host compiler compiles the same source for tests, where a Lane is a
-// fiber of an emulated block (test/cuda/Emulator.h). Blocks and their number have one dim; blocks are whole warps.
+// The body of every device kernel is a plain function `void body(const Args &args, Lane lane)`. nvcc compiles it for
+// GPUs, where a Lane is nothing but the built-in indices; a host compiler compiles the same source for tests, where a
+// Lane is a fiber of an emulated block (test/cuda/Emulator.h). Blocks and their number have one dim; blocks are whole
+// warps.
 //
 // Rules that make a body right on both: sync() and the warp functions are reached by all threads of the block (of the
 // warp), reduction orders are those stated here, and shared memory is what the launch asked for.
@@ -121,7 +122,6 @@ public:
   EmulatedBlock &emulator() const { return *owner; }
 
 private:
-
   EmulatedBlock *owner;
   Index blockIndex, blockCount;
   int threadIndex, threadCount;

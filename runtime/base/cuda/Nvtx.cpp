@@ -1,7 +1,7 @@
 //===- Nvtx.cpp - named ranges for NVIDIA's profilers ------------------------------------===//
 //
-// The library's entry point is given a function that gives tables by number; one of them has a function that gives, for each
-// module of the interface, places for functions. The library fills the places of those that it takes.
+// The library's entry point is given a function that gives tables by number; one of them has a function that gives, for
+// each module of the interface, places for functions. The library fills the places of those that it takes.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Nvtx.h"
@@ -67,7 +67,8 @@ bool openNvtx(const char *library, Nvtx &made) {
   void *const handle = dlopen(library, RTLD_LAZY);
   if (!handle)
     return false;
-  const auto initialize = reinterpret_cast<int (*)(const void *(*)(std::uint32_t))>(dlsym(handle, "InitializeInjectionNvtx2"));
+  const auto initialize =
+      reinterpret_cast<int (*)(const void *(*)(std::uint32_t))>(dlsym(handle, "InitializeInjectionNvtx2"));
   if (!initialize || initialize(exportTable) == 0) {
     dlclose(handle);
     return false;

@@ -1,8 +1,9 @@
 //===- Nvtx.h - named ranges for NVIDIA's profilers ------------------------------------===//
 //
-// A profiler that wants an application's own names puts a library in its way and names it in NVTX_INJECTION64_PATH. That
-// library is opened here, at the first question, and asks for the places of the functions that it takes; where there is none,
-// nothing is named and nothing costs. The protocol is that of NVTX 3, which is headers alone; none of them is needed.
+// A profiler that wants an application's own names puts a library in its way and names it in NVTX_INJECTION64_PATH.
+// That library is opened here, at the first question, and asks for the places of the functions that it takes; where
+// there is none, nothing is named and nothing costs. The protocol is that of NVTX 3, which is headers alone; none of
+// them is needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_NVTX_H

@@ -16,7 +16,8 @@ std::string driverText(int version) {
 }
 /// "2.28.9" of 22809.
 std::string ncclText(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 /// One library that stays open for the life of the process.
@@ -28,7 +29,8 @@ public:
     if (handle)
       return {};
     const char *reason = dlerror();
-    return refusedError(std::string(what) + ", expected the library " + name + " but got: " + (reason ? reason : "nothing"))
+    return refusedError(std::string(what) + ", expected the library " + name +
+                        " but got: " + (reason ? reason : "nothing"))
         .withNote(std::string(advice));
   }
   template <typename Pointer> void find(Pointer &pointer, const char *symbol) {
@@ -50,13 +52,15 @@ private:
 
 Status openDriver(Table &made) {
   Library library("libcuda.so.1");
-  SLUICE_RETURN_IF_ERROR(library.opened("cuda driver", "install NVIDIA's driver, or compile the plan with target.device = \"cpu\""));
+  SLUICE_RETURN_IF_ERROR(
+      library.opened("cuda driver", "install NVIDIA's driver, or compile the plan with target.device = \"cpu\""));
 #define SLUICE_DRIVER(name, symbol, arguments) library.find(made.driver.name, #symbol);
 #include "runtime/base/cuda/functions.def"
 #undef SLUICE_DRIVER
   int version = 0;
   if (made.driver.driverVersion && made.driver.driverVersion(&version) == 0 && version < leastDriver)
-    return refusedError("cuda driver, expected version " + driverText(leastDriver) + " or later but got " + driverText(version));
+    return refusedError("cuda driver, expected version " + driverText(leastDriver) + " or later but got " +
+                        driverText(version));
   SLUICE_RETURN_IF_ERROR(library.complete());
   const Code code = made.driver.init(0);
   int count = 0;
@@ -68,7 +72,8 @@ Status openDriver(Table &made) {
 
 Status openBlas(Table &made) {
   Library library("libcublasLt.so.13");
-  SLUICE_RETURN_IF_ERROR(library.opened("cublasLt", "install the libraries of CUDA 13, or name their folder in LD_LIBRARY_PATH"));
+  SLUICE_RETURN_IF_ERROR(
+      library.opened("cublasLt", "install the libraries of CUDA 13, or name their folder in LD_LIBRARY_PATH"));
 #define SLUICE_BLAS(name, symbol, arguments) library.find(made.blas.name, #symbol);
 #include "runtime/base/cuda/functions.def"
 #undef SLUICE_BLAS
@@ -111,7 +116,8 @@ Result<const Table *> table() {
 void setTable(const Table *other) { replacement = other; }
 
 std::string dnnVersionText(std::size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 Status openDnn(Dnn &dnn, const char *name) {
@@ -121,7 +127,8 @@ Status openDnn(Dnn &dnn, const char *name) {
 #include "runtime/base/cuda/functions.def"
 #undef SLUICE_DNN
   if (dnn.version && dnn.version() < static_cast<std::size_t>(leastDnn))
-    return refusedError("cudnn, expected version " + dnnVersionText(leastDnn) + " or later but got " + dnnVersionText(dnn.version()));
+    return refusedError("cudnn, expected version " + dnnVersionText(leastDnn) + " or later but got " +
+                        dnnVersionText(dnn.version()));
   return library.complete();
 }
 
@@ -142,14 +149,19 @@ Status blasStatus(Code code, std::string_view call) {
 }
 
 Status ncclStatus(Code code, std::string_view call) {
-  constexpr std::string_view texts[] = {"success", "unhandled cuda error", "system error", "internal error",
-                                        "invalid argument", "invalid usage", "remote process exited or network error",
+  constexpr std::string_view texts[] = {"success",
+                                        "unhandled cuda error",
+                                        "system error",
+                                        "internal error",
+                                        "invalid argument",
+                                        "invalid usage",
+                                        "remote process exited or network error",
                                         "in progress"};
   if (code == 0)
     return {};
   return failedError(std::string(call) + ": " +
-                     std::string(code > 0 && code < 8 ? texts[code] : std::string_view("unknown error")) + " (nccl code " +
-                     std::to_string(code) + ")");
+                     std::string(code > 0 && code < 8 ? texts[code] : std::string_view("unknown error")) +
+                     " (nccl code " + std::to_string(code) + ")");
 }
 
 Status dnnStatus(const Dnn &dnn, Code code, std::string_view call) {
@@ -159,8 +171,8 @@ Status dnnStatus(const Dnn &dnn, Code code, std::string_view call) {
   char text[512] = {};
   if (dnn.lastError)
     dnn.lastError(text, sizeof text - 1);
-  return failedError(std::string(call) + ": " + (name ? std::string(name) : std::string("unknown error")) + " (cudnn code " +
-                     std::to_string(code) + ")" + (text[0] ? ": " + std::string(text) : ""));
+  return failedError(std::string(call) + ": " + (name ? std::string(name) : std::string("unknown error")) +
+                     " (cudnn code " + std::to_string(code) + ")" + (text[0] ? ": " + std::string(text) : ""));
 }
 
 } // namespace sluice::cuda

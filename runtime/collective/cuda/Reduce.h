@@ -74,7 +74,10 @@ SLUICE_DEVICE void reduceIntegers(const MemberReduceArgs &args, Lane lane) {
     for (int m = 0; m < args.sources; ++m) {
       view.data = args.source[m];
       const Index x = readInteger(view, i);
-      sum = m == 0 ? x : args.op == reduceMax ? (x > sum ? x : sum) : static_cast<Index>(static_cast<unsigned long long>(sum) + static_cast<unsigned long long>(x));
+      sum = m == 0 ? x
+            : args.op == reduceMax
+                ? (x > sum ? x : sum)
+                : static_cast<Index>(static_cast<unsigned long long>(sum) + static_cast<unsigned long long>(x));
     }
     if (args.op == reduceMean)
       sum /= args.sources;

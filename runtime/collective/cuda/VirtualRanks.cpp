@@ -11,7 +11,8 @@ namespace {
 
 using namespace cuda;
 
-static_assert(reduceMean == static_cast<int>(Reduction::mean) && reducePremulSum == static_cast<int>(Reduction::premulSum) &&
+static_assert(reduceMean == static_cast<int>(Reduction::mean) &&
+              reducePremulSum == static_cast<int>(Reduction::premulSum) &&
               reduceMax == static_cast<int>(Reduction::max));
 
 /// What a member shows the others; it stays as it is until all have read it.
@@ -36,7 +37,8 @@ public:
   int rank() const override { return host->rank(); }
   int size() const override { return host->size(); }
 
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *stream) override {
+  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                   void *stream) override {
     return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
                   : host->allGather(segments, dtype, label, nullptr);
   }
@@ -45,8 +47,8 @@ public:
     return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
                   : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
   }
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale, const CallLabel &label,
-                   void *stream) override {
+  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                   const CallLabel &label, void *stream) override {
     return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
                   : host->allReduce(segments, dtype, op, scale, label, nullptr);
   }
@@ -121,8 +123,8 @@ private:
   Status waitFor(Event Shown::*event, Stream stream) const {
     for (int m = 0; m < size(); ++m)
       if (m != rank())
-        SLUICE_RETURN_IF_ERROR(
-            check(functions->driver.streamWait(stream, shown[static_cast<std::size_t>(m)].*event, 0), "cuStreamWaitEvent"));
+        SLUICE_RETURN_IF_ERROR(check(functions->driver.streamWait(stream, shown[static_cast<std::size_t>(m)].*event, 0),
+                                     "cuStreamWaitEvent"));
     return {};
   }
 
@@ -145,13 +147,16 @@ private:
       switch (call.kind) {
       case CallKind::allGather:
         for (int m = 0; m < size(); ++m)
-          SLUICE_RETURN_IF_ERROR(copy(destination + static_cast<std::uint64_t>(m) * own.count * bytes, of(m, s).source, own.count * bytes, stream));
+          SLUICE_RETURN_IF_ERROR(copy(destination + static_cast<std::uint64_t>(m) * own.count * bytes, of(m, s).source,
+                                      own.count * bytes, stream));
         break;
       case CallKind::reduceScatter:
-        SLUICE_RETURN_IF_ERROR(reduceRange(call, s, static_cast<std::uint64_t>(rank()) * own.count, own.count, true, stream));
+        SLUICE_RETURN_IF_ERROR(
+            reduceRange(call, s, static_cast<std::uint64_t>(rank()) * own.count, own.count, true, stream));
         break;
       case CallKind::allReduce: {
-        const std::uint64_t share = (own.count + static_cast<std::uint64_t>(size()) - 1) / static_cast<std::uint64_t>(size());
+        const std::uint64_t share =
+            (own.count + static_cast<std::uint64_t>(size()) - 1) / static_cast<std::uint64_t>(size());
         const std::uint64_t begin = std::min(own.count, share * static_cast<std::uint64_t>(rank()));
         SLUICE_RETURN_IF_ERROR(reduceRange(call, s, begin, std::min(share, own.count - begin), false, stream));
         break;
@@ -173,12 +178,14 @@ private:
   Status copy(void *to, const void *from, std::uint64_t bytes, Stream stream) const {
     if (to == from || bytes == 0)
       return {};
-    return check(functions->driver.copy(reinterpret_cast<DevicePointer>(to), reinterpret_cast<DevicePointer>(from), bytes, stream),
+    return check(functions->driver.copy(reinterpret_cast<DevicePointer>(to), reinterpret_cast<DevicePointer>(from),
+                                        bytes, stream),
                  "cuMemcpyAsync");
   }
 
   /// Elements [begin, begin + count) of all members' sources; to the own destination's start, or to that range of all.
-  Status reduceRange(const Call &call, std::size_t segment, std::uint64_t begin, std::uint64_t count, bool toOwn, Stream stream) const {
+  Status reduceRange(const Call &call, std::size_t segment, std::uint64_t begin, std::uint64_t count, bool toOwn,
+                     Stream stream) const {
     if (count == 0)
       return {};
     const std::uint64_t offset = begin * dtypeBytes(call.dtype);
@@ -197,7 +204,8 @@ private:
     args.op = static_cast<int>(call.op);
     args.scale = call.scale;
     constexpr int threads = 256;
-    return code->launch(reduce, {std::min<std::uint64_t>((count + threads - 1) / threads, 1024), threads, 0}, &args, stream);
+    return code->launch(reduce, {std::min<std::uint64_t>((count + threads - 1) / threads, 1024), threads, 0}, &args,
+                        stream);
   }
 
   const std::unique_ptr<Communicator> host;
@@ -215,7 +223,8 @@ class VirtualWorld final : public World {
 public:
   explicit VirtualWorld(int size) : host(createLocalWorld(size)) {}
   int size() const override { return host->size(); }
-  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members, std::string_view channel) override {
+  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
+                                               std::string_view channel) override {
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> inner, host->create(rank, members, channel));
     return std::unique_ptr<Communicator>(std::make_unique<VirtualCommunicator>(
         std::move(inner), std::vector<int>(members.begin(), members.end()), std::string(channel)));

@@ -40,12 +40,13 @@ NcclCommunicator::~NcclCommunicator() {
   table.nccl.destroy(comm);
 }
 
-Status NcclCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *stream) {
+Status NcclCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                                   void *stream) {
   return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
                 : host->allGather(segments, dtype, label, nullptr);
 }
-Status NcclCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                                       const CallLabel &label, void *stream) {
+Status NcclCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
+                                       double scale, const CallLabel &label, void *stream) {
   return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
                 : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
 }
@@ -54,8 +55,8 @@ Status NcclCommunicator::allReduce(std::span<const SegmentPointers> segments, DT
   return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
                 : host->allReduce(segments, dtype, op, scale, label, nullptr);
 }
-Status NcclCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                                   void *stream) {
+Status NcclCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root,
+                                   const CallLabel &label, void *stream) {
   return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
                 : host->broadcast(segments, dtype, root, label, nullptr);
 }
@@ -81,8 +82,8 @@ Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
       put(floatToF16(static_cast<float>(call.scale)));
     else
       put(static_cast<float>(call.scale));
-    SLUICE_RETURN_IF_ERROR(
-        ncclStatus(table.nccl.makePremulSum(&found->second, factor, type, scalarOnHost, comm), "ncclRedOpCreatePreMulSum"));
+    SLUICE_RETURN_IF_ERROR(ncclStatus(table.nccl.makePremulSum(&found->second, factor, type, scalarOnHost, comm),
+                                      "ncclRedOpCreatePreMulSum"));
     return found->second;
   }
   default:
@@ -125,22 +126,24 @@ Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream 
   for (const SegmentPointers &segment : call.segments)
     switch (call.kind) {
     case CallKind::allGather:
-      SLUICE_RETURN_IF_ERROR(ncclStatus(
-          table.nccl.allGather(segment.source, segment.destination, segment.count, type, comm, stream), "ncclAllGather"));
+      SLUICE_RETURN_IF_ERROR(
+          ncclStatus(table.nccl.allGather(segment.source, segment.destination, segment.count, type, comm, stream),
+                     "ncclAllGather"));
       break;
     case CallKind::reduceScatter:
-      SLUICE_RETURN_IF_ERROR(
-          ncclStatus(table.nccl.reduceScatter(segment.source, segment.destination, segment.count, type, op, comm, stream),
-                     "ncclReduceScatter"));
+      SLUICE_RETURN_IF_ERROR(ncclStatus(
+          table.nccl.reduceScatter(segment.source, segment.destination, segment.count, type, op, comm, stream),
+          "ncclReduceScatter"));
       break;
     case CallKind::allReduce:
-      SLUICE_RETURN_IF_ERROR(ncclStatus(
-          table.nccl.allReduce(segment.source, segment.destination, segment.count, type, op, comm, stream), "ncclAllReduce"));
+      SLUICE_RETURN_IF_ERROR(
+          ncclStatus(table.nccl.allReduce(segment.source, segment.destination, segment.count, type, op, comm, stream),
+                     "ncclAllReduce"));
       break;
     case CallKind::broadcast:
-      SLUICE_RETURN_IF_ERROR(
-          ncclStatus(table.nccl.broadcast(segment.source, segment.destination, segment.count, type, call.root, comm, stream),
-                     "ncclBroadcast"));
+      SLUICE_RETURN_IF_ERROR(ncclStatus(
+          table.nccl.broadcast(segment.source, segment.destination, segment.count, type, call.root, comm, stream),
+          "ncclBroadcast"));
       break;
     case CallKind::barrier:
       break;

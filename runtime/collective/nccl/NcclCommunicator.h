@@ -32,11 +32,12 @@ public:
 
   int rank() const override { return host->rank(); }
   int size() const override { return host->size(); }
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *stream) override;
+  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
+                   void *stream) override;
   Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
                        const CallLabel &label, void *stream) override;
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale, const CallLabel &label,
-                   void *stream) override;
+  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                   const CallLabel &label, void *stream) override;
   Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
                    void *stream) override;
   Status barrier(const CallLabel &label) override { return host->barrier(label); }

@@ -55,7 +55,8 @@ public:
   }
 
   int size() const override { return host->size(); }
-  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members, std::string_view channel) override {
+  Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
+                                               std::string_view channel) override {
     return host->create(rank, members, channel);
   }
   void noteProgress(std::uint32_t entry, std::uint32_t instruction) override { host->noteProgress(entry, instruction); }
@@ -152,8 +153,8 @@ private:
 
   /// A call of NCCL that meets the other ranks. The function owns what it uses: it may never return.
   Status call(const std::string &what, std::function<Code()> function) {
-    const std::optional<Code> code = nccl::callWithin(
-        table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
+    const std::optional<Code> code =
+        nccl::callWithin(table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
     if (code && *code == 0)
       return {};
     Status failed = code              ? ncclStatus(*code, what)
@@ -318,7 +319,8 @@ private:
 
 } // namespace
 
-Result<std::shared_ptr<DeviceWorld>> createNcclWorld(std::shared_ptr<World> host, int rank, const NcclOptions &options) {
+Result<std::shared_ptr<DeviceWorld>> createNcclWorld(std::shared_ptr<World> host, int rank,
+                                                     const NcclOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(const cuda::Table *table, cuda::table());
   SLUICE_RETURN_IF_ERROR(table->ncclAbsence);
   return std::shared_ptr<DeviceWorld>(std::make_shared<NcclWorld>(*table, std::move(host), rank, options));

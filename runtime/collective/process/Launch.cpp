@@ -149,8 +149,9 @@ Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptio
       launch.transport == Transport::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
   if (!link.isOk())
     return link.takeStatus();
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,
-                          process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds, options.terminated}));
+  SLUICE_ASSIGN_OR_RETURN(
+      std::unique_ptr<process::ProcessWorld> world,
+      process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds, options.terminated}));
   const bool mpi = launch.transport == Transport::mpi;
   return std::shared_ptr<World>(world.release(), [mpi](World *last) {
     const bool orderly = static_cast<process::ProcessWorld *>(last)->end();

@@ -197,7 +197,8 @@ void ProcessCommunicator::expect(const Call &call) {
 
 Status ProcessCommunicator::work(const Call &call) {
   const std::uint64_t element = dtypeBytes(call.dtype);
-  const bool sends = call.kind == CallKind::allGather || (call.kind == CallKind::broadcast && call.root == channel->own);
+  const bool sends =
+      call.kind == CallKind::allGather || (call.kind == CallKind::broadcast && call.root == channel->own);
   if (reduces(call.kind))
     SLUICE_RETURN_IF_ERROR(reduceInBlocks(call));
   if (sends) {

@@ -340,7 +340,8 @@ void ProcessWorld::checkPeers(Clock::time_point now) {
       return fail(failedError("rank " + std::to_string(p) + " has died (process " + std::to_string(peer.process) +
                               " has ended), " + progressOf(p)));
     }
-    if (const double silent = seconds(now - peer.heard); options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
+    if (const double silent = seconds(now - peer.heard);
+        options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
       return fail(failedError("rank " + std::to_string(p) + " has been silent for " + rounded(silent) + " s, " +
                               progressOf(p)));
   }
@@ -358,8 +359,8 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
       anyMoves = anyMoves || !stuck;
       if (p != rank() && stuck && !peer.isGone() && peer.heartbeat.waits == 0)
         return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
-                                rounded(seconds(now - peer.moved)) + " s while " + describeCall(rank(), *channel->waiting) +
-                                ", " + progressOf(p)));
+                                rounded(seconds(now - peer.moved)) + " s while " +
+                                describeCall(rank(), *channel->waiting) + ", " + progressOf(p)));
     }
     if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)
       return fail(failedError("no rank has run anything for " + rounded(options.watchdogSeconds) + " s while " +

@@ -71,8 +71,8 @@ class Meeting {
 public:
   explicit Meeting(const RendezvousOptions &options)
       : options(options), ways(static_cast<std::size_t>(options.size)),
-        deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(options.seconds))) {}
+        deadline(Clock::now() +
+                 std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds))) {}
 
   Result<std::vector<Socket>> run() {
     if (options.size == 1)

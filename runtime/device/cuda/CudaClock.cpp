@@ -17,9 +17,7 @@ Status CudaClock::start() {
   const cuda::Driver &driver = table.driver;
   if (!base)
     SLUICE_RETURN_IF_ERROR(driverStatus(table, driver.eventCreate(&base, cuda::eventDefault), "cuEventCreate"));
-  const auto now = [] {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  };
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
   // The event's time lies between two of the host's: where another program had the processor in between, once more.
   constexpr int attempts = 8;
   constexpr std::int64_t near = 500000;

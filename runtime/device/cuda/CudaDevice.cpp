@@ -95,7 +95,8 @@ public:
     Stream made = nullptr;
     // A plan's priority grows with urgency, CUDA's falls.
     const int asked = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
-    SLUICE_RETURN_IF_ERROR(check(table.driver.streamCreate(&made, streamNonBlocking, asked), "cuStreamCreateWithPriority"));
+    SLUICE_RETURN_IF_ERROR(
+        check(table.driver.streamCreate(&made, streamNonBlocking, asked), "cuStreamCreateWithPriority"));
     streams.push_back({std::string(name), made});
     if (const Nvtx *names = nvtx(); names && names->nameStream)
       names->nameStream(made, streams.back().name.c_str());
@@ -196,10 +197,12 @@ public:
   }
 
   Status copy(void *nativeStream, void *to, const void *from, std::uint64_t bytes) override {
-    return bytes == 0 ? Status() : check(table.driver.copy(pointerOf(to), pointerOf(from), bytes, nativeStream), "cuMemcpyAsync");
+    return bytes == 0 ? Status()
+                      : check(table.driver.copy(pointerOf(to), pointerOf(from), bytes, nativeStream), "cuMemcpyAsync");
   }
 
-  Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes, std::uint64_t count) override {
+  Status fill(void *nativeStream, void *to, const void *pattern, std::uint32_t elementBytes,
+              std::uint64_t count) override {
     return fillMemory(table, nativeStream, to, pattern, elementBytes, count);
   }
 
@@ -368,7 +371,8 @@ private:
   }
 
   Status delay(StreamId stream, const Command &command, std::uint32_t repetition) {
-    pauses.push_back(std::make_unique<Pause>(Pause{options.delays, streams[stream].name, command.instruction(), repetition}));
+    pauses.push_back(
+        std::make_unique<Pause>(Pause{options.delays, streams[stream].name, command.instruction(), repetition}));
     const auto pause = [](void *data) {
       const auto *of = static_cast<const Pause *>(data);
       of->delays->before(of->stream, of->instruction, of->repetition);

@@ -1,7 +1,8 @@
 //===- CudaDevice.h - the device of one rank on a GPU -------------------------------===//
 //
-// Streams and events are CUDA's; a command is executed by the caller, which puts its work on the stream. What goes wrong on
-// the device later shows at the next call, as CUDA reports it. A step may be captured as one graph and replayed.
+// Streams and events are CUDA's; a command is executed by the caller, which puts its work on the stream. What goes
+// wrong on the device later shows at the next call, as CUDA reports it. A step may be captured as one graph and
+// replayed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
@@ -40,7 +41,8 @@ public:
   virtual Status use() const = 0;
   /// "sm_90".
   virtual std::string architecture() const = 0;
-  /// A failure that something beside the streams has found; thread-safe. The first one is kept, later commands are not run.
+  /// A failure that something beside the streams has found; thread-safe. The first one is kept, later commands are not
+  /// run.
   virtual void report(const Status &status) = 0;
 
   /// Waits for streams call `check` with the time since which they wait, and end with the error that it returns. After
@@ -53,8 +55,8 @@ public:
 
   /// Captures what the streams are given; the first stream leads, the others join it by events.
   virtual Status beginCapture() = 0;
-  /// Ends the capture and instantiates it. The graph also waits for `others`: events of devices that have joined the capture.
-  /// After a failure the caller abandons the capture.
+  /// Ends the capture and instantiates it. The graph also waits for `others`: events of devices that have joined the
+  /// capture. After a failure the caller abandons the capture.
   virtual Result<GraphId> endCapture(std::span<const cuda::Event> others = {}) = 0;
   /// Discards the capture, if this device leads it and it has not ended.
   virtual void discardCapture() = 0;
@@ -73,7 +75,8 @@ public:
   /// Brings the streams into another device's capture, and records where they leave it.
   virtual Status joinCapture(cuda::Event origin) = 0;
   virtual Result<GraphId> leaveCapture() = 0;
-  /// Records what the streams were given before a launch by the other device, and puts what they will be given behind it.
+  /// Records what the streams were given before a launch by the other device, and puts what they will be given behind
+  /// it.
   virtual Status offer() = 0;
   virtual Status follow(GraphId graph, cuda::Event launched) = 0;
 };

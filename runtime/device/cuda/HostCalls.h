@@ -1,9 +1,9 @@
 //===- HostCalls.h - commands that the host runs in the order of a GPU's stream -----------------===//
 //
-// A stream of the host is one of the device all the same, so that events order it with the others: what stands on it is a
-// host function of the driver's, which runs a command of the CPU's on memory of the host. Within such a function nothing of
-// CUDA may be called. What fails there is reported and nothing else: the function returns, no stream waits for ever, and the
-// rank's thread finds the failure at its next call.
+// A stream of the host is one of the device all the same, so that events order it with the others: what stands on it is
+// a host function of the driver's, which runs a command of the CPU's on memory of the host. Within such a function
+// nothing of CUDA may be called. What fails there is reported and nothing else: the function returns, no stream waits
+// for ever, and the rank's thread finds the failure at its next call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_HOSTCALLS_H

@@ -28,18 +28,22 @@ struct OperandCounts {
   /// `inputs` is the least number.
   bool isAtLeast = false;
 };
-/// The counts for a launch with these attributes, given how many operands it has: they decide on optional operands and on
-/// the number of parameters of an update.
+/// The counts for a launch with these attributes, given how many operands it has: they decide on optional operands and
+/// on the number of parameters of an update.
 OperandCounts expectedOperands(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
                                std::size_t outputs);
 /// The records of a launch's operands, one per operand. The launch has the expected number of them.
-std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, const Attributes &attributes, std::size_t inputs);
-std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes, std::size_t outputs);
+std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, const Attributes &attributes,
+                                                std::size_t inputs);
+std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes,
+                                                 std::size_t outputs);
 
 /// (input, output) indices of a launch's operands by the record's alias pairs.
 using AliasPairs = std::vector<std::pair<unsigned, unsigned>>;
-AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs);
-AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs);
+AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
+                         std::size_t outputs);
+AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
+                          std::size_t outputs);
 
 /// "an integer", "a number" or "a list of integers": how a plan stores an attribute of the kind.
 std::string_view kindText(AttributeKind kind);
@@ -49,8 +53,8 @@ std::string attributeProblem(const KernelRecord &record, const Attributes &attri
 /// Adds the record's fallbacks of absent attributes.
 Attributes withFallbacks(const KernelRecord &record, const Attributes &attributes);
 
-/// Ok, or a refusal that names the kernel and what differs from the record: the number of operands, an element type, the
-/// presence or the value of an attribute of the record. Kernels ignore other attributes.
+/// Ok, or a refusal that names the kernel and what differs from the record: the number of operands, an element type,
+/// the presence or the value of an attribute of the record. Kernels ignore other attributes.
 Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
                    const Attributes &attributes);
 
@@ -63,9 +67,9 @@ struct KernelTarget {
   std::string_view isa = {};
 };
 
-/// Workspace cap in bytes that a plan declares for a launch on the target, enough for every implementation of the kernel
-/// there (docs/kernels.md, docs/cuda.md). 0 for an unknown kernel, and for a launch whose number of operands or whose ranks
-/// the kernel refuses.
+/// Workspace cap in bytes that a plan declares for a launch on the target, enough for every implementation of the
+/// kernel there (docs/kernels.md, docs/cuda.md). 0 for an unknown kernel, and for a launch whose number of operands or
+/// whose ranks the kernel refuses.
 std::uint64_t workspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
                            const Attributes &attributes, const KernelTarget &target);
 

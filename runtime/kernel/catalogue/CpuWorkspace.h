@@ -86,8 +86,8 @@ constexpr std::uint64_t transposedWeightBytes(std::int64_t out, std::int64_t in,
 }
 /// Scratch memory of an implementation by matrix products: unrolled windows and partial weights. If that is large, the
 /// library has a direct implementation without scratch memory.
-constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows, std::int64_t inputs, std::int64_t outputs,
-                                      std::int64_t kernel) {
+constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows, std::int64_t inputs,
+                                      std::int64_t outputs, std::int64_t kernel) {
   constexpr std::int64_t most = std::int64_t(4) << 20;
   if (windows > most || inputs > most || kernel > most || outputs > most || windows * inputs > most ||
       windows * inputs * kernel > most || outputs * inputs > most || images > 64)
@@ -98,7 +98,8 @@ constexpr std::uint64_t unrolledBytes(std::int64_t images, std::int64_t windows,
 
 /// The largest scratchpad of oneDNN; implementations that need more are not used.
 constexpr std::uint64_t libraryWorkspace(int threads, bool avx512) {
-  return (avx512 ? std::uint64_t(2) << 20 : std::uint64_t(64) << 10) * static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
+  return (avx512 ? std::uint64_t(2) << 20 : std::uint64_t(64) << 10) *
+         static_cast<std::uint64_t>(threads < 1 ? 1 : threads);
 }
 
 } // namespace sluice::cpu

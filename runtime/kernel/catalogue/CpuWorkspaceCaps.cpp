@@ -37,7 +37,8 @@ struct ConvolutionOperands {
 /// Scratchpad of the library, the packed weight, unrolled windows, and dense f32 copies of other operands.
 std::uint64_t libraryConvolution(const LaunchDescription &launch, const ConvolutionOperands &o) {
   const std::int64_t groups = std::max<std::int64_t>(launch.attributes.integer("groups"), 1);
-  const std::int64_t outputs = o.weight.shape[0], inputs = o.weight.shape[1], kernel = o.weight.shape[2] * o.weight.shape[3];
+  const std::int64_t outputs = o.weight.shape[0], inputs = o.weight.shape[1],
+                     kernel = o.weight.shape[2] * o.weight.shape[3];
   return libraryCap(launch) + packedWeightBytes(groups, std::max<std::int64_t>(outputs / groups, 1), inputs, kernel) +
          unrolledBytes(o.x.shape[0], o.y.shape[1] * o.y.shape[2], inputs, outputs, kernel);
 }
@@ -71,7 +72,8 @@ std::uint64_t ownWeightGrad(const LaunchDescription &launch, const ConvolutionOp
 }
 
 /// A chunk of logits, one number, and the largest workspace of its products and of cross entropy.
-std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight, const Operand &targets) {
+std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight,
+                              const Operand &targets) {
   if (x.rank < 1 || weight.rank != 2)
     return 0;
   const std::int64_t columns = weight.shape[1], classes = weight.shape[0];
@@ -109,7 +111,8 @@ std::uint64_t attentionCap(const LaunchDescription &launch) {
   const Operand &q = launch.inputs[0], &k = launch.inputs[1];
   if (k.rank != 4 || q.dtype == DType::f64)
     return 0;
-  return static_cast<std::uint64_t>(attentionFloats(k.shape[1], k.shape[3])) * 4 * static_cast<std::uint64_t>(launch.threads);
+  return static_cast<std::uint64_t>(attentionFloats(k.shape[1], k.shape[3])) * 4 *
+         static_cast<std::uint64_t>(launch.threads);
 }
 
 std::uint64_t attentionGradCap(const LaunchDescription &launch) {
@@ -144,7 +147,9 @@ std::uint64_t batchNormCap(const LaunchDescription &launch) { return batchNormWo
 std::uint64_t layerNormGradCap(const LaunchDescription &launch) {
   return layerNormGradWorkspace(lastExtent(launch.inputs[1]));
 }
-std::uint64_t rmsNormGradCap(const LaunchDescription &launch) { return rmsNormGradWorkspace(lastExtent(launch.inputs[1])); }
+std::uint64_t rmsNormGradCap(const LaunchDescription &launch) {
+  return rmsNormGradWorkspace(lastExtent(launch.inputs[1]));
+}
 std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
   return crossEntropyWorkspace(shapeElements(launch.inputs[1]));
 }

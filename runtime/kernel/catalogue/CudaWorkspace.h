@@ -17,29 +17,37 @@ namespace sluice::cuda {
 inline constexpr std::uint64_t blasWorkspace = std::uint64_t(32) << 20;
 
 /// Runs of normVectors (device/Rows.h), two sums of 8 bytes a column.
-constexpr std::uint64_t normGradWorkspace(std::int64_t columns) { return static_cast<std::uint64_t>(columns) * 64 * 2 * 8; }
+constexpr std::uint64_t normGradWorkspace(std::int64_t columns) {
+  return static_cast<std::uint64_t>(columns) * 64 * 2 * 8;
+}
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }
 inline constexpr std::uint64_t crossEntropyGradWorkspace = 8;
 constexpr std::uint64_t attentionGradWorkspace(std::int64_t batch, std::int64_t heads, std::int64_t queries) {
   return static_cast<std::uint64_t>(batch * heads * queries) * 8;
 }
 /// As channelRuns in device/BatchNorm.h, and one more for the totals: two sums of 8 bytes a channel.
-constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) { return static_cast<std::uint64_t>(channels) * 65 * 2 * 8; }
+constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
+  return static_cast<std::uint64_t>(channels) * 65 * 2 * 8;
+}
 
-/// Runs of places that the gradient of a convolution's weight is added up from: as many as make 512 tiles, of 128 places or
-/// more. `weight` is [O, C / groups, h, w], `y` [N, H, W, O].
+/// Runs of places that the gradient of a convolution's weight is added up from: as many as make 512 tiles, of 128
+/// places or more. `weight` is [O, C / groups, h, w], `y` [N, H, W, O].
 constexpr std::int64_t convolutionRuns(std::int64_t groups, const std::int64_t *weight, const std::int64_t *y) {
   const auto tiles = [](std::int64_t size) { return (size + 63) / 64; };
   const std::int64_t all = groups * tiles(weight[0] / groups) * tiles(weight[1] * weight[2] * weight[3]);
-  return std::clamp<std::int64_t>(512 / std::max<std::int64_t>(all, 1), 1, std::max<std::int64_t>((y[0] * y[1] * y[2] + 127) / 128, 1));
+  return std::clamp<std::int64_t>(512 / std::max<std::int64_t>(all, 1), 1,
+                                  std::max<std::int64_t>((y[0] * y[1] * y[2] + 127) / 128, 1));
 }
 constexpr std::uint64_t convolutionWorkspace(std::int64_t groups, const std::int64_t *weight, const std::int64_t *y) {
   const std::int64_t runs = convolutionRuns(groups, weight, y);
   return runs == 1 ? 0 : static_cast<std::uint64_t>(runs * weight[0] * weight[1] * weight[2] * weight[3]) * 8;
 }
 
-/// What cuDNN may take for a convolution: its engines copy the weight into the order that they like, and some split sums.
-constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) { return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256; }
+/// What cuDNN may take for a convolution: its engines copy the weight into the order that they like, and some split
+/// sums.
+constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) {
+  return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256;
+}
 
 /// What cuDNN may take for attention: counters of its blocks.
 inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;

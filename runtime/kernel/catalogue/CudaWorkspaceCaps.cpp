@@ -13,7 +13,8 @@ std::uint64_t bytesOf(const Operand &operand) {
   return static_cast<std::uint64_t>(shapeElements(operand)) * dtypeBytes(operand.dtype);
 }
 
-std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight, const Operand &targets) {
+std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight,
+                              const Operand &targets) {
   if (weight.rank != 2)
     return 0;
   const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
@@ -31,15 +32,17 @@ std::uint64_t attentionGradCap(const LaunchDescription &launch) {
   return dout.rank == 4 ? attentionGradWorkspace(dout.shape[0], dout.shape[2], dout.shape[1]) : 0;
 }
 
-std::uint64_t convolutionCap(const LaunchDescription &launch) { return dnnConvolutionWorkspace(bytesOf(launch.inputs[1])); }
+std::uint64_t convolutionCap(const LaunchDescription &launch) {
+  return dnnConvolutionWorkspace(bytesOf(launch.inputs[1]));
+}
 
 std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch) {
   const Operand &dy = launch.inputs[0], &dweight = launch.outputs[0];
   if (dy.rank != 4 || dweight.rank != 4)
     return 0;
   return std::max(dnnConvolutionWorkspace(bytesOf(dweight)),
-                  convolutionWorkspace(std::max<std::int64_t>(launch.attributes.integer("groups"), 1), dweight.shape.data(),
-                                       dy.shape.data()));
+                  convolutionWorkspace(std::max<std::int64_t>(launch.attributes.integer("groups"), 1),
+                                       dweight.shape.data(), dy.shape.data()));
 }
 
 std::uint64_t batchNormCap(const LaunchDescription &launch) { return batchNormWorkspace(lastExtent(launch.inputs[0])); }

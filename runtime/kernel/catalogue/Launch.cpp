@@ -84,7 +84,8 @@ Status checkTypes(const KernelRecord &record, std::string_view side, std::span<c
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!expected[i]->dtypes.has(operands[i].dtype))
       return refuse(record, std::string(side) + " " + std::to_string(i) + " dtype, expected " +
-                                typesText(expected[i]->dtypes) + " but got " + std::string(dtypeName(operands[i].dtype)));
+                                typesText(expected[i]->dtypes) + " but got " +
+                                std::string(dtypeName(operands[i].dtype)));
   return Status::ok();
 }
 
@@ -119,7 +120,8 @@ OperandCounts expectedOperands(const KernelRecord &record, const Attributes &att
   return counts;
 }
 
-std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, const Attributes &attributes, std::size_t inputs) {
+std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, const Attributes &attributes,
+                                                std::size_t inputs) {
   return expand(record.inputs, attributes, inputs);
 }
 
@@ -128,11 +130,13 @@ std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, con
   return expand(record.outputs, attributes, outputs);
 }
 
-AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs) {
+AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
+                         std::size_t outputs) {
   return pairsOf(record.mayAlias, record, attributes, inputs, outputs);
 }
 
-AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs, std::size_t outputs) {
+AliasPairs mustAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
+                          std::size_t outputs) {
   return pairsOf(record.mustAlias, record, attributes, inputs, outputs);
 }
 
@@ -169,8 +173,8 @@ Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, 
     return refuse(record, std::string("inputs, expected ") + (counts.isAtLeast ? "at least " : "") +
                               std::to_string(counts.inputs) + " but got " + std::to_string(inputs.size()));
   if (outputs.size() != counts.outputs)
-    return refuse(record, "outputs, expected " + std::to_string(counts.outputs) + " but got " +
-                              std::to_string(outputs.size()));
+    return refuse(record,
+                  "outputs, expected " + std::to_string(counts.outputs) + " but got " + std::to_string(outputs.size()));
   SLUICE_RETURN_IF_ERROR(checkTypes(record, "input", inputs, inputRecords(record, attributes, inputs.size())));
   SLUICE_RETURN_IF_ERROR(checkTypes(record, "output", outputs, outputRecords(record, attributes, outputs.size())));
   const std::string problem = valueProblem(record, attributes);

@@ -137,9 +137,17 @@ template <typename T> struct Forward {
 
   /// Replaces scores by exponentials and scales the earlier values to the new maximum.
   void powers(Tile &tile, const Group &group, std::int64_t j0, std::int64_t width) const {
-    ScoreRows rows{tile.scores + group.first * wideKeyTile, wideKeyTile, static_cast<int>(group.count), {}, {},
-                   group.any.begin, group.any.end, static_cast<float>(s.scale), tile.maximum + group.first,
-                   tile.sum + group.first, {}};
+    ScoreRows rows{tile.scores + group.first * wideKeyTile,
+                   wideKeyTile,
+                   static_cast<int>(group.count),
+                   {},
+                   {},
+                   group.any.begin,
+                   group.any.end,
+                   static_cast<float>(s.scale),
+                   tile.maximum + group.first,
+                   tile.sum + group.first,
+                   {}};
     for (int r = 0; r < rows.rows; ++r) {
       std::int64_t t = tile.t0 + group.first + r;
       Columns seen(s, t, t, j0, width);
@@ -169,6 +177,5 @@ Bound fast::attention(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(Check("attention", request).workspace(floats * 4 * std::max(1, request.threads)));
   return withLoops(type, [&]<typename T>() { return attentionOf<Forward<T>>(request, shape, floats); });
 }
-
 
 } // namespace sluice::cpu

@@ -53,9 +53,13 @@ template <typename T> struct Backward {
     const Operand &dout = call.inputs[0], &q = call.inputs[1], &k = call.inputs[2], &v = call.inputs[3];
     std::int64_t begin = g * s.headsPerKey(), end = begin + s.headsPerKey();
     for (std::int64_t h = begin; h < end; ++h) {
-      QueryHead head{b, h, h == begin, h + 1 == end, 0,
-                     Ahead(s, {&dout, &q, &call.inputs[4], &call.outputs[0]},
-                           {&k, &v, &call.outputs[1], &call.outputs[2]}, b, h)};
+      QueryHead head{
+          b,
+          h,
+          h == begin,
+          h + 1 == end,
+          0,
+          Ahead(s, {&dout, &q, &call.inputs[4], &call.outputs[0]}, {&k, &v, &call.outputs[1], &call.outputs[2]}, b, h)};
       queryHead(head, g, m);
     }
   }

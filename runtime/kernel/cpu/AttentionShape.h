@@ -1,7 +1,8 @@
 //===- AttentionShape.h - the operands of attention, resolved -----------------===//
 //
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
-// keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum of exponentials of the scaled scores.
+// keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum
+// of exponentials of the scaled scores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
@@ -28,9 +29,7 @@ struct AttentionShape {
   std::int64_t visible(std::int64_t t) const { return causal ? t + 1 + keys - queries : keys; }
   std::int64_t firstKey(std::int64_t t) const { return std::max<std::int64_t>(0, visible(t) - window); }
   /// Queries that read key j: [firstQuery(j), endQuery(j)).
-  std::int64_t firstQuery(std::int64_t j) const {
-    return causal ? std::max<std::int64_t>(0, j + queries - keys) : 0;
-  }
+  std::int64_t firstQuery(std::int64_t j) const { return causal ? std::max<std::int64_t>(0, j + queries - keys) : 0; }
   std::int64_t endQuery(std::int64_t j) const {
     return causal ? std::min(queries, j + queries - keys + window) : queries;
   }

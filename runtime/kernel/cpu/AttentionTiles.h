@@ -106,8 +106,7 @@ Bound attentionOf(const KernelRequest &request, const AttentionShape &shape, std
 inline bool fits(const KernelRequest &request, const Operand &statistics, DType dtype) {
   for (auto operands : {request.inputs, request.outputs})
     for (const Operand &operand : operands)
-      if (&operand == &statistics ? operand.dtype != DType::f32
-                                  : operand.dtype != dtype || !contiguousRows(operand))
+      if (&operand == &statistics ? operand.dtype != DType::f32 : operand.dtype != dtype || !contiguousRows(operand))
         return false;
   return true;
 }

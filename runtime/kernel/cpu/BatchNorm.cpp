@@ -35,7 +35,8 @@ constexpr std::int64_t channelBlock = 128;
 struct Runs {
   std::int64_t rows, count, length;
   explicit Runs(std::int64_t rows)
-      : rows(rows), count(std::clamp<std::int64_t>(rows / runRows, 1, batchNormRuns)), length((rows + count - 1) / count) {}
+      : rows(rows), count(std::clamp<std::int64_t>(rows / runRows, 1, batchNormRuns)),
+        length((rows + count - 1) / count) {}
   std::int64_t first(std::int64_t r) const { return std::min(rows, r * length); }
   std::int64_t size(std::int64_t r) const { return first(r + 1) - first(r); }
 };
@@ -129,9 +130,8 @@ template <typename T> Bound forwardOf(const KernelRequest &request, double epsil
       scale[c] = static_cast<float>(factor);
       shift[c] = static_cast<float>(static_cast<float>(bias[c]) - mean[c] * factor);
     }
-    forEach(call.threads, x.rows, [&](std::int64_t row) {
-      l.scaleShiftRow(x.at<T>(row), scale, shift, y.at<T>(row), channels);
-    });
+    forEach(call.threads, x.rows,
+            [&](std::int64_t row) { l.scaleShiftRow(x.at<T>(row), scale, shift, y.at<T>(row), channels); });
     return Status::ok();
   });
 }
@@ -145,12 +145,14 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
     const T *weight = call.inputs[2].as<T>();
     auto count = static_cast<double>(x.rows);
     float *sums = scratch.first(), *products = scratch.second();
-    sumRows(scratch, call.threads, x.rows, 2 * channels,
-            [&](std::int64_t row, float *run) {
-              l.channelGradSums(dy.at<T>(row), x.at<T>(row), mean, run, run + channels, channels);
-            },
-            [&](std::int64_t i, double sum) { sums[i] = static_cast<float>(sum); });
-    // dx = a dy + b x + c, with u = (x - mean) rstd: a = weight rstd, b = -a rstd^2 products / n, c = -a sums / n - b mean.
+    sumRows(
+        scratch, call.threads, x.rows, 2 * channels,
+        [&](std::int64_t row, float *run) {
+          l.channelGradSums(dy.at<T>(row), x.at<T>(row), mean, run, run + channels, channels);
+        },
+        [&](std::int64_t i, double sum) { sums[i] = static_cast<float>(sum); });
+    // dx = a dy + b x + c, with u = (x - mean) rstd: a = weight rstd, b = -a rstd^2 products / n, c = -a sums / n - b
+    // mean.
     float *a = scratch.run(0), *b = scratch.run(1), *c = scratch.run(2);
     for (std::int64_t i = 0; i < channels; ++i) {
       double rstd = 1 / std::sqrt(variance[i] + epsilon), factor = static_cast<float>(weight[i]) * rstd;
@@ -161,9 +163,8 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
       call.outputs[1].as<T>()[i] = T(static_cast<float>(products[i] * rstd));
       call.outputs[2].as<T>()[i] = T(sums[i]);
     }
-    forEach(call.threads, x.rows, [&](std::int64_t row) {
-      l.channelGradRow(dy.at<T>(row), x.at<T>(row), a, b, c, dx.at<T>(row), channels);
-    });
+    forEach(call.threads, x.rows,
+            [&](std::int64_t row) { l.channelGradRow(dy.at<T>(row), x.at<T>(row), a, b, c, dx.at<T>(row), channels); });
     return Status::ok();
   });
 }
@@ -181,8 +182,7 @@ Bound fast::batch_norm(const KernelRequest &request) {
   for (const Operand *vector : {&in[1], &in[2], &out[1], &out[2]})
     if (!isDenseVector(*vector))
       return plain;
-  SLUICE_RETURN_IF_ERROR(
-      Check("batch_norm", request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
+  SLUICE_RETURN_IF_ERROR(Check("batch_norm", request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
   double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0]))
     return plain;
@@ -198,8 +198,7 @@ Bound fast::batch_norm_grad(const KernelRequest &request) {
   for (const Operand *vector : {&in[2], &in[3], &in[4], &out[1], &out[2]})
     if (!isDenseVector(*vector))
       return plain;
-  SLUICE_RETURN_IF_ERROR(
-      Check("batch_norm_grad", request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
+  SLUICE_RETURN_IF_ERROR(Check("batch_norm_grad", request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
   double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0], out[1], out[2]))
     return plain;

@@ -1,8 +1,8 @@
 //===- Bound.h - making bound kernels and checking their requests -------------===//
 //
-// A request comes from a plan, and a plan from anywhere. The registry checks counts, element types and attributes against the
-// record; each prepare function checks with Check what relates operands, such as extents, before it trusts them, so that a
-// kernel never leaves its operands.
+// A request comes from a plan, and a plan from anywhere. The registry checks counts, element types and attributes
+// against the record; each prepare function checks with Check what relates operands, such as extents, before it trusts
+// them, so that a kernel never leaves its operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_BOUND_H

@@ -37,9 +37,7 @@ Roles rolesOf(Kind kind, std::span<const Operand> inputs, std::span<const Operan
 
 bool needsCopy(const Operand *operand) { return operand && (operand->dtype != DType::f32 || !operand->isDense()); }
 
-std::int64_t copiedFloats(const Operand *operand) {
-  return needsCopy(operand) ? roundUp(operand->elements(), 16) : 0;
-}
+std::int64_t copiedFloats(const Operand *operand) { return needsCopy(operand) ? roundUp(operand->elements(), 16) : 0; }
 
 template <typename T> void convertStrided(int threads, const Operand &operand, float *dense, bool comesIn) {
   const Rows rows(operand);
@@ -116,8 +114,8 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
     WeightGrad own(shape);
     SLUICE_RETURN_IF_ERROR(Check(name, request).workspace(taken + own.workspace(request.threads)));
     return bind(request, kind, [own](void *const *places, void *workspace, int threads) {
-      own.run(static_cast<const float *>(places[3]), static_cast<const float *>(places[0]), static_cast<float *>(places[1]),
-              workspace, threads);
+      own.run(static_cast<const float *>(places[3]), static_cast<const float *>(places[0]),
+              static_cast<float *>(places[1]), workspace, threads);
       return Status::ok();
     });
   }
@@ -132,8 +130,14 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
 
 } // namespace
 
-Bound fast::conv2d(const KernelRequest &request) { return prepare(request, Kind::forward, "conv2d", reference::conv2d); }
-Bound fast::conv2d_input_grad(const KernelRequest &request) { return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad); }
-Bound fast::conv2d_weight_grad(const KernelRequest &request) { return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad); }
+Bound fast::conv2d(const KernelRequest &request) {
+  return prepare(request, Kind::forward, "conv2d", reference::conv2d);
+}
+Bound fast::conv2d_input_grad(const KernelRequest &request) {
+  return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad);
+}
+Bound fast::conv2d_weight_grad(const KernelRequest &request) {
+  return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad);
+}
 
 } // namespace sluice::cpu

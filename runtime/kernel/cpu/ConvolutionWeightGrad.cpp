@@ -58,8 +58,8 @@ WeightGrad::Task WeightGrad::taskOf(std::int64_t number) const {
 
 /// Packs `count` rows of a panel, from `from` on, `pitch` floats between them, of which `size` columns are used. The
 /// columns after them are also read where memory continues; products with them are not used.
-void WeightGrad::copyRows(const float *from, std::int64_t pitch, std::int64_t count, std::int64_t size, const float *end,
-                          float *packed) const {
+void WeightGrad::copyRows(const float *from, std::int64_t pitch, std::int64_t count, std::int64_t size,
+                          const float *end, float *packed) const {
   std::int64_t whole = end - from < panel ? 0 : std::min((end - from - panel) / pitch + 1, count);
   loops().f32.packColumns(from, pitch, whole, panel, packed);
   loops().f32.packColumns(from + whole * pitch, pitch, count - whole, size, packed + whole * panel);

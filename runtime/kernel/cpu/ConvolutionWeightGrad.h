@@ -1,9 +1,9 @@
 //===- ConvolutionWeightGrad.h - the gradient of a convolution's weight ------------===//
 //
 // Without AVX-512 the library's form for channels-last images runs at a third of the speed of its other convolutions.
-// Here dweight[o, c] of a tap is a sum of small products: over a row's places q, dy[q, o] times x[q', c], with the row of
-// x packed in panels of channels, of which every tap along the row reads its own stretch. Of few channels a panel holds
-// the channels of several taps.
+// Here dweight[o, c] of a tap is a sum of small products: over a row's places q, dy[q, o] times x[q', c], with the row
+// of x packed in panels of channels, of which every tap along the row reads its own stretch. Of few channels a panel
+// holds the channels of several taps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H

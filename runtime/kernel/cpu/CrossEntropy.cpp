@@ -38,8 +38,8 @@ template <typename T> Bound forwardOf(const KernelRequest &request, const CrossE
       std::int64_t target = s.target(targets, row);
       double wanted = target == s.ignore ? 0 : static_cast<double>(static_cast<float>(logits[target]));
       if (target != s.ignore && s.smoothing != 0)
-        wanted = (1 - s.smoothing) * wanted +
-                 s.smoothing / static_cast<double>(s.classes) * l.rowSum(logits, s.classes);
+        wanted =
+            (1 - s.smoothing) * wanted + s.smoothing / static_cast<double>(s.classes) * l.rowSum(logits, s.classes);
       losses[row] = target == s.ignore ? 0 : logSum - wanted;
     });
     double loss = 0;
@@ -93,8 +93,8 @@ Bound fast::cross_entropy(const KernelRequest &request) {
   if (!contiguousRows(logits) || !hasLoops(logits.dtype))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
-                          CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1],
-                                                request.outputs[1], request.outputs[0]));
+                          CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1], request.outputs[1],
+                                                request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(
       Check("cross_entropy", request).workspace(crossEntropyWorkspace(request.inputs[1].elements())));
   return withLoops(logits.dtype, [&]<typename T>() { return forwardOf<T>(request, shape); });
@@ -103,8 +103,7 @@ Bound fast::cross_entropy(const KernelRequest &request) {
 Bound fast::cross_entropy_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
-  if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype ||
-      !hasLoops(logits.dtype))
+  if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype || !hasLoops(logits.dtype))
     return plain;
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
                           CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],

@@ -79,7 +79,9 @@ Bound addRows(std::string_view name, std::int64_t padding, PrepareFunction plain
 
 Bound fast::gather(const KernelRequest &request) { return rows("gather", reference::gather, request); }
 Bound fast::embedding(const KernelRequest &request) { return rows("embedding", reference::embedding, request); }
-Bound fast::scatter_add(const KernelRequest &request) { return addRows("scatter_add", -1, reference::scatter_add, request); }
+Bound fast::scatter_add(const KernelRequest &request) {
+  return addRows("scatter_add", -1, reference::scatter_add, request);
+}
 Bound fast::embedding_grad(const KernelRequest &request) {
   return addRows("embedding_grad", request.attributes->integer("padding"), reference::embedding_grad, request);
 }

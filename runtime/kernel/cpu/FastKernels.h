@@ -1,7 +1,7 @@
 //===- FastKernels.h - the fast form of the CPU's kernels ----------------------===//
 //
-// One function per record with a fast form, cpu::fast::<name>, in the file of its family. The reference of the same name
-// serves operands that the fast form does not take.
+// One function per record with a fast form, cpu::fast::<name>, in the file of its family. The reference of the same
+// name serves operands that the fast form does not take.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_FASTKERNELS_H

@@ -19,8 +19,8 @@ struct LayerNorm {
                    rowStatistic(call.outputs[2], row), columns, epsilon);
   }
   template <typename T>
-  static void gradRow(const TypedLoops<T> &l, Call &call, std::int64_t row, const T *dy, const T *x, T *dx,
-                      float *sums, std::int64_t columns) {
+  static void gradRow(const TypedLoops<T> &l, Call &call, std::int64_t row, const T *dy, const T *x, T *dx, float *sums,
+                      std::int64_t columns) {
     l.layerNormGradRow(dy, x, call.inputs[2].as<T>(), *rowStatistic(call.inputs[3], row),
                        *rowStatistic(call.inputs[4], row), dx, sums, sums + columns, columns);
   }

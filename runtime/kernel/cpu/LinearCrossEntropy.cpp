@@ -57,7 +57,9 @@ struct Chunks {
   Steps steps[2];
 
   /// One f64 next to the logits: the sum of a chunk's losses, or the factor of its gradient.
-  double *number(Call &call) const { return reinterpret_cast<double *>(static_cast<char *>(call.workspace) + logitsBytes); }
+  double *number(Call &call) const {
+    return reinterpret_cast<double *>(static_cast<char *>(call.workspace) + logitsBytes);
+  }
   void *rest(Call &call) const { return static_cast<char *>(call.workspace) + logitsBytes + 64; }
 
   Status checkTargets(const Operand &targets) const {
@@ -95,7 +97,8 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
   chunks->logitsBytes = linearLossLogits(s.chunk, s.classes, dtypeBytes(x.dtype));
   std::uint64_t used = chunks->logitsBytes + 64;
   SLUICE_RETURN_IF_ERROR(Check("linear_cross_entropy", request).workspace(used));
-  std::vector<Attributes::Item> loss = {{"reduction", static_cast<std::int64_t>(kernel::LossReduction::sum), 0, {}}, {"ignore_index", s.loss.ignore, 0, {}}};
+  std::vector<Attributes::Item> loss = {{"reduction", static_cast<std::int64_t>(kernel::LossReduction::sum), 0, {}},
+                                        {"ignore_index", s.loss.ignore, 0, {}}};
   if (s.loss.smoothing != 0)
     loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
   Operand weights = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
@@ -115,19 +118,18 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     SLUICE_ASSIGN_OR_RETURN(steps.logits,
                             make(KernelId::matmul, {part, weights}, {logits}, {{"transpose_b", 1, 0, {}}}));
     if (!dx) {
-      SLUICE_ASSIGN_OR_RETURN(
-          steps.loss, make(KernelId::cross_entropy, {logits, indices}, {scalar(DType::f64), statistics}, loss));
+      SLUICE_ASSIGN_OR_RETURN(steps.loss,
+                              make(KernelId::cross_entropy, {logits, indices}, {scalar(DType::f64), statistics}, loss));
       continue;
     }
-    SLUICE_ASSIGN_OR_RETURN(steps.slopes, make(KernelId::cross_entropy_grad, {scalar(DType::f64), logits, indices, statistics},
-                                               {logits}, loss));
+    SLUICE_ASSIGN_OR_RETURN(steps.slopes, make(KernelId::cross_entropy_grad,
+                                               {scalar(DType::f64), logits, indices, statistics}, {logits}, loss));
     SLUICE_ASSIGN_OR_RETURN(
         steps.dx, make(KernelId::matmul, {logits, weights}, {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
     SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
                             make(KernelId::matmul, {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
-    SLUICE_ASSIGN_OR_RETURN(steps.nextWeight,
-                            make(KernelId::matmul, {logits, part, wholeSlope}, {wholeSlope},
-                                 {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.nextWeight, make(KernelId::matmul, {logits, part, wholeSlope}, {wholeSlope},
+                                                   {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
   }
   return chunks;
 }
@@ -153,15 +155,15 @@ Bound fast::linear_cross_entropy(const KernelRequest &request) {
     auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
     SLUICE_RETURN_IF_ERROR(c.checkTargets(targets));
     double total = 0;
-    SLUICE_RETURN_IF_ERROR(c.forEachChunk([&, &x = x, &weight = weight, &targets = targets,
-                                           &lse = lse](std::int64_t at, const Steps &steps) {
-      void *product[] = {shifted(x, at * c.xPitch), weight.data}, *logits[] = {call.workspace};
-      SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
-      void *in[] = {call.workspace, shifted(targets, at)}, *out[] = {c.number(call), shifted(lse, at)};
-      SLUICE_RETURN_IF_ERROR(steps.loss->run(in, out, c.rest(call)));
-      total += *c.number(call);
-      return Status::ok();
-    }));
+    SLUICE_RETURN_IF_ERROR(c.forEachChunk(
+        [&, &x = x, &weight = weight, &targets = targets, &lse = lse](std::int64_t at, const Steps &steps) {
+          void *product[] = {shifted(x, at * c.xPitch), weight.data}, *logits[] = {call.workspace};
+          SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
+          void *in[] = {call.workspace, shifted(targets, at)}, *out[] = {c.number(call), shifted(lse, at)};
+          SLUICE_RETURN_IF_ERROR(steps.loss->run(in, out, c.rest(call)));
+          total += *c.number(call);
+          return Status::ok();
+        }));
     store(loss, 0, c.s.loss.mean ? total / static_cast<double>(c.s.loss.counted(targets)) : total);
     return Status::ok();
   });
@@ -184,20 +186,20 @@ Bound fast::linear_cross_entropy_grad(const KernelRequest &request) {
     double factor = load(dloss, 0);
     if (c.s.loss.mean)
       factor /= static_cast<double>(c.s.loss.counted(targets));
-    return c.forEachChunk([&, &x = x, &weight = weight, &targets = targets, &lse = lse](std::int64_t at,
-                                                                                      const Steps &steps) {
-      void *slopes = call.workspace, *part = shifted(x, at * c.xPitch);
-      void *product[] = {part, weight.data}, *logits[] = {slopes};
-      SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
-      *c.number(call) = factor;
-      void *loss[] = {c.number(call), slopes, shifted(targets, at), shifted(lse, at)};
-      SLUICE_RETURN_IF_ERROR(steps.slopes->run(loss, logits, c.rest(call)));
-      void *down[] = {slopes, weight.data}, *rows[] = {shifted(dx, at * c.dxPitch)};
-      SLUICE_RETURN_IF_ERROR(steps.dx->run(down, rows, c.rest(call)));
-      void *outer[] = {slopes, part, dweight.data}, *sums[] = {dweight.data};
-      return at == 0 ? steps.firstWeight->run(std::span(outer, 2), sums, c.rest(call))
-                     : steps.nextWeight->run(outer, sums, c.rest(call));
-    });
+    return c.forEachChunk(
+        [&, &x = x, &weight = weight, &targets = targets, &lse = lse](std::int64_t at, const Steps &steps) {
+          void *slopes = call.workspace, *part = shifted(x, at * c.xPitch);
+          void *product[] = {part, weight.data}, *logits[] = {slopes};
+          SLUICE_RETURN_IF_ERROR(steps.logits->run(product, logits, c.rest(call)));
+          *c.number(call) = factor;
+          void *loss[] = {c.number(call), slopes, shifted(targets, at), shifted(lse, at)};
+          SLUICE_RETURN_IF_ERROR(steps.slopes->run(loss, logits, c.rest(call)));
+          void *down[] = {slopes, weight.data}, *rows[] = {shifted(dx, at * c.dxPitch)};
+          SLUICE_RETURN_IF_ERROR(steps.dx->run(down, rows, c.rest(call)));
+          void *outer[] = {slopes, part, dweight.data}, *sums[] = {dweight.data};
+          return at == 0 ? steps.firstWeight->run(std::span(outer, 2), sums, c.rest(call))
+                         : steps.nextWeight->run(outer, sums, c.rest(call));
+        });
   });
 }
 

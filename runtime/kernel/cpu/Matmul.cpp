@@ -1,9 +1,9 @@
 //===- Matmul.cpp - matrix products by oneDNN ---------------------------------===//
 //
 // Batches whose rows follow one another are one product. A residual is copied to c and the product added to it. Where
-// the library has no bf16 product (no AVX-512), and for f16, operands are widened to f32 in panels that fit a cache, each panel's
-// product is the library's f32 product, and the sum is rounded once. f64, strides that no library layout has and
-// products for which the library has nothing better than a plain loop go to the reference.
+// the library has no bf16 product (no AVX-512), and for f16, operands are widened to f32 in panels that fit a cache,
+// each panel's product is the library's f32 product, and the sum is rounded once. f64, strides that no library layout
+// has and products for which the library has nothing better than a plain loop go to the reference.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
@@ -93,8 +93,7 @@ struct PanelProducts {
 
 /// Widens rows to rows of f32.
 template <typename T>
-void widenPanel(const T *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to,
-                int threads) {
+void widenPanel(const T *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to, int threads) {
   forEach(threads, outer,
           [&](std::int64_t i) { loops().of<T>().widen(from + i * stride, to + i * (inner + widenSlack), inner); });
 }
@@ -213,10 +212,11 @@ Bound fast::matmul(const KernelRequest &request) {
   if (!fits)
     return plain;
   bool sameTypes = s.residual < 0 || request.inputs[s.residual].dtype == c.dtype;
-  bool f32 = a.dtype == DType::f32 && c.dtype == DType::f32 && (s.bias < 0 || request.inputs[s.bias].dtype == DType::f32);
+  bool f32 =
+      a.dtype == DType::f32 && c.dtype == DType::f32 && (s.bias < 0 || request.inputs[s.bias].dtype == DType::f32);
   // The library has no f16.
-  bool bf16 = a.dtype == DType::bf16 && c.dtype != DType::f16 &&
-              (s.bias < 0 || request.inputs[s.bias].dtype != DType::f16);
+  bool bf16 =
+      a.dtype == DType::bf16 && c.dtype != DType::f16 && (s.bias < 0 || request.inputs[s.bias].dtype != DType::f16);
   if (sameTypes && (f32 || (bf16 && loops().isa == "avx512"))) {
     LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
     p.accumulate = s.residual >= 0;

@@ -28,9 +28,8 @@ template <typename Norm> struct NormKernels {
     return makeKernel(request, [&l = loops().of<T>(), epsilon](Call &call) {
       Rows x(call.inputs[0]), y(call.outputs[0]);
       if (x.columns)
-        forEach(call.threads, x.rows, [&](std::int64_t row) {
-          Norm::row(l, call, row, x.at<T>(row), y.at<T>(row), x.columns, epsilon);
-        });
+        forEach(call.threads, x.rows,
+                [&](std::int64_t row) { Norm::row(l, call, row, x.at<T>(row), y.at<T>(row), x.columns, epsilon); });
       return Status::ok();
     });
   }

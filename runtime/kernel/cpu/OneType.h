@@ -1,6 +1,7 @@
 //===- OneType.h - kernels whose operands share one type -----------------------===//
 //
-// The frame of a family of loops over one element type: a kernel says its plain form and, by element type, its fast one.
+// The frame of a family of loops over one element type: a kernel says its plain form and, by element type, its fast
+// one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ONETYPE_H
@@ -11,8 +12,8 @@
 
 namespace sluice::cpu {
 
-/// Kernel::of<T> where all operands are of one type that has loops, in contiguous rows; Kernel::plain checks the request
-/// and serves elsewhere.
+/// Kernel::of<T> where all operands are of one type that has loops, in contiguous rows; Kernel::plain checks the
+/// request and serves elsewhere.
 template <typename Kernel> Bound ofOneType(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto plain, Kernel::plain(request));
   if (!allContiguousRows(request))

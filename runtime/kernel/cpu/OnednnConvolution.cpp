@@ -1,8 +1,8 @@
 //===- OnednnConvolution.cpp - one convolution of oneDNN ---------------------------===//
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 
-#include "runtime/kernel/cpu/OnednnLibrary.h"
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/OnednnLibrary.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace {
 using dnnl::memory;
 
 /// Takes the first implementation that is no plain loop and fits.
-template <typename Descriptor> bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t workspace) {
+template <typename Descriptor>
+bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t workspace) {
   auto fits = [&] {
     return std::string_view(descriptor.impl_info_str()).substr(0, 3) != "ref" &&
            (packed.get_size() + 63) / 64 * 64 + descriptor.scratchpad_desc().get_size() <= workspace;
@@ -111,8 +112,8 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
     state->threads = threadCount;
     state->stream = dnnl::stream(engine);
     dnnl::convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, direct, x, any, biasDesc, y, stride, dilation, padding, padding}, attributes,
-        engine);
+        {dnnl::prop_kind::forward_training, direct, x, any, biasDesc, y, stride, dilation, padding, padding},
+        attributes, engine);
     memory::desc packed, scratchpad;
     if (kind == Kind::forward) {
       if (!choose(forward, packed = forward.weights_desc(), workspace))
@@ -121,8 +122,8 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
       scratchpad = forward.scratchpad_desc();
       state->primitive = dnnl::convolution_forward(forward);
     } else if (kind == Kind::inputGrad) {
-      dnnl::convolution_backward_data::primitive_desc backward(
-          {direct, x, any, y, stride, dilation, padding, padding}, attributes, engine, forward);
+      dnnl::convolution_backward_data::primitive_desc backward({direct, x, any, y, stride, dilation, padding, padding},
+                                                               attributes, engine, forward);
       if (!choose(backward, backward.weights_desc(), workspace))
         return refused;
       packed = backward.weights_desc();
@@ -172,8 +173,8 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
 
 static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stream,
                       const std::vector<dnnl_exec_arg_t> &arguments) {
-  dnnl_status_t status = dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
-                                                arguments.data());
+  dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data());
   if (status == dnnl_success)
     return Status::ok();
   return failedError("oneDNN convolution failed with status " + std::to_string(static_cast<int>(status)));

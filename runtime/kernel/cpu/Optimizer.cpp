@@ -110,7 +110,8 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
   });
 }
 
-Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFunction plain, const KernelRequest &request) {
+Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFunction plain,
+                const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
   const DType gradient = request.inputs[1].dtype;
   bool fits = hasLoops(gradient);
@@ -127,8 +128,12 @@ Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFuncti
 
 } // namespace
 
-Bound fast::sgd(const KernelRequest &request) { return optimizer("sgd", kernel::OptimizerKind::sgd, reference::sgd, request); }
-Bound fast::adam(const KernelRequest &request) { return optimizer("adam", kernel::OptimizerKind::adam, reference::adam, request); }
+Bound fast::sgd(const KernelRequest &request) {
+  return optimizer("sgd", kernel::OptimizerKind::sgd, reference::sgd, request);
+}
+Bound fast::adam(const KernelRequest &request) {
+  return optimizer("adam", kernel::OptimizerKind::adam, reference::adam, request);
+}
 
 Bound fast::adamw(const KernelRequest &request) {
   return optimizer("adamw", kernel::OptimizerKind::adamw, reference::adamw, request);

@@ -1,8 +1,8 @@
 //===- OptimizerUpdate.h - the operands of an optimizer update, resolved ------===//
 //
-// Inputs: parameter, gradient, states... of each parameter, then learning rate, step (i64, from 1), clip coefficient, guard
-// (u8). Outputs: parameter, states... of each parameter, in the memory of those inputs. sgd has the state momentum_buffer if
-// momentum is not 0; adam and adamw have exp_avg and exp_avg_sq. Definitions are torch's.
+// Inputs: parameter, gradient, states... of each parameter, then learning rate, step (i64, from 1), clip coefficient,
+// guard (u8). Outputs: parameter, states... of each parameter, in the memory of those inputs. sgd has the state
+// momentum_buffer if momentum is not 0; adam and adamw have exp_avg and exp_avg_sq. Definitions are torch's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_OPTIMIZERUPDATE_H

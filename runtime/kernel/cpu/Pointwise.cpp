@@ -77,20 +77,28 @@ template <typename T> Bound squareOf(const KernelRequest &request) {
 } // namespace
 
 Bound fast::add(const KernelRequest &request) { return binary(request, reference::add, BinaryLoop::add); }
-Bound fast::subtract(const KernelRequest &request) { return binary(request, reference::subtract, BinaryLoop::subtract); }
-Bound fast::multiply(const KernelRequest &request) { return binary(request, reference::multiply, BinaryLoop::multiply); }
+Bound fast::subtract(const KernelRequest &request) {
+  return binary(request, reference::subtract, BinaryLoop::subtract);
+}
+Bound fast::multiply(const KernelRequest &request) {
+  return binary(request, reference::multiply, BinaryLoop::multiply);
+}
 Bound fast::divide(const KernelRequest &request) { return binary(request, reference::divide, BinaryLoop::divide); }
 Bound fast::maximum(const KernelRequest &request) { return binary(request, reference::maximum, BinaryLoop::maximum); }
 Bound fast::negate(const KernelRequest &request) { return unary(request, reference::negate, UnaryLoop::negate); }
 Bound fast::exp(const KernelRequest &request) { return unary(request, reference::exp, UnaryLoop::exp); }
 Bound fast::log(const KernelRequest &request) { return unary(request, reference::log, UnaryLoop::log); }
 Bound fast::relu(const KernelRequest &request) { return unary(request, reference::relu, UnaryLoop::relu); }
-Bound fast::scale(const KernelRequest &request) { return unary(request, reference::scale, UnaryLoop::scale, static_cast<float>(request.attributes->number("factor"))); }
+Bound fast::scale(const KernelRequest &request) {
+  return unary(request, reference::scale, UnaryLoop::scale, static_cast<float>(request.attributes->number("factor")));
+}
 Bound fast::sqrt(const KernelRequest &request) { return unary(request, reference::sqrt, UnaryLoop::sqrt); }
 Bound fast::rsqrt(const KernelRequest &request) { return unary(request, reference::rsqrt, UnaryLoop::rsqrt); }
 Bound fast::tanh(const KernelRequest &request) { return unary(request, reference::tanh, UnaryLoop::tanh); }
 Bound fast::erf(const KernelRequest &request) { return unary(request, reference::erf, UnaryLoop::erf); }
-Bound fast::relu_grad(const KernelRequest &request) { return binary(request, reference::relu_grad, BinaryLoop::maskPositive); }
+Bound fast::relu_grad(const KernelRequest &request) {
+  return binary(request, reference::relu_grad, BinaryLoop::maskPositive);
+}
 Bound fast::sigmoid(const KernelRequest &request) { return unary(request, reference::sigmoid, UnaryLoop::sigmoid); }
 Bound fast::softplus(const KernelRequest &request) { return unary(request, reference::softplus, UnaryLoop::softplus); }
 

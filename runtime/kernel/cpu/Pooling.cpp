@@ -103,7 +103,8 @@ Bound meanForward(const KernelRequest &request, const PoolShape &s) {
           loops().f32.addTo(row, sum + begin, count);
         }
       }
-      loops().f32.unary(UnaryLoop::scale, sum, sum, s.channels, static_cast<float>(1.0 / static_cast<double>(s.divisor(i, j))));
+      loops().f32.unary(UnaryLoop::scale, sum, sum, s.channels,
+                        static_cast<float>(1.0 / static_cast<double>(s.divisor(i, j))));
     });
     return Status::ok();
   });
@@ -144,9 +145,17 @@ Bound prepare(const KernelRequest &request, std::string_view name, PrepareFuncti
 
 } // namespace
 
-Bound fast::max_pool2d(const KernelRequest &request) { return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward); }
-Bound fast::max_pool2d_grad(const KernelRequest &request) { return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward); }
-Bound fast::avg_pool2d(const KernelRequest &request) { return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward); }
-Bound fast::avg_pool2d_grad(const KernelRequest &request) { return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward); }
+Bound fast::max_pool2d(const KernelRequest &request) {
+  return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward);
+}
+Bound fast::max_pool2d_grad(const KernelRequest &request) {
+  return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward);
+}
+Bound fast::avg_pool2d(const KernelRequest &request) {
+  return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward);
+}
+Bound fast::avg_pool2d_grad(const KernelRequest &request) {
+  return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward);
+}
 
 } // namespace sluice::cpu

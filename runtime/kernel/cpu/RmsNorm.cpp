@@ -18,8 +18,8 @@ struct RmsNorm {
     l.rmsNormRow(x, call.inputs[1].as<T>(), y, rowStatistic(call.outputs[1], row), columns, epsilon);
   }
   template <typename T>
-  static void gradRow(const TypedLoops<T> &l, Call &call, std::int64_t row, const T *dy, const T *x, T *dx,
-                      float *sums, std::int64_t columns) {
+  static void gradRow(const TypedLoops<T> &l, Call &call, std::int64_t row, const T *dy, const T *x, T *dx, float *sums,
+                      std::int64_t columns) {
     l.rmsNormGradRow(dy, x, call.inputs[2].as<T>(), *rowStatistic(call.inputs[3], row), dx, sums, columns);
   }
 };

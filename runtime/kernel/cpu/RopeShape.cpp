@@ -48,8 +48,8 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   if (!isPositive(theta) || !isPositive(scaling.factor))
     return check.refuse("theta and factor, expected positive numbers but got " + std::to_string(theta) + " and " +
                         std::to_string(scaling.factor));
-  if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) &&
-                                 isPositive(scaling.high) && scaling.low < scaling.high))
+  if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) && isPositive(scaling.high) &&
+                                 scaling.low < scaling.high))
     return check.refuse("low and high, expected 0 < low < high but got " + std::to_string(scaling.low) + " and " +
                         std::to_string(scaling.high));
   for (std::int64_t i = 0; i < shape.size / 2; ++i)

@@ -12,9 +12,8 @@ struct Silu {
   template <typename T> static Bound of(const KernelRequest &request) {
     return makeKernel(request, [&l = loops().of<T>()](Call &call) {
       const Operand &x = call.inputs[0], &y = call.outputs[0];
-      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-        l.silu(x.as<T>() + at[0], y.as<T>() + at[1], count);
-      });
+      forStretches<2>(call.threads, {&x, &y},
+                      [&](auto &at, std::int64_t count) { l.silu(x.as<T>() + at[0], y.as<T>() + at[1], count); });
       return Status::ok();
     });
   }

@@ -12,8 +12,7 @@ struct Softmax {
   template <typename T> static Bound of(const KernelRequest &request) {
     return makeKernel(request, [&l = loops().of<T>()](Call &call) {
       Rows x(call.inputs[0]), y(call.outputs[0]);
-      forEach(call.threads, x.rows,
-              [&](std::int64_t row) { l.softmaxRow(x.at<T>(row), y.at<T>(row), x.columns); });
+      forEach(call.threads, x.rows, [&](std::int64_t row) { l.softmaxRow(x.at<T>(row), y.at<T>(row), x.columns); });
       return Status::ok();
     });
   }
@@ -24,9 +23,8 @@ struct SoftmaxGrad {
   template <typename T> static Bound of(const KernelRequest &request) {
     return makeKernel(request, [&l = loops().of<T>()](Call &call) {
       Rows dy(call.inputs[0]), y(call.inputs[1]), dx(call.outputs[0]);
-      forEach(call.threads, y.rows, [&](std::int64_t row) {
-        l.softmaxGradRow(dy.at<T>(row), y.at<T>(row), dx.at<T>(row), y.columns);
-      });
+      forEach(call.threads, y.rows,
+              [&](std::int64_t row) { l.softmaxGradRow(dy.at<T>(row), y.at<T>(row), dx.at<T>(row), y.columns); });
       return Status::ok();
     });
   }

@@ -27,7 +27,8 @@ Status Algorithms::open(const AlgorithmsKey &asked) {
   if (isOpen) {
     if (asked == key)
       return {};
-    return refusedError("devices of one run with measured algorithms, expected " + key.device + " but got " + asked.device);
+    return refusedError("devices of one run with measured algorithms, expected " + key.device + " but got " +
+                        asked.device);
   }
   key = asked;
   std::error_code failure;
@@ -51,8 +52,8 @@ Status Algorithms::read(const std::string &text) {
   std::string line;
   int number = 0;
   const auto bad = [&](const std::string &expected) {
-    return refusedError("algorithms '" + path + "' line " + std::to_string(number) + ", expected " + expected + " but got '" +
-                        line.substr(0, 80) + "'");
+    return refusedError("algorithms '" + path + "' line " + std::to_string(number) + ", expected " + expected +
+                        " but got '" + line.substr(0, 80) + "'");
   };
   const auto next = [&] {
     ++number;

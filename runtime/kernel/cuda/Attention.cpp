@@ -1,15 +1,15 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
 //
-// By cuDNN where it is asked for and has an engine (DnnKernels.h). Else by kernels of ours: on tensor cores where q, k, v and
-// all that is like them are bf16, or are f16, and heads have at most 256 elements; else on plain cores. The derivative is
-// always ours.
+// By cuDNN where it is asked for and has an engine (DnnKernels.h). Else by kernels of ours: on tensor cores where q, k,
+// v and all that is like them are bf16, or are f16, and heads have at most 256 elements; else on plain cores. The
+// derivative is always ours.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/AttentionShape.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,21 +41,24 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &q, const O
 }
 
 /// "attention128" or "attention512", and a block's memory.
-Status chooseForm(const cpu::Check &check, const AttentionArgs &args, const std::string &policy, std::string &form, LaunchShape &shape) {
+Status chooseForm(const cpu::Check &check, const AttentionArgs &args, const std::string &policy, std::string &form,
+                  LaunchShape &shape) {
   form = args.size <= 128 ? "128_" : "512_";
   form += policy;
   shape.threads = attentionWarps * warpSize;
   shape.shared = attentionShared(args.size, policy == "wide" ? 8 : 4);
   if (shape.shared > sharedMemory)
-    return check.refuse("head size, expected at most " + std::to_string(policy == "wide" ? 256 : 512) + " on cuda but got " +
-                        std::to_string(args.size));
+    return check.refuse("head size, expected at most " + std::to_string(policy == "wide" ? 256 : 512) +
+                        " on cuda but got " + std::to_string(args.size));
   return {};
 }
 
-std::uint64_t blocksOf(Index rows, Index heads) { return static_cast<std::uint64_t>((rows + attentionWarps - 1) / attentionWarps * heads); }
+std::uint64_t blocksOf(Index rows, Index heads) {
+  return static_cast<std::uint64_t>((rows + attentionWarps - 1) / attentionWarps * heads);
+}
 
-/// "_bf16" or "_f16" where tensor cores take the operands, else nothing. Bits never depend on addresses: which rows can be
-/// copied by chunks is for the kernel to see.
+/// "_bf16" or "_f16" where tensor cores take the operands, else nothing. Bits never depend on addresses: which rows can
+/// be copied by chunks is for the kernel to see.
 std::string tensorType(const AttentionArgs &args, std::initializer_list<const Operand *> rows, const Operand &lse) {
   const DType type = (*rows.begin())->dtype;
   constexpr Index most = Index(1) << 30;
@@ -95,8 +98,9 @@ Bound attention(const KernelRequest &request) {
   };
   if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
     const HeadForm &form = formOf(headForms, args.size);
-    return oneLaunch<AttentionArgs>(request, "sluice_attentionTensor" + std::to_string(form.D) + type,
-                                    tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
+    return oneLaunch<AttentionArgs>(
+        request, "sluice_attentionTensor" + std::to_string(form.D) + type,
+        tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
   }
   std::string form;
   LaunchShape shape;

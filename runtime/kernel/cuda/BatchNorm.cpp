@@ -23,7 +23,8 @@ Status addSums(LaunchList &list, const std::string &policy, BatchNormArgs args, 
   constexpr int threads = 128;
   const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
   args.sum = static_cast<int>(sum);
-  SLUICE_RETURN_IF_ERROR(list.add<BatchNormArgs>("sluice_channelSums_" + policy, {tiles * channelRuns, threads, reduceBytes}, args, bind));
+  SLUICE_RETURN_IF_ERROR(
+      list.add<BatchNormArgs>("sluice_channelSums_" + policy, {tiles * channelRuns, threads, reduceBytes}, args, bind));
   return list.add<BatchNormArgs>("sluice_channelSumsEnd", {tiles, threads, reduceBytes}, args, bind);
 }
 
@@ -44,7 +45,8 @@ Bound batchNormOf(const KernelRequest &request) {
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addSums(*list, policy, args, ChannelSum::values, bind));
   SLUICE_RETURN_IF_ERROR(addSums(*list, policy, args, ChannelSum::squares, bind));
-  SLUICE_RETURN_IF_ERROR(list->add<BatchNormArgs>("sluice_batchNorm_" + policy, gridFor(*request.cuda, in[0].elements()), args, bind));
+  SLUICE_RETURN_IF_ERROR(
+      list->add<BatchNormArgs>("sluice_batchNorm_" + policy, gridFor(*request.cuda, in[0].elements()), args, bind));
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
@@ -54,7 +56,8 @@ Bound batchNormGradOf(const KernelRequest &request) {
   const auto &out = request.outputs;
   BatchNormArgs args = argsOf(request, in[1]);
   SLUICE_RETURN_IF_ERROR(cpu::Check("batch_norm_grad", request).workspace(batchNormWorkspace(args.columns)));
-  args.dy = viewOf(in[0]), args.x = viewOf(in[1]), args.weight = viewOf(in[2]), args.mean = viewOf(in[3]), args.variance = viewOf(in[4]);
+  args.dy = viewOf(in[0]), args.x = viewOf(in[1]), args.weight = viewOf(in[2]), args.mean = viewOf(in[3]),
+  args.variance = viewOf(in[4]);
   args.dx = viewOf(out[0]), args.dweight = viewOf(out[1]), args.dbias = viewOf(out[2]);
   const Bind bind = [](BatchNormArgs &args, const RunAddresses &run) {
     View *const from[] = {&args.dy, &args.x, &args.weight, &args.mean, &args.variance};
@@ -66,14 +69,16 @@ Bound batchNormGradOf(const KernelRequest &request) {
   const std::string policy = policyOf({&in[0], &in[1], &in[2], &out[0]});
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addSums(*list, policy, args, ChannelSum::gradients, bind));
-  SLUICE_RETURN_IF_ERROR(list->add<BatchNormArgs>("sluice_batchNormGrad_" + policy, gridFor(*request.cuda, in[1].elements()), args, bind));
+  SLUICE_RETURN_IF_ERROR(
+      list->add<BatchNormArgs>("sluice_batchNormGrad_" + policy, gridFor(*request.cuda, in[1].elements()), args, bind));
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
 } // namespace
 
 CudaKernels batchNormKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::batch_norm, batchNormOf}, {KernelId::batch_norm_grad, batchNormGradOf}};
+  static constexpr CudaKernel kernels[] = {{KernelId::batch_norm, batchNormOf},
+                                           {KernelId::batch_norm_grad, batchNormGradOf}};
   return kernels;
 }
 

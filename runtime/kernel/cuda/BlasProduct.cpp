@@ -65,7 +65,8 @@ Status fillZero(const Table &table, const KernelRequest &request, Stream stream)
 
 } // namespace
 
-std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
+                               std::int64_t columnStride) {
   // The stride of a dim of one element says nothing.
   if (rowStride == 1 || rows == 1) {
     const std::int64_t leading = columns == 1 ? rows : columnStride;
@@ -105,7 +106,8 @@ BlasProduct::~BlasProduct() {
 }
 
 /// Addresses are set before an algorithm is asked for, which goes by their alignment.
-Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu, const Stored &geluStored) {
+Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu,
+                                const Stored &geluStored) {
   const std::uint32_t behind = !gelu ? 0 : gelu->isGrad ? blas::epilogueGeluGrad : blas::epilogueGeluAux;
   if (bias || gelu)
     SLUICE_RETURN_IF_ERROR(set(blas::descEpilogue, behind | (bias ? blas::epilogueBias : 0)));
@@ -120,13 +122,15 @@ Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const G
   return {};
 }
 
-Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual,
-                               const Stored &result, const Batch &batch, bool bias, const void *residualData,
-                               const GeluEpilogue *gelu, const Stored &geluStored) {
+Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first, const Stored &second,
+                               const Stored &residual, const Stored &result, const Batch &batch, bool bias,
+                               const void *residualData, const GeluEpilogue *gelu, const Stored &geluStored) {
   const Blas &blas = context.table().blas;
   const DType in = request.inputs[0].dtype, out = request.outputs[0].dtype;
   wide = in == DType::f64;
-  const int compute = wide ? blas::computeF64 : in == DType::f32 && context.usesTf32() ? blas::computeTf32 : blas::computeF32;
+  const int compute = wide                                     ? blas::computeF64
+                      : in == DType::f32 && context.usesTf32() ? blas::computeTf32
+                                                               : blas::computeF32;
   SLUICE_RETURN_IF_ERROR(
       blasStatus(blas.descCreate(&desc, compute, wide ? blas::typeF64 : blas::typeF32), "cublasLtMatmulDescCreate"));
   SLUICE_RETURN_IF_ERROR(set(blas::descTransposeA, first.operation));
@@ -135,16 +139,18 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
   const Stored *const stored[] = {&first, &second, &residual, &result};
   const std::int64_t strides[] = {batch.first, batch.second, batch.residual, batch.result};
   for (int i = 0; i < 4; ++i) {
-    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutCreate(&layouts[i], *libraryType(i < 2 ? in : out),
-                                                        static_cast<std::uint64_t>(stored[i]->rows),
-                                                        static_cast<std::uint64_t>(stored[i]->columns), stored[i]->leading),
-                                      "cublasLtMatrixLayoutCreate"));
+    SLUICE_RETURN_IF_ERROR(blasStatus(
+        blas.layoutCreate(&layouts[i], *libraryType(i < 2 ? in : out), static_cast<std::uint64_t>(stored[i]->rows),
+                          static_cast<std::uint64_t>(stored[i]->columns), stored[i]->leading),
+        "cublasLtMatrixLayoutCreate"));
     if (batch.count == 1)
       continue;
-    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchCount, &batch.count, sizeof batch.count),
-                                      "cublasLtMatrixLayoutSetAttribute"));
-    SLUICE_RETURN_IF_ERROR(blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchStride, &strides[i], sizeof strides[i]),
-                                      "cublasLtMatrixLayoutSetAttribute"));
+    SLUICE_RETURN_IF_ERROR(
+        blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchCount, &batch.count, sizeof batch.count),
+                   "cublasLtMatrixLayoutSetAttribute"));
+    SLUICE_RETURN_IF_ERROR(
+        blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchStride, &strides[i], sizeof strides[i]),
+                   "cublasLtMatrixLayoutSetAttribute"));
   }
   // Without an algorithm there is another way for a gelu, whatever a file of algorithms has.
   if (gelu && !choose(request).isOk())
@@ -154,20 +160,22 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
     return true;
   }
   // Whatever the choice may depend on, in a word.
-  std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) + (bias ? ",bias" : "") +
-                        (residualData ? ",residual" : "");
+  std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) +
+                        (bias ? ",bias" : "") + (residualData ? ",residual" : "");
   if (gelu)
     problem += (gelu->isGrad ? ",gelu_grad/" : ",gelu/") + std::to_string(geluStored.leading);
   for (int i = 0; i < 4; ++i)
-    problem += "," + std::to_string(stored[i]->rows) + "x" + std::to_string(stored[i]->columns) + "/" + std::to_string(stored[i]->leading) +
-               (stored[i]->operation == blas::operationT ? "t" : "") +
+    problem += "," + std::to_string(stored[i]->rows) + "x" + std::to_string(stored[i]->columns) + "/" +
+               std::to_string(stored[i]->leading) + (stored[i]->operation == blas::operationT ? "t" : "") +
                (batch.count == 1 ? "" : "*" + std::to_string(batch.count) + "@" + std::to_string(strides[i]));
   for (const Operand *operand : {&request.inputs[1], &request.inputs[0], &request.outputs[0]})
     problem += "," + std::to_string(alignmentOf(*operand));
   problem += "," + std::to_string(request.workspace);
-  const Addresses at{request.inputs[1].data,    request.inputs[0].data,         residualData,
-                     bias ? request.inputs[2].data : nullptr, request.outputs[0].data, gelu ? gelu->x.data : nullptr};
-  SLUICE_ASSIGN_OR_RETURN(const std::optional<AlgorithmChoice> kept, context.algorithms()->choose(problem, [&] { return measure(request, at); }));
+  const Addresses at{
+      request.inputs[1].data,  request.inputs[0].data,       residualData, bias ? request.inputs[2].data : nullptr,
+      request.outputs[0].data, gelu ? gelu->x.data : nullptr};
+  SLUICE_ASSIGN_OR_RETURN(const std::optional<AlgorithmChoice> kept,
+                          context.algorithms()->choose(problem, [&] { return measure(request, at); }));
   SLUICE_RETURN_IF_ERROR(kept ? take(request, *kept) : choose(request));
   return true;
 }
@@ -180,18 +188,21 @@ Status BlasProduct::run(const Addresses &at, void *workspace, Stream stream) {
     SLUICE_RETURN_IF_ERROR(set(blas::descAuxPointer, at.gelu));
   const float one = 1, keep = at.residual ? 1 : 0;
   const double wideOne = 1, wideKeep = keep;
-  return blasStatus(table.blas.matmul(context.blasHandle(), desc, wide ? static_cast<const void *>(&wideOne) : &one, at.first,
-                                      layouts[0], at.second, layouts[1], wide ? static_cast<const void *>(&wideKeep) : &keep,
-                                      at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3], at.result, layouts[3],
-                                      &algorithm, workspace, workspaceBytes, stream),
+  return blasStatus(table.blas.matmul(context.blasHandle(), desc, wide ? static_cast<const void *>(&wideOne) : &one,
+                                      at.first, layouts[0], at.second, layouts[1],
+                                      wide ? static_cast<const void *>(&wideKeep) : &keep,
+                                      at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3],
+                                      at.result, layouts[3], &algorithm, workspace, workspaceBytes, stream),
                     "cublasLtMatmul");
 }
 
 /// A choice that was kept; the library says whether it is one of its own.
 Status BlasProduct::take(const KernelRequest &request, const AlgorithmChoice &kept) {
   blas::Heuristic result{};
-  const Code code = context.table().blas.check(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2], layouts[3], &kept.algorithm, &result);
-  if (code != 0 || result.workspace > request.workspace || kept.workspace > request.workspace || result.workspace > kept.workspace)
+  const Code code = context.table().blas.check(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2],
+                                               layouts[3], &kept.algorithm, &result);
+  if (code != 0 || result.workspace > request.workspace || kept.workspace > request.workspace ||
+      result.workspace > kept.workspace)
     return refusedError("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt within " +
                         std::to_string(request.workspace) + " bytes but got another");
   algorithm = kept.algorithm;
@@ -274,7 +285,8 @@ Status BlasProduct::choose(const KernelRequest &request) {
 }
 
 /// The first choice, or `several` that add a sum up in one place. At least one.
-Status BlasProduct::findCandidates(const KernelRequest &request, bool several, std::vector<blas::Heuristic> &candidates) {
+Status BlasProduct::findCandidates(const KernelRequest &request, bool several,
+                                   std::vector<blas::Heuristic> &candidates) {
   const Blas &blas = context.table().blas;
   blas::Preference preference = nullptr;
   SLUICE_RETURN_IF_ERROR(blasStatus(blas.preferenceCreate(&preference), "cublasLtMatmulPreferenceCreate"));

@@ -1,8 +1,8 @@
 //===- BlasProduct.h - one product of cuBLASLt ------------------------------------------------------------===//
 //
-// Descriptors, epilogue and algorithm of a product, made once. The library's matrices are column-major, ours row-major: it
-// computes c^T = op(b)^T op(a)^T, so that b comes first. It chooses the algorithm by its heuristic, within the plan's
-// workspace, or the fastest of its candidates is taken (Algorithms.h).
+// Descriptors, epilogue and algorithm of a product, made once. The library's matrices are column-major, ours row-major:
+// it computes c^T = op(b)^T op(a)^T, so that b comes first. It chooses the algorithm by its heuristic, within the
+// plan's workspace, or the fastest of its candidates is taken (Algorithms.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_BLASPRODUCT_H
@@ -20,10 +20,12 @@ struct Stored {
   std::int32_t operation = blas::operationN;
 };
 /// The matrix of `rows` x `columns` whose element (i, j) lies at i rowStride + j columnStride.
-std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride);
+std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
+                               std::int64_t columnStride);
 std::optional<int> libraryType(DType dtype);
 
-/// The gelu behind a product, in its tanh form: its input `x` is written beside the result, or, of the derivative, read.
+/// The gelu behind a product, in its tanh form: its input `x` is written beside the result, or, of the derivative,
+/// read.
 struct GeluEpilogue {
   const Operand &x;
   bool isGrad;
@@ -49,14 +51,16 @@ public:
 
   /// Of a request of `matmul`. `residualData`: null where there is no residual. `gelu` stands in a matrix laid out as
   /// `geluStored`. False where the library has no algorithm with that epilogue.
-  Result<bool> make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual, const Stored &result,
-                    const Batch &batch, bool bias, const void *residualData, const GeluEpilogue *gelu, const Stored &geluStored);
+  Result<bool> make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual,
+                    const Stored &result, const Batch &batch, bool bias, const void *residualData,
+                    const GeluEpilogue *gelu, const Stored &geluStored);
 
   Status run(const Addresses &at, void *workspace, Stream stream);
 
 private:
   template <typename T> Status set(int attribute, T value) {
-    return blasStatus(context.table().blas.descSet(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    return blasStatus(context.table().blas.descSet(desc, attribute, &value, sizeof value),
+                      "cublasLtMatmulDescSetAttribute");
   }
   Status setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu, const Stored &geluStored);
   Status take(const KernelRequest &request, const AlgorithmChoice &kept);

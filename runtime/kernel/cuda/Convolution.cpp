@@ -13,8 +13,8 @@ namespace sluice::cuda {
 namespace {
 
 /// The arguments, or a refusal where a number of places does not fit the kernels' 32 bits.
-Result<ConvolutionArgs> argsOf(std::string_view name, const KernelRequest &request, const Operand &x, const Operand &weight,
-                               const Operand &y) {
+Result<ConvolutionArgs> argsOf(std::string_view name, const KernelRequest &request, const Operand &x,
+                               const Operand &weight, const Operand &y) {
   const cpu::Check check(name, request);
   SLUICE_ASSIGN_OR_RETURN(cpu::ConvolutionShape s, cpu::ConvolutionShape::of(check, request, x, weight, y));
   ConvolutionArgs args;
@@ -30,20 +30,24 @@ Result<ConvolutionArgs> argsOf(std::string_view name, const KernelRequest &reque
     args.stride[d] = s.stride[d], args.padding[d] = s.padding[d], args.dilation[d] = s.dilation[d];
   }
   // In floating point, so that no product wraps.
-  const double images = static_cast<double>(s.images), window = static_cast<double>(s.kernel[0]) * static_cast<double>(s.kernel[1]);
+  const double images = static_cast<double>(s.images),
+               window = static_cast<double>(s.kernel[0]) * static_cast<double>(s.kernel[1]);
   for (const double count : {images * static_cast<double>(s.in[0]) * static_cast<double>(s.in[1]),
                              images * static_cast<double>(s.out[0]) * static_cast<double>(s.out[1]),
                              window * static_cast<double>(std::max(args.inputs, args.outputs))})
     if (count >= 2147483648.0)
-      return check.refuse("places, expected less than 2147483648 on cuda but got " + std::to_string(static_cast<std::int64_t>(count)));
+      return check.refuse("places, expected less than 2147483648 on cuda but got " +
+                          std::to_string(static_cast<std::int64_t>(count)));
   return args;
 }
 
 /// The tiles of one of the three, all groups and runs.
-template <template <typename> typename Problem> LaunchShape tilesFor(const ConvolutionArgs &args, const std::string &policy) {
+template <template <typename> typename Problem>
+LaunchShape tilesFor(const ConvolutionArgs &args, const std::string &policy) {
   using Counts = Problem<F32>;
   const Index tiles = tilesOf(Counts::rowCount(args)) * tilesOf(Counts::columnCount(args));
-  return {static_cast<std::uint64_t>(tiles * args.groups * args.runs), tileThreads, tileShared(policy == "wide" ? 8 : 4)};
+  return {static_cast<std::uint64_t>(tiles * args.groups * args.runs), tileThreads,
+          tileShared(policy == "wide" ? 8 : 4)};
 }
 
 Bound convolutionOf(const KernelRequest &request) {
@@ -56,15 +60,14 @@ Bound convolutionOf(const KernelRequest &request) {
   if (args.hasBias)
     args.bias = viewOf(in[2]);
   const std::string policy = policyOf({&in[0], &in[1], &in[args.hasBias ? 2 : 1], &request.outputs[0]});
-  return oneLaunch<ConvolutionArgs>(
-      request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args,
-      [](ConvolutionArgs &args, const RunAddresses &run) {
-        args.x.data = run.inputs[0];
-        args.weight.data = run.inputs[1];
-        if (args.hasBias)
-          args.bias.data = run.inputs[2];
-        args.y.data = run.outputs[0];
-      });
+  return oneLaunch<ConvolutionArgs>(request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy),
+                                    args, [](ConvolutionArgs &args, const RunAddresses &run) {
+                                      args.x.data = run.inputs[0];
+                                      args.weight.data = run.inputs[1];
+                                      if (args.hasBias)
+                                        args.bias.data = run.inputs[2];
+                                      args.y.data = run.outputs[0];
+                                    });
 }
 
 Bound inputGradOf(const KernelRequest &request) {
@@ -74,13 +77,13 @@ Bound inputGradOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_input_grad", request, request.outputs[0], in[1], in[0]));
   const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
-  return oneLaunch<ConvolutionArgs>(
-      request, "sluice_convolutionInput_" + policy, tilesFor<ConvolutionInput>(args, policy), args,
-      [](ConvolutionArgs &args, const RunAddresses &run) {
-        args.y.data = run.inputs[0];
-        args.weight.data = run.inputs[1];
-        args.x.data = run.outputs[0];
-      });
+  return oneLaunch<ConvolutionArgs>(request, "sluice_convolutionInput_" + policy,
+                                    tilesFor<ConvolutionInput>(args, policy), args,
+                                    [](ConvolutionArgs &args, const RunAddresses &run) {
+                                      args.y.data = run.inputs[0];
+                                      args.weight.data = run.inputs[1];
+                                      args.x.data = run.outputs[0];
+                                    });
 }
 
 /// In runs, where the weight alone would leave most of the device idle.
@@ -104,19 +107,20 @@ Bound weightGradOf(const KernelRequest &request) {
     args.partial = static_cast<double *>(run.workspace);
   };
   auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(
-      list->add<ConvolutionArgs>("sluice_convolutionWeight_" + policy, tilesFor<ConvolutionWeight>(args, policy), args, bind));
+  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionWeight_" + policy,
+                                                    tilesFor<ConvolutionWeight>(args, policy), args, bind));
   if (args.runs > 1)
-    SLUICE_RETURN_IF_ERROR(
-        list->add<ConvolutionArgs>("sluice_convolutionWeightEnd", gridFor(*request.cuda, dweight.elements()), args, bind));
+    SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionWeightEnd",
+                                                      gridFor(*request.cuda, dweight.elements()), args, bind));
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
 } // namespace
 
 CudaKernels convolutionKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::conv2d, convolutionOf}, {KernelId::conv2d_input_grad, inputGradOf}, {KernelId::conv2d_weight_grad, weightGradOf}};
+  static constexpr CudaKernel kernels[] = {{KernelId::conv2d, convolutionOf},
+                                           {KernelId::conv2d_input_grad, inputGradOf},
+                                           {KernelId::conv2d_weight_grad, weightGradOf}};
   return kernels;
 }
 

@@ -1,13 +1,12 @@
 //===- Creation.cpp - random numbers, dropout, rope and counters on a GPU ---------------------------------===//
-#include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cpu/DropoutMask.h"
 #include "runtime/kernel/cpu/RopeShape.h"
 #include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/Numbered.h"
 
 namespace sluice::cuda {
 namespace {
-
 
 std::int64_t globalExtent(const Operand &operand, int d) {
   // A dim whose global extent is not told is whole.
@@ -32,16 +31,16 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
   const cpu::ZeroElements zeros(request);
   args.zeroBegin = static_cast<Key>(std::max<std::int64_t>(zeros.begin, 0));
   args.zeroEnd = static_cast<Key>(std::max<std::int64_t>(zeros.end, 0));
-  return oneLaunch<NumberedArgs>(
-      request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
-      [](NumberedArgs &args, const RunAddresses &run) {
-        args.seed = static_cast<const Index *>(run.inputs[0]);
-        args.y.data = run.outputs[0];
-      });
+  return oneLaunch<NumberedArgs>(request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
+                                 [](NumberedArgs &args, const RunAddresses &run) {
+                                   args.seed = static_cast<const Index *>(run.inputs[0]);
+                                   args.y.data = run.outputs[0];
+                                 });
 }
 
 Bound randomNormal(const KernelRequest &request) {
-  return randomOf("random_normal", request, true, request.attributes->number("mean"), request.attributes->number("stddev"));
+  return randomOf("random_normal", request, true, request.attributes->number("mean"),
+                  request.attributes->number("stddev"));
 }
 Bound randomUniform(const KernelRequest &request) {
   const double low = request.attributes->number("low");
@@ -53,11 +52,8 @@ Bound iotaOf(const KernelRequest &request) {
   NumberedArgs args;
   args.y = viewOf(request.outputs[0]);
   args.global[request.attributes->integer("dim")] = 1;
-  return oneLaunch<NumberedArgs>(
-      request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
-      [](NumberedArgs &args, const RunAddresses &run) {
-        args.y.data = run.outputs[0];
-      });
+  return oneLaunch<NumberedArgs>(request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
+                                 [](NumberedArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; });
 }
 
 Bound dropoutOf(const KernelRequest &request) {
@@ -75,15 +71,14 @@ Bound dropoutOf(const KernelRequest &request) {
   args.key = mask.key;
   args.threshold = mask.threshold;
   args.spread = mask.factor;
-  return oneLaunch<NumberedArgs>(
-      request, "sluice_dropout", gridFor(*request.cuda, y.elements()), args,
-      [](NumberedArgs &args, const RunAddresses &run) {
-        args.x.data = run.inputs[0];
-        args.seed = static_cast<const Index *>(run.inputs[1]);
-        args.step = static_cast<const Index *>(run.inputs[2]);
-        args.row = static_cast<const Index *>(run.inputs[3]);
-        args.y.data = run.outputs[0];
-      });
+  return oneLaunch<NumberedArgs>(request, "sluice_dropout", gridFor(*request.cuda, y.elements()), args,
+                                 [](NumberedArgs &args, const RunAddresses &run) {
+                                   args.x.data = run.inputs[0];
+                                   args.seed = static_cast<const Index *>(run.inputs[1]);
+                                   args.step = static_cast<const Index *>(run.inputs[2]);
+                                   args.row = static_cast<const Index *>(run.inputs[3]);
+                                   args.y.data = run.outputs[0];
+                                 });
 }
 
 Bound ropeOf(const KernelRequest &request) {
@@ -99,12 +94,11 @@ Bound ropeOf(const KernelRequest &request) {
   args.position = shape.position;
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
-  return oneLaunch<RopeArgs>(
-      request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
-      [](RopeArgs &args, const RunAddresses &run) {
-        args.x.data = run.inputs[0];
-        args.y.data = run.outputs[0];
-      });
+  return oneLaunch<RopeArgs>(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
+                             [](RopeArgs &args, const RunAddresses &run) {
+                               args.x.data = run.inputs[0];
+                               args.y.data = run.outputs[0];
+                             });
 }
 
 } // namespace

@@ -1,8 +1,10 @@
-//===- DnnAttention.cpp - attention in cuDNN's operations ------------------------------------------------------------------===//
+//===- DnnAttention.cpp - attention in cuDNN's operations
+//------------------------------------------------------------------===//
 //
-// The graph that cuDNN knows as flash attention: scores, their mask, a softmax in its parts, the product with the values. None
-// of what lies between is memory. What it leaves of each row beside the result is the logarithm of the sum of exponentials
-// of its scores, as ours. dims are batch, heads, queries or keys, elements; a key head is read by its group of query heads.
+// The graph that cuDNN knows as flash attention: scores, their mask, a softmax in its parts, the product with the
+// values. None of what lies between is memory. What it leaves of each row beside the result is the logarithm of the sum
+// of exponentials of its scores, as ours. dims are batch, heads, queries or keys, elements; a key head is read by its
+// group of query heads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
@@ -15,7 +17,8 @@ namespace {
 
 /// Of [batch, rows, heads, elements], with the last two of cuDNN's dims changed round where `turned`.
 DnnTensor headsOf(DnnGraph &graph, int place, const Operand &o, bool turned = false) {
-  DnnDims extent = {o.extent[0], o.extent[2], o.extent[1], o.extent[3]}, strides = {o.strides[0], o.strides[2], o.strides[1], o.strides[3]};
+  DnnDims extent = {o.extent[0], o.extent[2], o.extent[1], o.extent[3]},
+          strides = {o.strides[0], o.strides[2], o.strides[1], o.strides[3]};
   if (turned) {
     std::swap(extent[2], extent[3]);
     std::swap(strides[2], strides[3]);
@@ -39,7 +42,8 @@ DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor 
   DnnTensor row = between(dnn::i32);
   graph.pointwise(dnn::index, dnn::i32, scores, nullptr, nullptr, row, 2);
   if (ahead != 0) {
-    const DnnTensor keys = graph.constant(static_cast<std::int32_t>(s.keys)), queries = graph.constant(static_cast<std::int32_t>(s.queries));
+    const DnnTensor keys = graph.constant(static_cast<std::int32_t>(s.keys)),
+                    queries = graph.constant(static_cast<std::int32_t>(s.queries));
     const DnnTensor longer = between(dnn::i32), moved = between(dnn::i32);
     graph.pointwise(dnn::add, dnn::i32, row, &keys, nullptr, longer);
     graph.pointwise(dnn::subtract, dnn::i32, longer, &queries, nullptr, moved);
@@ -53,7 +57,8 @@ DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor 
     return result;
   // ... and, under a window, j + window > t + ahead.
   const DnnTensor window = graph.constant(static_cast<std::int32_t>(s.window - ahead));
-  const DnnTensor ownRow = between(dnn::i32), ownColumn = between(dnn::i32), reach = between(dnn::i32), near = between(dnn::boolean);
+  const DnnTensor ownRow = between(dnn::i32), ownColumn = between(dnn::i32), reach = between(dnn::i32),
+                  near = between(dnn::boolean);
   graph.pointwise(dnn::index, dnn::i32, result, nullptr, nullptr, ownRow, 2);
   graph.pointwise(dnn::index, dnn::i32, result, nullptr, nullptr, ownColumn, 3);
   graph.pointwise(dnn::add, dnn::i32, ownColumn, &window, nullptr, reach, 3);
@@ -66,9 +71,11 @@ DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor 
 Status checkDnnAttention(const KernelRequest &request) {
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
-  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s, cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
+  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
+                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
   const DType type = in[0].dtype;
-  if ((type != DType::bf16 && type != DType::f16) || in[1].dtype != type || in[2].dtype != type || out.dtype != type || lse.dtype != DType::f32)
+  if ((type != DType::bf16 && type != DType::f16) || in[1].dtype != type || in[2].dtype != type || out.dtype != type ||
+      lse.dtype != DType::f32)
     return refusedError("element types of attention, expected bf16 or f16 throughout and statistics in f32");
   if (s.size % 8 != 0 || s.size > 128)
     return refusedError("head size, expected a multiple of 8 of at most 128 but got " + std::to_string(s.size));
@@ -80,11 +87,13 @@ Status checkDnnAttention(const KernelRequest &request) {
 Status dnnAttention(const KernelRequest &request, DnnGraph &graph) {
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
-  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s, cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
+  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
+                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
   const int element = *dnnType(in[0].dtype);
-  const DnnTensor q = headsOf(graph, 0, in[0]), k = headsOf(graph, 1, in[1], true), v = headsOf(graph, 2, in[2]), result = headsOf(graph, 3, out);
-  const DnnTensor statistics =
-      graph.memory(4, dnn::f32, {s.batch, s.heads, s.queries, 1}, {lse.strides[0], lse.strides[1], lse.strides[2], lse.strides[2]});
+  const DnnTensor q = headsOf(graph, 0, in[0]), k = headsOf(graph, 1, in[1], true), v = headsOf(graph, 2, in[2]),
+                  result = headsOf(graph, 3, out);
+  const DnnTensor statistics = graph.memory(4, dnn::f32, {s.batch, s.heads, s.queries, 1},
+                                            {lse.strides[0], lse.strides[1], lse.strides[2], lse.strides[2]});
   const DnnDims all = {s.batch, s.heads, s.queries, s.keys}, one = {s.batch, s.heads, s.queries, 1};
   const auto step = [&](dnn::PointwiseMode mode, const DnnTensor &x, const DnnTensor *b, const DnnDims &extent) {
     const DnnTensor made = graph.between(dnn::f32, extent);

@@ -1,7 +1,8 @@
-//===- DnnConvolution.cpp - convolution and its derivatives in cuDNN's operations ---------------------------------------===//
+//===- DnnConvolution.cpp - convolution and its derivatives in cuDNN's operations
+//---------------------------------------===//
 //
-// cuDNN's dims are images, channels, height and width; strides say that channels lie innermost. A weight's dims are ours: its
-// engines bring it into the order that they like, in the workspace. Groups are what the channels' counts say.
+// cuDNN's dims are images, channels, height and width; strides say that channels lie innermost. A weight's dims are
+// ours: its engines bring it into the order that they like, in the workspace. Groups are what the channels' counts say.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
@@ -19,8 +20,10 @@ DnnTensor weightOf(DnnGraph &graph, int place, const Operand &o) {
                       {o.strides[0], o.strides[1], o.strides[2], o.strides[3]});
 }
 
-Result<DnnWindow> windowOf(std::string_view name, const KernelRequest &request, const Operand &x, const Operand &weight, const Operand &y) {
-  SLUICE_ASSIGN_OR_RETURN(const cpu::ConvolutionShape s, cpu::ConvolutionShape::of(cpu::Check(name, request), request, x, weight, y));
+Result<DnnWindow> windowOf(std::string_view name, const KernelRequest &request, const Operand &x, const Operand &weight,
+                           const Operand &y) {
+  SLUICE_ASSIGN_OR_RETURN(const cpu::ConvolutionShape s,
+                          cpu::ConvolutionShape::of(cpu::Check(name, request), request, x, weight, y));
   return DnnWindow{s.kernel, s.stride, s.padding, s.padding, s.dilation};
 }
 
@@ -32,17 +35,20 @@ Status dnnConvolution(const KernelRequest &request, DnnGraph &graph) {
   const Operand &y = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf("conv2d", request, in[0], in[1], y));
   const bool hasBias = in.size() == 3;
-  const DnnTensor x = imageOf(graph, 0, in[0]), weight = weightOf(graph, 1, in[1]), result = imageOf(graph, hasBias ? 3 : 2, y);
+  const DnnTensor x = imageOf(graph, 0, in[0]), weight = weightOf(graph, 1, in[1]),
+                  result = imageOf(graph, hasBias ? 3 : 2, y);
   const bool wide = in[0].dtype == DType::f64;
   if (!hasBias) {
     graph.convolve(dnn::convolutionForward, window, x, weight, result, wide);
     return {};
   }
   const std::int64_t channels = y.extent[3];
-  const DnnTensor bias = graph.memory(2, *dnnType(in[2].dtype), {1, channels, 1, 1}, {channels * in[2].strides[0], in[2].strides[0], channels, channels});
+  const DnnTensor bias = graph.memory(2, *dnnType(in[2].dtype), {1, channels, 1, 1},
+                                      {channels * in[2].strides[0], in[2].strides[0], channels, channels});
   const int type = wide ? dnn::f64 : dnn::f32;
   const std::int64_t row = y.extent[2] * channels;
-  const DnnTensor plain = graph.between(type, {y.extent[0], channels, y.extent[1], y.extent[2]}, {y.extent[1] * row, 1, row, channels});
+  const DnnTensor plain =
+      graph.between(type, {y.extent[0], channels, y.extent[1], y.extent[2]}, {y.extent[1] * row, 1, row, channels});
   graph.convolve(dnn::convolutionForward, window, x, weight, plain, wide);
   graph.pointwise(dnn::add, type, plain, &bias, nullptr, result);
   return {};

@@ -1,4 +1,5 @@
-//===- DnnGraph.cpp - a graph of cuDNN's operations ---------------------------------------------------------------------===//
+//===- DnnGraph.cpp - a graph of cuDNN's operations
+//---------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnGraph.h"
 
 #include <algorithm>
@@ -31,10 +32,11 @@ DnnGraph::DnnGraph(const Dnn &dnn, dnn::Handle handle, std::string_view json) : 
 }
 
 DnnGraph::DnnGraph(DnnGraph &&other) noexcept
-    : dnn(other.dnn), handle(other.handle), device(other.device), graph(other.graph), plan(other.plan), pack(other.pack),
-      owned(std::exchange(other.owned, {})), operations(std::move(other.operations)), failure(std::move(other.failure)),
-      nextNumber(other.nextNumber), arguments(std::move(other.arguments)), constants(std::move(other.constants)),
-      chosenEngine(other.chosenEngine), chosenWorkspace(other.chosenWorkspace), packed(std::move(other.packed)) {
+    : dnn(other.dnn), handle(other.handle), device(other.device), graph(other.graph), plan(other.plan),
+      pack(other.pack), owned(std::exchange(other.owned, {})), operations(std::move(other.operations)),
+      failure(std::move(other.failure)), nextNumber(other.nextNumber), arguments(std::move(other.arguments)),
+      constants(std::move(other.constants)), chosenEngine(other.chosenEngine), chosenWorkspace(other.chosenWorkspace),
+      packed(std::move(other.packed)) {
   other.pack = nullptr;
 }
 
@@ -60,9 +62,11 @@ dnn::Descriptor DnnGraph::make(dnn::Kind kind) {
   return made;
 }
 
-void DnnGraph::set(dnn::Descriptor on, dnn::Attribute attribute, dnn::ValueType type, std::int64_t count, const void *values) {
+void DnnGraph::set(dnn::Descriptor on, dnn::Attribute attribute, dnn::ValueType type, std::int64_t count,
+                   const void *values) {
   if (failure.isOk())
-    check(dnn->set(on, attribute, type, count, values), "cudnnBackendSetAttribute of attribute " + std::to_string(attribute));
+    check(dnn->set(on, attribute, type, count, values),
+          "cudnnBackendSetAttribute of attribute " + std::to_string(attribute));
 }
 
 void DnnGraph::finalize(dnn::Descriptor descriptor, const char *what) {
@@ -75,7 +79,8 @@ void DnnGraph::addOperation(dnn::Descriptor operation, const char *what) {
   operations.push_back(operation);
 }
 
-DnnTensor DnnGraph::tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual, bool isByValue) {
+DnnTensor DnnGraph::tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual,
+                           bool isByValue) {
   const dnn::Descriptor made = make(dnn::tensor);
   setOne(made, dnn::tensorType, dnn::typeValue, type);
   set(made, dnn::tensorExtent, dnn::int64Value, static_cast<std::int64_t>(extent.size()), extent.data());
@@ -118,7 +123,8 @@ DnnTensor DnnGraph::constant(std::int32_t value) {
   return tensor(nextNumber++, dnn::i32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
 }
 
-void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight, const DnnTensor &y, bool wide) {
+void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight,
+                        const DnnTensor &y, bool wide) {
   const dnn::Descriptor made = make(dnn::convolution);
   setOne(made, dnn::convolutionType, dnn::typeValue, static_cast<int>(wide ? dnn::f64 : dnn::f32));
   setOne(made, dnn::convolutionMode, dnn::convolutionModeValue, dnn::crossCorrelation);
@@ -149,8 +155,8 @@ void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor
   addOperation(operation, forward ? "a convolution's operation" : "a convolution's gradient");
 }
 
-void DnnGraph::pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b, const DnnTensor *t,
-                         const DnnTensor &y, int axis) {
+void DnnGraph::pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b,
+                         const DnnTensor *t, const DnnTensor &y, int axis) {
   const dnn::Descriptor made = make(dnn::pointwise);
   setOne(made, dnn::pointwiseMode, dnn::pointwiseModeValue, mode);
   setOne(made, dnn::pointwisePrecision, dnn::typeValue, computeType);
@@ -192,7 +198,8 @@ void DnnGraph::multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor 
   addOperation(operation, "a product's operation");
 }
 
-void DnnGraph::resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x, const DnnTensor &y) {
+void DnnGraph::resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
+                        const DnnTensor &y) {
   const dnn::Descriptor made = make(dnn::resample);
   const auto fractions = [&](dnn::Attribute attribute, const std::array<std::int64_t, 2> &numbers) {
     const dnn::Fraction values[] = {{numbers[0], 1}, {numbers[1], 1}};
@@ -225,7 +232,8 @@ std::optional<std::string> DnnGraph::unfit(dnn::Descriptor engine, const DnnLimi
     const int note = notes[n];
     if (note == dnn::nondeterministic)
       return "its results differ from run to run";
-    if (note == dnn::roundsInputs || note == dnn::roundsSums || note == dnn::fourier || (note >= dnn::winograd && note <= dnn::winogradLast))
+    if (note == dnn::roundsInputs || note == dnn::roundsSums || note == dnn::fourier ||
+        (note >= dnn::winograd && note <= dnn::winogradLast))
       return "it rounds more than a sum of products does";
     if (note == dnn::tensorCores && limits.withoutTensorCores)
       return "it rounds to TF32, which is not asked for";
@@ -237,10 +245,12 @@ bool DnnGraph::tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::s
   const std::size_t before = owned.size();
   dnn::Descriptor chosen = make(dnn::engine);
   std::int64_t count = 0, index = -1, workspace = 0;
-  check(dnn->get(config, dnn::configEngine, dnn::descriptorValue, 1, &count, &chosen), "cudnnBackendGetAttribute of a configuration");
+  check(dnn->get(config, dnn::configEngine, dnn::descriptorValue, 1, &count, &chosen),
+        "cudnnBackendGetAttribute of a configuration");
   if (!failure.isOk())
     return false;
-  check(dnn->get(chosen, dnn::engineIndex, dnn::int64Value, 1, &count, &index), "cudnnBackendGetAttribute of an engine");
+  check(dnn->get(chosen, dnn::engineIndex, dnn::int64Value, 1, &count, &index),
+        "cudnnBackendGetAttribute of an engine");
   const auto passOver = [&](const std::string &reason) {
     if (why.empty())
       why = "engine " + std::to_string(index) + ": " + reason;
@@ -262,11 +272,13 @@ bool DnnGraph::tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::s
     return false;
   if (const Code code = dnn->finalize(made); code != 0)
     return passOver(dnnStatus(*dnn, code, "cudnnBackendFinalize of a plan").message());
-  check(dnn->get(made, dnn::planWorkspace, dnn::int64Value, 1, &count, &workspace), "cudnnBackendGetAttribute of a plan");
+  check(dnn->get(made, dnn::planWorkspace, dnn::int64Value, 1, &count, &workspace),
+        "cudnnBackendGetAttribute of a plan");
   if (!failure.isOk())
     return false;
   if (workspace < 0 || static_cast<std::uint64_t>(workspace) > limits.workspace)
-    return passOver("it needs " + std::to_string(workspace) + " bytes of workspace, the plan has " + std::to_string(limits.workspace));
+    return passOver("it needs " + std::to_string(workspace) + " bytes of workspace, the plan has " +
+                    std::to_string(limits.workspace));
   plan = made;
   chosenEngine = index;
   chosenWorkspace = static_cast<std::uint64_t>(workspace);
@@ -288,7 +300,8 @@ bool DnnGraph::tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, st
     return false;
   }
   std::int64_t count = 0, found = 0;
-  check(dnn->get(heuristic, dnn::heuristicResults, dnn::descriptorValue, 0, &count, nullptr), "cudnnBackendGetAttribute of a heuristic");
+  check(dnn->get(heuristic, dnn::heuristicResults, dnn::descriptorValue, 0, &count, nullptr),
+        "cudnnBackendGetAttribute of a heuristic");
   if (!failure.isOk() || count <= 0)
     return false;
   std::vector<dnn::Descriptor> configs(static_cast<std::size_t>(count));
@@ -308,14 +321,16 @@ Status DnnGraph::choose(const DnnLimits &limits) {
   graph = make(dnn::operationGraph);
   if (handle)
     setOne(graph, dnn::graphHandle, dnn::handleValue, handle);
-  set(graph, dnn::graphOperations, dnn::descriptorValue, static_cast<std::int64_t>(operations.size()), operations.data());
+  set(graph, dnn::graphOperations, dnn::descriptorValue, static_cast<std::int64_t>(operations.size()),
+      operations.data());
   finalize(graph, "a graph");
   std::string why;
   for (const dnn::HeuristicMode mode : {dnn::heuristicA, dnn::heuristicFallback})
     if (failure.isOk() && tryHeuristic(mode, limits, why))
       return {};
   if (failure.isOk())
-    failure = refusedError("cudnn, expected an engine for the graph but " + (why.empty() ? std::string("it has none") : why));
+    failure =
+        refusedError("cudnn, expected an engine for the graph but " + (why.empty() ? std::string("it has none") : why));
   return failure;
 }
 
@@ -323,8 +338,8 @@ Status DnnGraph::run(Stream stream, std::span<void *const> addresses, void *work
   std::vector<void *> now;
   std::vector<std::int64_t> numbers;
   for (const Argument &argument : arguments) {
-    void *const address =
-        argument.place < 0 ? const_cast<void *>(argument.constant) : addresses[static_cast<std::size_t>(argument.place)];
+    void *const address = argument.place < 0 ? const_cast<void *>(argument.constant)
+                                             : addresses[static_cast<std::size_t>(argument.place)];
     if (argument.place >= 0 && reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
       return internalError("an address of a cudnn graph, expected a multiple of 16");
     now.push_back(address);
@@ -334,7 +349,8 @@ Status DnnGraph::run(Stream stream, std::span<void *const> addresses, void *work
   if (!pack || now != packed) {
     if (pack)
       dnn->release(std::exchange(pack, nullptr));
-    SLUICE_RETURN_IF_ERROR(dnnStatus(*dnn, dnn->make(dnn::variantPack, &pack), "cudnnBackendCreateDescriptor of a pack"));
+    SLUICE_RETURN_IF_ERROR(
+        dnnStatus(*dnn, dnn->make(dnn::variantPack, &pack), "cudnnBackendCreateDescriptor of a pack"));
     const auto count = static_cast<std::int64_t>(numbers.size());
     const auto put = [&](dnn::Attribute attribute, dnn::ValueType type, std::int64_t count, const void *values) {
       return dnnStatus(*dnn, dnn->set(pack, attribute, type, count, values), "cudnnBackendSetAttribute of a pack");

@@ -1,11 +1,12 @@
-//===- DnnGraph.h - a graph of cuDNN's operations, and one engine that runs it ----------------------------------------===//
+//===- DnnGraph.h - a graph of cuDNN's operations, and one engine that runs it
+//----------------------------------------===//
 //
-// A graph is put together operation by operation, then an engine is chosen and run. The first call that fails is kept and
-// all later ones do nothing: status() is asked once, at the end.
+// A graph is put together operation by operation, then an engine is chosen and run. The first call that fails is kept
+// and all later ones do nothing: status() is asked once, at the end.
 //
-// The choice depends on nothing but the graph, the library and the device: the engines of heuristic A in its order, then
-// those of its fallback, and of these the first that says of itself that it is deterministic, that computes in the type it
-// was asked to, and whose workspace fits.
+// The choice depends on nothing but the graph, the library and the device: the engines of heuristic A in its order,
+// then those of its fallback, and of these the first that says of itself that it is deterministic, that computes in the
+// type it was asked to, and whose workspace fits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNGRAPH_H
@@ -63,14 +64,16 @@ public:
   DnnTensor constant(std::int32_t value);
 
   /// One of dnn::convolutionForward, InputGrad, WeightGrad.
-  void convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight, const DnnTensor &y, bool wide);
+  void convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight,
+                const DnnTensor &y, bool wide);
   /// y = mode(x, b, t); b, t and axis as the mode has them.
-  void pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b, const DnnTensor *t, const DnnTensor &y,
-                 int axis = -1);
+  void pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b, const DnnTensor *t,
+                 const DnnTensor &y, int axis = -1);
   void reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTensor &y);
   void multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor &c);
   /// One of dnn::resampleForward, resampleGrad.
-  void resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x, const DnnTensor &y);
+  void resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
+                const DnnTensor &y);
 
   /// Ends the graph and chooses; refused where no engine fits, with the reasons.
   Status choose(const DnnLimits &limits);

@@ -1,4 +1,5 @@
-//===- DnnKernels.cpp - kernels of the catalogue as graphs of cuDNN -----------------------------------------------------===//
+//===- DnnKernels.cpp - kernels of the catalogue as graphs of cuDNN
+//-----------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
@@ -15,7 +16,8 @@ public:
   Status run(std::span<void *const>, std::span<void *const>, void *) override {
     return internalError("a kernel of the cuda device was run without a stream");
   }
-  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
+                 void *workspace) override {
     addresses.assign(inputs.begin(), inputs.end());
     addresses.insert(addresses.end(), outputs.begin(), outputs.end());
     return graph.run(nativeStream, addresses, workspace);
@@ -26,13 +28,14 @@ private:
   std::vector<void *> addresses;
 };
 
-/// What the graphs take for granted of every operand: cuDNN's types, elements that are there once, addresses and lengths in
-/// multiples of 16 bytes (repetitions lie behind each other).
+/// What the graphs take for granted of every operand: cuDNN's types, elements that are there once, addresses and
+/// lengths in multiples of 16 bytes (repetitions lie behind each other).
 Status checkOperands(const KernelRequest &request) {
   for (const std::span<const Operand> operands : {request.inputs, request.outputs})
     for (const Operand &operand : operands) {
       if (!dnnType(operand.dtype))
-        return refusedError("element type, expected f32, bf16, f16 or f64 but got " + std::string(dtypeName(operand.dtype)));
+        return refusedError("element type, expected f32, bf16, f16 or f64 but got " +
+                            std::string(dtypeName(operand.dtype)));
       for (int d = 0; d < operand.rank; ++d)
         if (operand.strides[d] <= 0 || operand.extent[d] <= 0)
           return refusedError("extents and strides, expected at least 1");

@@ -1,7 +1,8 @@
-//===- DnnKernels.h - kernels of the catalogue as graphs of cuDNN -------------------------------------------------------===//
+//===- DnnKernels.h - kernels of the catalogue as graphs of cuDNN
+//-------------------------------------------------------===//
 //
-// Each form says a kernel's request in cuDNN's operations, or refuses it in words; it needs no device. byDnn() makes the
-// kernel that runs it.
+// Each form says a kernel's request in cuDNN's operations, or refuses it in words; it needs no device. byDnn() makes
+// the kernel that runs it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNKERNELS_H
@@ -27,8 +28,8 @@ Status checkDnn(const DnnForm &form, const KernelRequest &request);
 /// Builds and chooses. `tf32`: products of f32 may be rounded to it.
 Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, DnnGraph &graph);
 
-/// The kernel by cuDNN; null where it is not asked for, or where it has nothing for this request and need not. The request
-/// is one that checkAsReference() has accepted.
+/// The kernel by cuDNN; null where it is not asked for, or where it has nothing for this request and need not. The
+/// request is one that checkAsReference() has accepted.
 Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const KernelRequest &request);
 
 Status dnnConvolution(const KernelRequest &request, DnnGraph &graph);

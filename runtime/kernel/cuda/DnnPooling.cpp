@@ -1,4 +1,5 @@
-//===- DnnPooling.cpp - maxima and means of windows in cuDNN's operations ------------------------------------------------===//
+//===- DnnPooling.cpp - maxima and means of windows in cuDNN's operations
+//------------------------------------------------===//
 //
 // The gradient of a maximum is not among them: cuDNN's reads which element was the largest from memory that its forward
 // writes, and a plan keeps the image alone.
@@ -16,7 +17,8 @@ DnnTensor planesOf(DnnGraph &graph, int place, const Operand &o) {
 }
 
 /// x has the windows' places, y one number a window.
-Status addPool(std::string_view name, const KernelRequest &request, DnnGraph &graph, const Operand &x, const Operand &y, bool isMean) {
+Status addPool(std::string_view name, const KernelRequest &request, DnnGraph &graph, const Operand &x, const Operand &y,
+               bool isMean) {
   SLUICE_ASSIGN_OR_RETURN(const cpu::PoolShape s, cpu::PoolShape::of(cpu::Check(name, request), request, x, y));
   DnnWindow window;
   for (std::size_t d = 0; d < 2; ++d) {
@@ -27,7 +29,10 @@ Status addPool(std::string_view name, const KernelRequest &request, DnnGraph &gr
   const bool forward = &x == &request.inputs[0];
   const DnnTensor places = planesOf(graph, forward ? 0 : 1, x), numbers = planesOf(graph, forward ? 1 : 0, y);
   graph.resample(forward ? dnn::resampleForward : dnn::resampleGrad,
-                 !isMean ? dnn::maximum : s.withoutPadding ? dnn::meanWithoutPadding : dnn::meanWithPadding, window, places, numbers);
+                 !isMean            ? dnn::maximum
+                 : s.withoutPadding ? dnn::meanWithoutPadding
+                                    : dnn::meanWithPadding,
+                 window, places, numbers);
   return {};
 }
 
@@ -44,7 +49,9 @@ Status checkPool(const KernelRequest &request, const Operand &x, const Operand &
 } // namespace
 
 Status checkDnnPool(const KernelRequest &request) { return checkPool(request, request.inputs[0], request.outputs[0]); }
-Status checkDnnPoolGrad(const KernelRequest &request) { return checkPool(request, request.outputs[0], request.inputs[0]); }
+Status checkDnnPoolGrad(const KernelRequest &request) {
+  return checkPool(request, request.outputs[0], request.inputs[0]);
+}
 
 Status dnnMaxPool(const KernelRequest &request, DnnGraph &graph) {
   return addPool("max_pool2d", request, graph, request.inputs[0], request.outputs[0], false);

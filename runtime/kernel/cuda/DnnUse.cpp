@@ -1,4 +1,5 @@
-//===- DnnUse.cpp - what of a run is computed by cuDNN -------------------------------------------------------------===//
+//===- DnnUse.cpp - what of a run is computed by cuDNN
+//-------------------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnUse.h"
 
 namespace sluice::cuda {
@@ -20,13 +21,14 @@ std::vector<std::string> DnnUse::notes() const {
   for (const auto &[kernel, byEngine] : engines) {
     std::string line = "kernel '" + kernel + "' by cudnn " + library + ":";
     for (const auto &[engine, count] : byEngine)
-      line += std::string(&count == &byEngine.begin()->second ? " engine " : ", engine ") + std::to_string(engine) + " (" +
-              std::to_string(count) + (count == 1 ? " launch)" : " launches)");
+      line += std::string(&count == &byEngine.begin()->second ? " engine " : ", engine ") + std::to_string(engine) +
+              " (" + std::to_string(count) + (count == 1 ? " launch)" : " launches)");
     lines.push_back(line);
   }
   for (const auto &[kernel, byReason] : reasons)
     for (const auto &[why, count] : byReason)
-      lines.push_back("kernel '" + kernel + "' is not by cudnn (" + std::to_string(count) + (count == 1 ? " launch): " : " launches): ") + why);
+      lines.push_back("kernel '" + kernel + "' is not by cudnn (" + std::to_string(count) +
+                      (count == 1 ? " launch): " : " launches): ") + why);
   return lines;
 }
 

@@ -1,7 +1,8 @@
-//===- DnnUse.h - what of a run is computed by cuDNN ---------------------------------------------------------------===//
+//===- DnnUse.h - what of a run is computed by cuDNN
+//---------------------------------------------------------------===//
 //
-// One for the executors of a run: whether cuDNN is asked for, and which kernels took which of its engines or did not and
-// why. Thread-safe.
+// One for the executors of a run: whether cuDNN is asked for, and which kernels took which of its engines or did not
+// and why. Thread-safe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNUSE_H
@@ -30,7 +31,8 @@ public:
   void took(std::string_view kernel, std::int64_t engine, const std::string &version);
   /// A kernel that cuDNN could have is one of our own.
   void left(std::string_view kernel, const std::string &why);
-  /// What a user should know: "cudnn 9.19.0 computes 3 of 4 kernels ...", then each reason once. Nothing where no kernel asked.
+  /// What a user should know: "cudnn 9.19.0 computes 3 of 4 kernels ...", then each reason once. Nothing where no
+  /// kernel asked.
   std::vector<std::string> notes() const;
 
 private:

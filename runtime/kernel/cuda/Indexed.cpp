@@ -41,13 +41,12 @@ IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &
 Bound take(std::string_view name, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   const IndexedArgs args = rowsOf(request.inputs[0], request.inputs[1], request.outputs[0]);
-  return oneLaunch<IndexedArgs>(
-      request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
-      [](IndexedArgs &args, const RunAddresses &run) {
-        args.table.data = run.inputs[0];
-        args.indices.data = run.inputs[1];
-        args.values.data = run.outputs[0];
-      });
+  return oneLaunch<IndexedArgs>(request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
+                                [](IndexedArgs &args, const RunAddresses &run) {
+                                  args.table.data = run.inputs[0];
+                                  args.indices.data = run.inputs[1];
+                                  args.values.data = run.outputs[0];
+                                });
 }
 
 void bindAdd(IndexedArgs &args, const RunAddresses &run) {
@@ -69,7 +68,8 @@ Bound add(std::string_view name, std::int64_t padding, const KernelRequest &requ
   SLUICE_RETURN_IF_ERROR(addClear(*list, args));
   constexpr int threads = 256;
   SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>(
-      "sluice_addRows", {static_cast<std::uint64_t>(args.count), threads, reduceBytes + threads / warpSize * 4}, args, bindAdd));
+      "sluice_addRows", {static_cast<std::uint64_t>(args.count), threads, reduceBytes + threads / warpSize * 4}, args,
+      bindAdd));
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
@@ -81,13 +81,12 @@ Bound takeAlongOf(const KernelRequest &request) {
   args.values = viewOf(request.outputs[0]);
   args.dim = static_cast<int>(request.attributes->integer("dim"));
   setPart(args, request.inputs[0]);
-  return oneLaunch<IndexedArgs>(
-      request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
-      [](IndexedArgs &args, const RunAddresses &run) {
-        args.table.data = run.inputs[0];
-        args.indices.data = run.inputs[1];
-        args.values.data = run.outputs[0];
-      });
+  return oneLaunch<IndexedArgs>(request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
+                                [](IndexedArgs &args, const RunAddresses &run) {
+                                  args.table.data = run.inputs[0];
+                                  args.indices.data = run.inputs[1];
+                                  args.values.data = run.outputs[0];
+                                });
 }
 
 Bound addAlongOf(const KernelRequest &request) {
@@ -119,12 +118,11 @@ Bound argmaxOf(const KernelRequest &request) {
       args.row.strides[args.row.rank++] = args.table.strides[d];
     }
   args.count = countOf(args.row);
-  return oneLaunch<IndexedArgs>(
-      request, "sluice_argmax", exactGrid(args.count, 128), args,
-      [](IndexedArgs &args, const RunAddresses &run) {
-        args.table.data = run.inputs[0];
-        args.values.data = run.outputs[0];
-      });
+  return oneLaunch<IndexedArgs>(request, "sluice_argmax", exactGrid(args.count, 128), args,
+                                [](IndexedArgs &args, const RunAddresses &run) {
+                                  args.table.data = run.inputs[0];
+                                  args.values.data = run.outputs[0];
+                                });
 }
 
 } // namespace

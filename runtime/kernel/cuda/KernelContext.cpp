@@ -11,7 +11,8 @@ Result<std::unique_ptr<KernelContext>> KernelContext::create(const Table &table,
   SLUICE_RETURN_IF_ERROR(driverStatus(
       table, table.driver.deviceAttribute(&context->count, attributeMultiprocessors, device), "cuDeviceGetAttribute"));
   char name[128] = {};
-  SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.deviceName(name, sizeof name - 1, device), "cuDeviceGetName"));
+  SLUICE_RETURN_IF_ERROR(
+      driverStatus(table, table.driver.deviceName(name, sizeof name - 1, device), "cuDeviceGetName"));
   context->name = name;
   SLUICE_RETURN_IF_ERROR(blasStatus(table.blas.create(&context->handle), "cublasLtCreate"));
   context->tf32 = tf32;

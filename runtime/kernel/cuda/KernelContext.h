@@ -1,7 +1,7 @@
 //===- KernelContext.h - the GPU that kernels are made for --------------------------------------===//
 //
-// What prepare functions of CUDA kernels need: the device code, cuBLASLt, cuDNN, and how large the device is. One a device of an
-// executor; it outlives the kernels made with it.
+// What prepare functions of CUDA kernels need: the device code, cuBLASLt, cuDNN, and how large the device is. One a
+// device of an executor; it outlives the kernels made with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_KERNELCONTEXT_H
@@ -39,7 +39,9 @@ public:
   /// While it lives the heuristic chooses: for products whose addresses are none yet.
   class WithoutAlgorithms {
   public:
-    explicit WithoutAlgorithms(KernelContext &context) : context(context), before(context.paused) { context.paused = true; }
+    explicit WithoutAlgorithms(KernelContext &context) : context(context), before(context.paused) {
+      context.paused = true;
+    }
     ~WithoutAlgorithms() { context.paused = before; }
     WithoutAlgorithms(const WithoutAlgorithms &) = delete;
 

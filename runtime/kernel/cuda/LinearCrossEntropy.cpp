@@ -1,14 +1,15 @@
-//===- LinearCrossEntropy.cpp - a projection and its cross entropy on a GPU, chunk by chunk --------------------------===//
+//===- LinearCrossEntropy.cpp - a projection and its cross entropy on a GPU, chunk by chunk
+//--------------------------===//
 //
 // Each chunk of rows is a product into scratch memory and the loss kernels on it; the gradient makes the chunk's logits
-// again, turns them into their gradient in place, and ends in two products, that of the weight with what earlier chunks gave
-// as its residual. Only one chunk's logits exist at a time. Rows that do not lie evenly are taken one by one.
+// again, turns them into their gradient in place, and ends in two products, that of the weight with what earlier chunks
+// gave as its residual. Only one chunk's logits exist at a time. Rows that do not lie evenly are taken one by one.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cuda/device/Rows.h"
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/Rows.h"
 
 #include <algorithm>
 #include <optional>
@@ -23,10 +24,13 @@ using cpu::LinearLossShape;
 std::optional<std::int64_t> pitchOf(const Operand &operand, int dims) {
   const View view = joined(viewOf(operand), dims);
   const int left = view.rank - (operand.rank - dims);
-  return left == 0 ? std::optional<std::int64_t>(0) : left == 1 ? std::optional<std::int64_t>(view.strides[0]) : std::nullopt;
+  return left == 0   ? std::optional<std::int64_t>(0)
+         : left == 1 ? std::optional<std::int64_t>(view.strides[0])
+                     : std::nullopt;
 }
 
-Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
+               std::int64_t columnStride) {
   Operand operand;
   operand.dtype = dtype;
   operand.rank = 2;
@@ -43,7 +47,8 @@ struct RowRange {
   const Operand operand;
   const int dims;
   const std::int64_t pitch;
-  RowRange(const Operand &operand, int dims) : operand(operand), dims(dims), pitch(pitchOf(operand, dims).value_or(0)) {}
+  RowRange(const Operand &operand, int dims)
+      : operand(operand), dims(dims), pitch(pitchOf(operand, dims).value_or(0)) {}
 
   /// Bytes from the first row to this one.
   std::int64_t offset(std::int64_t row) const {
@@ -94,8 +99,9 @@ struct Chunks {
   }
 };
 
-Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::uint64_t used, std::vector<Operand> inputs,
-                                             const Operand &output, std::vector<Attributes::Item> items) {
+Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::uint64_t used,
+                                             std::vector<Operand> inputs, const Operand &output,
+                                             std::vector<Attributes::Item> items) {
   Attributes attributes(std::move(items));
   const Operand outputs[] = {output};
   const KernelContext::WithoutAlgorithms heuristic(*request.cuda);
@@ -114,9 +120,10 @@ RowArgs lossArgs(const LinearLossShape &s, std::int64_t rows) {
 }
 
 /// `dx` null: forward.
-Result<std::shared_ptr<Chunks>> prepare(std::string_view name, const KernelRequest &request, const LinearLossOperands &o,
-                                        const Operand *dx) {
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(name, request, o.x, o.weight, o.targets, o.lse, o.loss));
+Result<std::shared_ptr<Chunks>> prepare(std::string_view name, const KernelRequest &request,
+                                        const LinearLossOperands &o, const Operand *dx) {
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
+                          LinearLossShape::of(name, request, o.x, o.weight, o.targets, o.lse, o.loss));
   const int dims = o.x.rank - 1;
   for (const Operand *operand : {&o.x, dx ? dx : &o.x, &o.targets, &o.lse})
     if (!pitchOf(*operand, dims))
@@ -133,7 +140,8 @@ Result<std::shared_ptr<Chunks>> prepare(std::string_view name, const KernelReque
     Steps &steps = chunks->steps[last];
     steps.rows = rows;
     const Operand part = chunks->x.chunk(rows, s.columns), logits = matrix(o.x.dtype, rows, s.classes, s.classes, 1);
-    SLUICE_ASSIGN_OR_RETURN(steps.logits, product(request, space.own(), {part, o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.logits,
+                            product(request, space.own(), {part, o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
     RowArgs args = lossArgs(s, rows);
     const int first = dx ? 1 : 0;
     args.in[first] = viewOf(logits);
@@ -142,25 +150,29 @@ Result<std::shared_ptr<Chunks>> prepare(std::string_view name, const KernelReque
     const LaunchShape shape = rowGrid(rows, s.classes);
     if (!dx) {
       args.out[1] = chunks->lse.numbers(rows);
-      SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropy_" + policy, shape, args, [](RowArgs &args, const RunAddresses &run) {
-        args.in[0].data = run.inputs[0];
-        args.in[1].data = run.inputs[1];
-        args.out[1].data = run.outputs[0];
-        args.scratch = run.workspace;
-      }));
+      SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropy_" + policy, shape, args,
+                                                      [](RowArgs &args, const RunAddresses &run) {
+                                                        args.in[0].data = run.inputs[0];
+                                                        args.in[1].data = run.inputs[1];
+                                                        args.out[1].data = run.outputs[0];
+                                                        args.scratch = run.workspace;
+                                                      }));
       continue;
     }
     args.in[3] = chunks->lse.numbers(rows);
     args.out[0] = args.in[1];
-    SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropyGrad_" + policy, shape, args, [](RowArgs &args, const RunAddresses &run) {
-      args.in[1].data = args.out[0].data = run.inputs[0];
-      args.in[2].data = run.inputs[1];
-      args.in[3].data = run.inputs[2];
-      args.scratch = run.workspace;
-    }));
+    SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropyGrad_" + policy, shape, args,
+                                                    [](RowArgs &args, const RunAddresses &run) {
+                                                      args.in[1].data = args.out[0].data = run.inputs[0];
+                                                      args.in[2].data = run.inputs[1];
+                                                      args.in[3].data = run.inputs[2];
+                                                      args.scratch = run.workspace;
+                                                    }));
     const Operand &dweight = request.outputs[1];
-    SLUICE_ASSIGN_OR_RETURN(steps.dx, product(request, space.own(), {logits, o.weight}, chunks->dx.chunk(rows, s.columns), {}));
-    SLUICE_ASSIGN_OR_RETURN(steps.firstWeight, product(request, space.own(), {logits, part}, dweight, {{"transpose_a", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.dx,
+                            product(request, space.own(), {logits, o.weight}, chunks->dx.chunk(rows, s.columns), {}));
+    SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
+                            product(request, space.own(), {logits, part}, dweight, {{"transpose_a", 1, 0, {}}}));
     SLUICE_ASSIGN_OR_RETURN(steps.nextWeight, product(request, space.own(), {logits, part, dweight}, dweight,
                                                       {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
   }
@@ -171,21 +183,25 @@ char *shifted(void *data, std::int64_t bytes) { return static_cast<char *>(data)
 
 Bound forward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy", request));
-  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare("linear_cross_entropy", request, LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
+  SLUICE_ASSIGN_OR_RETURN(auto chunks,
+                          prepare("linear_cross_entropy", request,
+                                  LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[1] = viewOf(request.inputs[2]);
   args.out[0] = viewOf(request.outputs[0]);
   chunks->total = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyEnd", {1, 512, reduceBytes}, args, [](RowArgs &args, const RunAddresses &run) {
-    args.in[1].data = run.inputs[2];
-    args.out[0].data = run.outputs[0];
-    args.scratch = run.workspace;
-  }));
+  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyEnd", {1, 512, reduceBytes}, args,
+                                                     [](RowArgs &args, const RunAddresses &run) {
+                                                       args.in[1].data = run.inputs[2];
+                                                       args.out[0].data = run.outputs[0];
+                                                       args.scratch = run.workspace;
+                                                     }));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   list->addStep([chunks](const RunAddresses &run) {
     const Chunks &c = *chunks;
     SLUICE_RETURN_IF_ERROR(c.forEachChunk([&](std::int64_t at, const Steps &steps) {
-      void *const product[] = {shifted(run.inputs[0], c.x.offset(at)), run.inputs[1]}, *const logits[] = {run.workspace};
+      void *const product[] = {shifted(run.inputs[0], c.x.offset(at)), run.inputs[1]}, *const logits[] = {
+                                                                                           run.workspace};
       SLUICE_RETURN_IF_ERROR(steps.logits->enqueue(run.stream, product, logits, c.rest(run)));
       void *const in[] = {run.workspace, shifted(run.inputs[2], c.targets.offset(at))};
       void *const out[] = {shifted(run.outputs[1], c.lse.offset(at))};
@@ -198,25 +214,29 @@ Bound forward(const KernelRequest &request) {
 
 Bound backward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy_grad", request));
-  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare("linear_cross_entropy_grad", request, LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare("linear_cross_entropy_grad", request,
+                                               LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[0] = viewOf(request.inputs[0]);
   args.in[2] = viewOf(request.inputs[3]);
   chunks->total = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyFactor", {1, 512, reduceBytes}, args, [](RowArgs &args, const RunAddresses &run) {
-    args.in[0].data = run.inputs[0];
-    args.in[2].data = run.inputs[3];
-    args.scratch = run.workspace;
-  }));
+  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyFactor", {1, 512, reduceBytes}, args,
+                                                     [](RowArgs &args, const RunAddresses &run) {
+                                                       args.in[0].data = run.inputs[0];
+                                                       args.in[2].data = run.inputs[3];
+                                                       args.scratch = run.workspace;
+                                                     }));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   list->addStep([chunks](const RunAddresses &run) {
     const Chunks &c = *chunks;
     SLUICE_RETURN_IF_ERROR(c.total->enqueue(run.stream, run.inputs, run.outputs, c.numbers(run)));
     return c.forEachChunk([&](std::int64_t at, const Steps &steps) {
-      void *const part = shifted(run.inputs[1], c.x.offset(at)), *const weight = run.inputs[2], *const dweight = run.outputs[1];
+      void *const part = shifted(run.inputs[1], c.x.offset(at)), *const weight = run.inputs[2],
+                  *const dweight = run.outputs[1];
       void *const slopes = run.workspace, *const product[] = {part, weight}, *const logits[] = {slopes};
       SLUICE_RETURN_IF_ERROR(steps.logits->enqueue(run.stream, product, logits, c.rest(run)));
-      void *const loss[] = {slopes, shifted(run.inputs[3], c.targets.offset(at)), shifted(run.inputs[4], c.lse.offset(at))};
+      void *const loss[] = {slopes, shifted(run.inputs[3], c.targets.offset(at)),
+                            shifted(run.inputs[4], c.lse.offset(at))};
       SLUICE_RETURN_IF_ERROR(steps.loss->enqueue(run.stream, loss, {}, c.numbers(run)));
       void *const down[] = {slopes, weight}, *const rows[] = {shifted(run.outputs[0], c.dx.offset(at))};
       SLUICE_RETURN_IF_ERROR(steps.dx->enqueue(run.stream, down, rows, c.rest(run)));
@@ -231,7 +251,8 @@ Bound backward(const KernelRequest &request) {
 } // namespace
 
 CudaKernels linearLossKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::linear_cross_entropy, forward}, {KernelId::linear_cross_entropy_grad, backward}};
+  static constexpr CudaKernel kernels[] = {{KernelId::linear_cross_entropy, forward},
+                                           {KernelId::linear_cross_entropy_grad, backward}};
   return kernels;
 }
 

@@ -1,14 +1,14 @@
 //===- Matmul.cpp - matrix products by cuBLASLt -------------------------------------------------------------===//
 //
-// A bias is the product's epilogue, a residual its C. What the library does not take (no dense dim, a mix of types, nothing to
-// add up) a kernel of ours does. Gelu and its derivative are epilogues as well; where the library does not take them they are
-// a launch of their own behind the product.
+// A bias is the product's epilogue, a residual its C. What the library does not take (no dense dim, a mix of types,
+// nothing to add up) a kernel of ours does. Gelu and its derivative are epilogues as well; where the library does not
+// take them they are a launch of their own behind the product.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cuda/device/Product.h"
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/MatmulShape.h"
 #include "runtime/kernel/cuda/BlasProduct.h"
+#include "runtime/kernel/cuda/device/Product.h"
 
 #include <algorithm>
 #include <array>
@@ -37,14 +37,14 @@ Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
   args.batches = s.batches();
   for (int d = 0; d < s.batchRank; ++d) {
     args.batchExtent[d] = s.batchExtent[d];
-    args.aBatch[d] = s.aBatch[d], args.bBatch[d] = s.bBatch[d], args.cBatch[d] = s.cBatch[d], args.rBatch[d] = s.rBatch[d];
+    args.aBatch[d] = s.aBatch[d], args.bBatch[d] = s.bBatch[d], args.cBatch[d] = s.cBatch[d],
+    args.rBatch[d] = s.rBatch[d];
   }
   const Operand &bias = request.inputs[static_cast<std::size_t>(std::max(s.bias, 0))];
   const Operand &residual = request.inputs[static_cast<std::size_t>(std::max(s.residual, 0))];
   return oneLaunch<ProductArgs>(
       request, symbol("product", {&request.inputs[0], &request.inputs[1], &request.outputs[0], &bias, &residual}),
-      gridFor(*request.cuda, args.batches * args.m * args.n), args,
-      [s](ProductArgs &args, const RunAddresses &run) {
+      gridFor(*request.cuda, args.batches * args.m * args.n), args, [s](ProductArgs &args, const RunAddresses &run) {
         args.a.data = run.inputs[0];
         args.b.data = run.inputs[1];
         args.c.data = run.outputs[0];
@@ -89,15 +89,16 @@ bool libraryTakes(const KernelRequest &request, const MatmulShape &s) {
   return s.m > 0 && s.n > 0 && s.k > 0 && s.batches() > 0 && (s.bias < 0 || s.biasN == 1 || s.n == 1);
 }
 
-/// Types whose gelu the library may make. How exact its gelu is its documentation does not say: in f32 ours is, unless inputs are
-/// rounded to TF32 anyway.
+/// Types whose gelu the library may make. How exact its gelu is its documentation does not say: in f32 ours is, unless
+/// inputs are rounded to TF32 anyway.
 bool takesGelu(const KernelRequest &request, const Operand &x) {
   const DType type = request.outputs[0].dtype;
   return x.dtype == type && request.inputs[0].dtype == type &&
          (type == DType::bf16 || type == DType::f16 || (type == DType::f32 && request.cuda->usesTf32()));
 }
 
-/// A request of `matmul` by the library; null where it does not take it. The address of a gelu's operand comes behind the inputs.
+/// A request of `matmul` by the library; null where it does not take it. The address of a gelu's operand comes behind
+/// the inputs.
 Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpilogue *gelu) {
   if (!libraryTakes(request, s) || (gelu && !takesGelu(request, gelu->x)))
     return std::unique_ptr<BoundKernel>();
@@ -110,14 +111,16 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
   }
   std::vector<BatchDim> dims = batchDims(s, beside);
   // Batches whose rows follow one another, with one b for all, are one product.
-  if (!dims.empty() && dims[0].b == 0 && dims[0].a == s.m * s.aM && dims[0].c == s.m * s.cM && (!beside || dims[0].r == s.m * s.rM)) {
+  if (!dims.empty() && dims[0].b == 0 && dims[0].a == s.m * s.aM && dims[0].c == s.m * s.cM &&
+      (!beside || dims[0].r == s.m * s.rM)) {
     s.m *= dims[0].extent;
     dims.erase(dims.begin());
   }
   const auto first = storedAs(s.n, s.k, s.bN, s.bK), second = storedAs(s.k, s.m, s.aK, s.aM);
   const auto result = storedAs(s.n, s.m, s.cN, s.cM);
   const auto side = beside ? storedAs(s.n, s.m, s.rN, s.rM) : result;
-  if (!first || !second || !result || result->operation != blas::operationN || !side || side->operation != blas::operationN)
+  if (!first || !second || !result || result->operation != blas::operationN || !side ||
+      side->operation != blas::operationN)
     return std::unique_ptr<BoundKernel>();
   // By the library's documentation; it has a distance of batches as well, which no plan needs.
   if (gelu && (!dims.empty() || side->leading % 8 != 0 || reinterpret_cast<std::uintptr_t>(gelu->x.data) % 16 != 0))
@@ -130,9 +133,11 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
     dims.erase(dims.begin());
   }
   auto product = std::make_shared<BlasProduct>(*request.cuda);
-  SLUICE_ASSIGN_OR_RETURN(const bool isMade,
-                          product->make(request, *first, *second, gelu ? *result : *side, *result, batch, s.bias >= 0,
-                                        s.residual >= 0 ? request.inputs[static_cast<std::size_t>(s.residual)].data : nullptr, gelu, *side));
+  SLUICE_ASSIGN_OR_RETURN(
+      const bool isMade,
+      product->make(request, *first, *second, gelu ? *result : *side, *result, batch, s.bias >= 0,
+                    s.residual >= 0 ? request.inputs[static_cast<std::size_t>(s.residual)].data : nullptr, gelu,
+                    *side));
   if (!isMade)
     return std::unique_ptr<BoundKernel>();
   // The dims that are left, one product each.
@@ -151,10 +156,11 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
                  hasGelu = gelu != nullptr](const RunAddresses &run) {
     const auto input = [&](int i) { return static_cast<char *>(run.inputs[static_cast<std::size_t>(i)]); };
     for (const BatchDim &at : offsets)
-      SLUICE_RETURN_IF_ERROR(product->run({input(1) + at.b * in, input(0) + at.a * in, residual >= 0 ? input(residual) + at.r * out : nullptr,
-                                           bias >= 0 ? input(bias) : nullptr, static_cast<char *>(run.outputs[0]) + at.c * out,
-                                           hasGelu ? run.inputs.back() : nullptr},
-                                          run.workspace, run.stream));
+      SLUICE_RETURN_IF_ERROR(
+          product->run({input(1) + at.b * in, input(0) + at.a * in,
+                        residual >= 0 ? input(residual) + at.r * out : nullptr, bias >= 0 ? input(bias) : nullptr,
+                        static_cast<char *>(run.outputs[0]) + at.c * out, hasGelu ? run.inputs.back() : nullptr},
+                       run.workspace, run.stream));
     return Status::ok();
   });
   return std::unique_ptr<BoundKernel>(std::move(list));
@@ -195,7 +201,8 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
   behind.attributes = &tanhForm;
   behind.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
   behind.outputs = request.outputs.last(1);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> activation, findCudaKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu)(behind));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> activation,
+                          findCudaKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu)(behind));
   list->addStep([alone, activation, count, isGrad](const RunAddresses &run) {
     SLUICE_RETURN_IF_ERROR(alone->enqueue(run.stream, run.inputs.first(count), run.outputs.first(1), run.workspace));
     if (!isGrad)

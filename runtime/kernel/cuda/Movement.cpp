@@ -6,7 +6,8 @@ namespace sluice::cuda {
 namespace {
 
 /// Moves an input to a window of the output; offsets in elements.
-Status addMove(LaunchList &list, const Operand &x, std::int64_t xOffset, std::size_t input, View window, std::int64_t yOffset) {
+Status addMove(LaunchList &list, const Operand &x, std::int64_t xOffset, std::size_t input, View window,
+               std::int64_t yOffset) {
   PointwiseArgs args;
   args.y = window;
   args.x[0] = viewOf(x);
@@ -44,7 +45,8 @@ Bound concat(const KernelRequest &request) {
   auto list = std::make_unique<LaunchList>(*request.cuda);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    SLUICE_RETURN_IF_ERROR(addMove(*list, request.inputs[i], 0, i, windowOf(y, request.inputs[i]), offset * y.strides[dim]));
+    SLUICE_RETURN_IF_ERROR(
+        addMove(*list, request.inputs[i], 0, i, windowOf(y, request.inputs[i]), offset * y.strides[dim]));
     offset += request.inputs[i].extent[dim];
   }
   return std::unique_ptr<BoundKernel>(std::move(list));
@@ -58,9 +60,9 @@ Bound pad(const KernelRequest &request) {
   PointwiseArgs args;
   args.y = viewOf(y);
   args.p = request.attributes->number("value");
-  SLUICE_RETURN_IF_ERROR(list->add<PointwiseArgs>(
-      "sluice_constant", gridFor(*request.cuda, y.elements()), args,
-      [](PointwiseArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; }));
+  SLUICE_RETURN_IF_ERROR(
+      list->add<PointwiseArgs>("sluice_constant", gridFor(*request.cuda, y.elements()), args,
+                               [](PointwiseArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; }));
   View window = windowOf(y, x);
   std::int64_t offset = 0;
   for (int d = 0; d < y.rank; ++d) {

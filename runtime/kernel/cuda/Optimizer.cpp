@@ -55,10 +55,13 @@ struct Updated {
       dense = dense && output(i).isDense();
     return dense;
   }
-  std::string symbolOf(std::string_view function) const { return symbol(function, {&input(0), &input(1), &state(0), &state(1)}); }
+  std::string symbolOf(std::string_view function) const {
+    return symbol(function, {&input(0), &input(1), &state(0), &state(1)});
+  }
   /// Parameters of equal types go into one launch.
   std::array<int, 4> types() const {
-    return {static_cast<int>(input(0).dtype), static_cast<int>(input(1).dtype), static_cast<int>(state(0).dtype), static_cast<int>(state(1).dtype)};
+    return {static_cast<int>(input(0).dtype), static_cast<int>(input(1).dtype), static_cast<int>(state(0).dtype),
+            static_cast<int>(state(1).dtype)};
   }
 };
 
@@ -73,18 +76,19 @@ Status addAlone(LaunchList &list, const Updated &each) {
     args.newState[s] = viewOf(each.output(1 + s));
   }
   const std::size_t input = each.update.inputOf(each.parameter), output = each.update.outputOf(each.parameter);
-  return list.add<OptimizerArgs>(
-      each.symbolOf("optimizer"), gridFor(*each.request.cuda, each.input(0).elements()), args,
-      [input, output, states = each.states(), scalars = each.update.scalars()](OptimizerArgs &args, const RunAddresses &run) {
-        bindNumbers(args.numbers, run, scalars);
-        args.parameter.data = run.inputs[input];
-        args.gradient.data = run.inputs[input + 1];
-        args.newParameter.data = run.outputs[output];
-        for (std::size_t s = 0; s < states; ++s) {
-          args.state[s].data = run.inputs[input + 2 + s];
-          args.newState[s].data = run.outputs[output + 1 + s];
-        }
-      });
+  return list.add<OptimizerArgs>(each.symbolOf("optimizer"), gridFor(*each.request.cuda, each.input(0).elements()),
+                                 args,
+                                 [input, output, states = each.states(),
+                                  scalars = each.update.scalars()](OptimizerArgs &args, const RunAddresses &run) {
+                                   bindNumbers(args.numbers, run, scalars);
+                                   args.parameter.data = run.inputs[input];
+                                   args.gradient.data = run.inputs[input + 1];
+                                   args.newParameter.data = run.outputs[output];
+                                   for (std::size_t s = 0; s < states; ++s) {
+                                     args.state[s].data = run.inputs[input + 2 + s];
+                                     args.newState[s].data = run.outputs[output + 1 + s];
+                                   }
+                                 });
 }
 
 /// One launch for dense parameters of equal types, at most listedParameters of them.
@@ -112,22 +116,22 @@ Status addListed(LaunchList &list, std::span<const Updated> listed) {
     shape.blocks += static_cast<std::uint64_t>((args.parameters[i].count + args.span - 1) / args.span);
     places.emplace_back(first.update.inputOf(listed[i].parameter), first.update.outputOf(listed[i].parameter));
   }
-  return list.add<OptimizerListArgs>(
-      first.symbolOf("optimizerOfList"), shape, args,
-      [places, states = first.states(), scalars = first.update.scalars()](OptimizerListArgs &args, const RunAddresses &run) {
-        bindNumbers(args.numbers, run, scalars);
-        for (std::size_t i = 0; i < places.size(); ++i) {
-          const auto [input, output] = places[i];
-          ListedParameter &to = args.parameters[i];
-          to.parameter = run.inputs[input];
-          to.gradient = run.inputs[input + 1];
-          to.newParameter = run.outputs[output];
-          for (std::size_t s = 0; s < states; ++s) {
-            to.state[s] = run.inputs[input + 2 + s];
-            to.newState[s] = run.outputs[output + 1 + s];
-          }
-        }
-      });
+  return list.add<OptimizerListArgs>(first.symbolOf("optimizerOfList"), shape, args,
+                                     [places, states = first.states(), scalars = first.update.scalars()](
+                                         OptimizerListArgs &args, const RunAddresses &run) {
+                                       bindNumbers(args.numbers, run, scalars);
+                                       for (std::size_t i = 0; i < places.size(); ++i) {
+                                         const auto [input, output] = places[i];
+                                         ListedParameter &to = args.parameters[i];
+                                         to.parameter = run.inputs[input];
+                                         to.gradient = run.inputs[input + 1];
+                                         to.newParameter = run.outputs[output];
+                                         for (std::size_t s = 0; s < states; ++s) {
+                                           to.state[s] = run.inputs[input + 2 + s];
+                                           to.newState[s] = run.outputs[output + 1 + s];
+                                         }
+                                       }
+                                     });
 }
 
 /// Dense parameters of equal types by one launch, up to as many as fit its arguments; others each by its own.
@@ -147,7 +151,8 @@ Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const Kerne
   }
   for (const auto &[types, listed] : alike)
     for (std::size_t begin = 0; begin < listed.size(); begin += listedParameters)
-      SLUICE_RETURN_IF_ERROR(addListed(*list, std::span(listed).subspan(begin, std::min<std::size_t>(listedParameters, listed.size() - begin))));
+      SLUICE_RETURN_IF_ERROR(addListed(
+          *list, std::span(listed).subspan(begin, std::min<std::size_t>(listedParameters, listed.size() - begin))));
   return std::unique_ptr<BoundKernel>(std::move(list));
 }
 
@@ -155,9 +160,12 @@ Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const Kerne
 
 CudaKernels optimizerKernels() {
   static constexpr CudaKernel kernels[] = {
-      {KernelId::sgd, [](const KernelRequest &request) { return optimizerOf("sgd", kernel::OptimizerKind::sgd, request); }},
-      {KernelId::adam, [](const KernelRequest &request) { return optimizerOf("adam", kernel::OptimizerKind::adam, request); }},
-      {KernelId::adamw, [](const KernelRequest &request) { return optimizerOf("adamw", kernel::OptimizerKind::adamw, request); }},
+      {KernelId::sgd,
+       [](const KernelRequest &request) { return optimizerOf("sgd", kernel::OptimizerKind::sgd, request); }},
+      {KernelId::adam,
+       [](const KernelRequest &request) { return optimizerOf("adam", kernel::OptimizerKind::adam, request); }},
+      {KernelId::adamw,
+       [](const KernelRequest &request) { return optimizerOf("adamw", kernel::OptimizerKind::adamw, request); }},
   };
   return kernels;
 }

@@ -6,12 +6,11 @@
 namespace sluice::cuda {
 namespace {
 
-
 bool isDenseAlike(const Operand &a, const Operand &b) { return a.isDense() && cpu::sameExtent(a, b); }
 
 /// A launch over the output with one to three inputs.
-Bound pointwise(std::string_view name, const KernelRequest &request, const std::string &function, int operation, double p = 0,
-                double q = 0) {
+Bound pointwise(std::string_view name, const KernelRequest &request, const std::string &function, int operation,
+                double p = 0, double q = 0) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   const Operand &y = request.outputs[0];
   PointwiseArgs args;
@@ -24,18 +23,18 @@ Bound pointwise(std::string_view name, const KernelRequest &request, const std::
     args.x[i] = broadcastView(request.inputs[i], y);
     args.dense = args.dense && isDenseAlike(request.inputs[i], y);
   }
-  return oneLaunch<PointwiseArgs>(
-      request, function, gridFor(*request.cuda, y.elements()), args,
-      [](PointwiseArgs &args, const RunAddresses &run) {
-        args.y.data = run.outputs[0];
-        for (std::size_t i = 0; i < run.inputs.size(); ++i)
-          args.x[i].data = run.inputs[i];
-      });
+  return oneLaunch<PointwiseArgs>(request, function, gridFor(*request.cuda, y.elements()), args,
+                                  [](PointwiseArgs &args, const RunAddresses &run) {
+                                    args.y.data = run.outputs[0];
+                                    for (std::size_t i = 0; i < run.inputs.size(); ++i)
+                                      args.x[i].data = run.inputs[i];
+                                  });
 }
 
 Bound unary(std::string_view name, const KernelRequest &request, Unary operation, double p = 0) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  return pointwise(name, request, symbol("unary", {&request.inputs[0], &request.outputs[0]}), static_cast<int>(operation), p);
+  return pointwise(name, request, symbol("unary", {&request.inputs[0], &request.outputs[0]}),
+                   static_cast<int>(operation), p);
 }
 
 Bound binary(std::string_view name, const KernelRequest &request, Binary operation, double p = 0, double q = 0) {
@@ -52,19 +51,20 @@ Bound swigluGradOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   const SwigluGradArgs args{viewOf(in[0]), viewOf(in[1]), viewOf(in[2]), viewOf(out[0]), viewOf(out[1])};
-  return oneLaunch<SwigluGradArgs>(
-      request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
-      gridFor(*request.cuda, out[0].elements()), args,
-      [](SwigluGradArgs &args, const RunAddresses &run) {
-        args.dy.data = run.inputs[0];
-        args.gate.data = run.inputs[1];
-        args.up.data = run.inputs[2];
-        args.dgate.data = run.outputs[0];
-        args.dup.data = run.outputs[1];
-      });
+  return oneLaunch<SwigluGradArgs>(request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
+                                   gridFor(*request.cuda, out[0].elements()), args,
+                                   [](SwigluGradArgs &args, const RunAddresses &run) {
+                                     args.dy.data = run.inputs[0];
+                                     args.gate.data = run.inputs[1];
+                                     args.up.data = run.inputs[2];
+                                     args.dgate.data = run.outputs[0];
+                                     args.dup.data = run.outputs[1];
+                                   });
 }
 
-bool usesTanh(const KernelRequest &request) { return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh; }
+bool usesTanh(const KernelRequest &request) {
+  return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
+}
 
 #define SLUICE_UNARY(name, operation)                                                                                  \
   {KernelId::name, [](const KernelRequest &request) { return unary(#name, request, Unary::operation); }}
@@ -101,9 +101,13 @@ CudaKernels pointwiseKernels() {
          return unary("power", request, Unary::power, request.attributes->number("exponent"));
        }},
       {KernelId::scale,
-       [](const KernelRequest &request) { return unary("scale", request, Unary::scale, request.attributes->number("factor")); }},
+       [](const KernelRequest &request) {
+         return unary("scale", request, Unary::scale, request.attributes->number("factor"));
+       }},
       {KernelId::gelu,
-       [](const KernelRequest &request) { return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf); }},
+       [](const KernelRequest &request) {
+         return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf);
+       }},
       {KernelId::gelu_grad,
        [](const KernelRequest &request) {
          return binary("gelu_grad", request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
@@ -117,7 +121,8 @@ CudaKernels pointwiseKernels() {
        }},
       {KernelId::compare,
        [](const KernelRequest &request) {
-         return pointwise("compare", request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
+         return pointwise("compare", request, "sluice_compare",
+                          static_cast<int>(request.attributes->integer("predicate")));
        }},
       {KernelId::select, [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
       {KernelId::cast,
@@ -138,7 +143,8 @@ CudaKernels pointwiseKernels() {
        [](const KernelRequest &request) {
          return pointwise("accumulate", request, "sluice_accumulate", request.attributes->integer("first") != 0);
        }},
-      {KernelId::count_up, [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
+      {KernelId::count_up,
+       [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
   };
   return kernels;
 }

@@ -1,7 +1,7 @@
 //===- Pooling.cpp - maxima and means of windows on a GPU -----------------------------------------------------===//
 //
-// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours, as the gradient of a maximum is
-// always.
+// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours, as the gradient of a
+// maximum is always.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Pooling.h"
@@ -14,8 +14,8 @@ namespace {
 
 /// One launch, a thread an element of `result`. x and y are what windows lie over and one number a window, or their
 /// gradients.
-Bound pool(std::string_view name, std::string_view function, const KernelRequest &request, const Operand &x, const Operand &y,
-           void (*bind)(PoolArgs &, const RunAddresses &)) {
+Bound pool(std::string_view name, std::string_view function, const KernelRequest &request, const Operand &x,
+           const Operand &y, void (*bind)(PoolArgs &, const RunAddresses &)) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   if (name != "max_pool2d_grad")
     if (Bound other = byDnn(name, request); !other.isOk() || *other)
@@ -36,8 +36,8 @@ Bound pool(std::string_view name, std::string_view function, const KernelRequest
     args.stride[d] = s.stride[d], args.padding[d] = s.padding[d];
   }
   const Operand &result = request.outputs[0];
-  return oneLaunch<PoolArgs>(
-      request, symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()), args, bind);
+  return oneLaunch<PoolArgs>(request, symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()),
+                             args, bind);
 }
 
 void bindForward(PoolArgs &args, const RunAddresses &run) {

@@ -6,7 +6,8 @@
 namespace sluice::cuda {
 
 static_assert(viewRank == maxRank);
-static_assert(static_cast<int>(typeU8) == static_cast<int>(DType::u8) && static_cast<int>(typeBf16) == static_cast<int>(DType::bf16));
+static_assert(static_cast<int>(typeU8) == static_cast<int>(DType::u8) &&
+              static_cast<int>(typeBf16) == static_cast<int>(DType::bf16));
 
 Status checkAsReference(std::string_view name, const KernelRequest &request) {
   if (!request.cuda)
@@ -33,7 +34,8 @@ View joined(const View &view, int dims) {
   View result = view;
   result.rank = 0;
   for (int d = 0; d < view.rank; ++d) {
-    const bool joins = d < dims && result.rank > 0 && result.strides[result.rank - 1] == view.extent[d] * view.strides[d];
+    const bool joins =
+        d < dims && result.rank > 0 && result.strides[result.rank - 1] == view.extent[d] * view.strides[d];
     if (d < dims && view.extent[d] == 1)
       continue;
     if (joins)
@@ -57,7 +59,9 @@ View broadcastView(const Operand &operand, const Operand &frame) {
 }
 
 std::string policyOf(std::initializer_list<const Operand *> operands) {
-  const auto all = [&](auto holds) { return std::ranges::all_of(operands, [&](const Operand *o) { return holds(o->dtype); }); };
+  const auto all = [&](auto holds) {
+    return std::ranges::all_of(operands, [&](const Operand *o) { return holds(o->dtype); });
+  };
   if (all([](DType type) { return type == DType::f32; }))
     return "f32";
   if (all([](DType type) { return type == DType::bf16; }))

@@ -1,8 +1,8 @@
 //===- Prepare.h - making CUDA kernels --------------------------------------------------------===//
 //
-// A request is checked by preparing the reference of the CPU for it: what that one refuses, this one refuses in the same
-// words, and what it accepts has sound operands. Then a kernel is a list of launches, each with its struct of arguments,
-// whose addresses are set anew at every run.
+// A request is checked by preparing the reference of the CPU for it: what that one refuses, this one refuses in the
+// same words, and what it accepts has sound operands. Then a kernel is a list of launches, each with its struct of
+// arguments, whose addresses are set anew at every run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_PREPARE_H
@@ -61,7 +61,8 @@ public:
   Status run(std::span<void *const>, std::span<void *const>, void *) override {
     return internalError("a kernel of the cuda device was run without a stream");
   }
-  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
+                 void *workspace) override {
     const RunAddresses run{inputs, outputs, workspace, nativeStream};
     for (const auto &step : steps)
       SLUICE_RETURN_IF_ERROR(step(run));

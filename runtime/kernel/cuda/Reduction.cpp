@@ -1,7 +1,7 @@
 //===- Reduction.cpp - sums and maxima on a GPU ----------------------------------------------------------===//
-#include "runtime/kernel/cuda/device/Reduce.h"
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/Reduce.h"
 
 #include <cmath>
 #include <map>
@@ -48,8 +48,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
       request, symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
       byThread ? exactGrid(args.outputs, 128)
                : LaunchShape{static_cast<std::uint64_t>(args.outputs), args.terms <= 512 ? 128 : 256, reduceBytes},
-      args,
-      [](ReduceArgs &args, const RunAddresses &run) {
+      args, [](ReduceArgs &args, const RunAddresses &run) {
         args.outer.data = run.inputs[0];
         args.y.data = run.outputs[0];
       });
@@ -66,19 +65,20 @@ Status addList(LaunchList &list, const std::string &policy, PowerList &pending) 
   if (pending.inputs.empty())
     return {};
   pending.args.count = static_cast<int>(pending.inputs.size());
-  SLUICE_RETURN_IF_ERROR(list.add<PowerListArgs>("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
-                                                 [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
-                                                   for (std::size_t i = 0; i < inputs.size(); ++i)
-                                                     args.tensors[i].data = run.inputs[inputs[i]];
-                                                   args.partial = static_cast<double *>(run.workspace);
-                                                 }));
+  SLUICE_RETURN_IF_ERROR(
+      list.add<PowerListArgs>("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
+                              [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
+                                for (std::size_t i = 0; i < inputs.size(); ++i)
+                                  args.tensors[i].data = run.inputs[inputs[i]];
+                                args.partial = static_cast<double *>(run.workspace);
+                              }));
   pending.inputs.clear();
   pending.blocks = 0;
   return {};
 }
 
-/// One launch for all that are dense and alike, up to as many as fit its arguments; the partial results lie in the order of
-/// the inputs whichever launch makes them.
+/// One launch for all that are dense and alike, up to as many as fit its arguments; the partial results lie in the
+/// order of the inputs whichever launch makes them.
 Bound powerSumOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
   SLUICE_RETURN_IF_ERROR(cpu::Check("power_sum", request).workspace(powerSumWorkspace(request.inputs.size())));
@@ -99,7 +99,8 @@ Bound powerSumOf(const KernelRequest &request) {
       PowerList &to = pending[policy];
       to.args.largest = std::isinf(p);
       to.args.p = p;
-      to.args.tensors[to.inputs.size()] = {nullptr, x.elements(), static_cast<int>(x.dtype), static_cast<int>(to.blocks), static_cast<int>(first)};
+      to.args.tensors[to.inputs.size()] = {nullptr, x.elements(), static_cast<int>(x.dtype),
+                                           static_cast<int>(to.blocks), static_cast<int>(first)};
       to.inputs.push_back(i);
       to.blocks += shape.blocks;
       if (to.inputs.size() == listedTensors)

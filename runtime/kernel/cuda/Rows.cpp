@@ -10,7 +10,6 @@ namespace {
 
 static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
 
-
 /// A row, or what there is one of for each row.
 View rowView(const Operand &operand, const Operand &frame) {
   return joined(viewOf(operand), operand.rank == frame.rank ? operand.rank - 1 : operand.rank);
@@ -145,9 +144,11 @@ CudaKernels rowKernels() {
       {KernelId::softmax_grad, softmaxGradOf},
       {KernelId::logsumexp, logSumExpOf},
       {KernelId::layer_norm, layerNormOf},
-      {KernelId::layer_norm_grad, [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
+      {KernelId::layer_norm_grad,
+       [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
       {KernelId::rms_norm, rmsNormOf},
-      {KernelId::rms_norm_grad, [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
+      {KernelId::rms_norm_grad,
+       [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
       {KernelId::cross_entropy, crossEntropyOf},
       {KernelId::cross_entropy_grad, crossEntropyGradOf},
   };

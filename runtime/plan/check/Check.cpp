@@ -125,8 +125,8 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
     if (parameter.axes == collective.axes)
       return shardElements(parameter) == shard;
     // A resharded unit: the parameter's chunk over some of its axes.
-    if (!gathers || !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(),
-                                   collective.axes.end()))
+    if (!gathers ||
+        !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(), collective.axes.end()))
       return false;
     const auto group = std::int64_t(groupSize(plan, collective.axes));
     std::vector<std::int64_t> piece = cutShape(parameter);

@@ -36,8 +36,8 @@ Verdict checkGroup(const Call &call) {
 }
 
 Verdict checkReduction(const Call &call) {
-  const bool reduces =
-      call.collective.kind == plan::CollectiveKind::reduce_scatter || call.collective.kind == plan::CollectiveKind::all_reduce;
+  const bool reduces = call.collective.kind == plan::CollectiveKind::reduce_scatter ||
+                       call.collective.kind == plan::CollectiveKind::all_reduce;
   if (reduces != (call.collective.op != plan::ReduceOp::none))
     return call.bad("cannot have reduction '" + std::string(plan::EnumNameReduceOp(call.collective.op)) + "'");
   if (reduces != (call.collective.reduction != plan::ReductionClass::not_a_reduction))

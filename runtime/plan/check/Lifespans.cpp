@@ -51,7 +51,8 @@ bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT 
          (isDense(a) || (a.shape == b.shape && a.strides == b.strides));
 }
 
-Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i, const plan::InstructionT &instruction) {
+Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
+                      const plan::InstructionT &instruction) {
   const Operands operands = operandsOf(plan, instruction);
   auto within = [&](const plan::ViewT &view) {
     const plan::BufferT &buffer = *plan.buffers[view.buffer];
@@ -64,8 +65,8 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
         return refuse(2, place(plan, e, i) + " uses buffer '" + buffer.name + "' outside its lifespan [" +
                              std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")");
       }
-  const bool gathers =
-      instruction.operation.AsCollective() && instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
+  const bool gathers = instruction.operation.AsCollective() &&
+                       instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
   for (std::size_t w = 0; w < operands.writes.size(); ++w) {
     const plan::ViewT &write = *operands.writes[w];
     const plan::Space space = plan.buffers[write.buffer]->space;
@@ -75,7 +76,8 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
     };
     auto overlap = [&](const plan::ViewT &other, const char *role) {
       const std::uint64_t begin = std::max(absolute(plan, write), absolute(plan, other));
-      const std::uint64_t end = std::min(absolute(plan, write) + *viewBytes(write), absolute(plan, other) + *viewBytes(other));
+      const std::uint64_t end =
+          std::min(absolute(plan, write) + *viewBytes(write), absolute(plan, other) + *viewBytes(other));
       return refuse(2,
                     place(plan, e, i) + " writes buffer '" + plan.buffers[write.buffer]->name +
                         "' over bytes of buffer '" + plan.buffers[other.buffer]->name + "', " + role +

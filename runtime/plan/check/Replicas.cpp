@@ -78,7 +78,8 @@ public:
       fill(variable->buffer, data | depends);
     const plan::EntryT &entry = *plan.entries[e];
     for (const auto &port : entry.inputs) {
-      const bool isOfStep = port->name == "lr" || port->name == "loss_scale" || port->name == "step" || port->name == "seed";
+      const bool isOfStep =
+          port->name == "lr" || port->name == "loss_scale" || port->name == "step" || port->name == "seed";
       fill(port->view->buffer, isOfStep ? 0 : data | depends);
     }
     std::uint32_t first = 0;

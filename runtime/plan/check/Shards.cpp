@@ -57,8 +57,8 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
 
 /// Does the valid extent equal that of the parameter's chunks, in units of an inner extent?
 bool fitsParameter(const plan::ValidT &valid, const plan::ParameterT &parameter) {
-  return valid.axes == parameter.axes && __int128(valid.chunk) * cutShape(parameter)[cutDim(parameter)] ==
-                                             __int128(valid.total) * parameter.chunk;
+  return valid.axes == parameter.axes &&
+         __int128(valid.chunk) * cutShape(parameter)[cutDim(parameter)] == __int128(valid.total) * parameter.chunk;
 }
 
 /// Views of a shard: their valid extents are the parameter's; a write to padding uses one.
@@ -67,8 +67,8 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   for (const auto &valid : view.valid) {
     const unsigned __int128 covered = (unsigned __int128)(valid->chunk) * groupSize(plan, valid->axes);
     if (covered < (unsigned __int128)(valid->total))
-      return refuse(8, where + ", the chunks of " + std::to_string(valid->chunk) + " of a valid extent leave a hole in " +
-                           std::to_string(valid->total));
+      return refuse(8, where + ", the chunks of " + std::to_string(valid->chunk) +
+                           " of a valid extent leave a hole in " + std::to_string(valid->total));
   }
   const auto owner = owners.find(view.buffer);
   if (owner == owners.end())
@@ -79,9 +79,10 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   for (const auto &valid : view.valid)
     if (!fitsParameter(*valid, parameter))
       return refuse(8, where + ", expected the valid extent of parameter '" + parameter.name + "', chunk " +
-                           std::to_string(parameter.chunk) + " of " + std::to_string(cutShape(parameter)[cutDim(parameter)]) +
-                           " along '" + axesName(plan, parameter.axes) + "', but got chunk " +
-                           std::to_string(valid->chunk) + " of " + std::to_string(valid->total));
+                           std::to_string(parameter.chunk) + " of " +
+                           std::to_string(cutShape(parameter)[cutDim(parameter)]) + " along '" +
+                           axesName(plan, parameter.axes) + "', but got chunk " + std::to_string(valid->chunk) +
+                           " of " + std::to_string(valid->total));
   if (isWrite && view.valid.empty() && isPadded(plan, parameter))
     return refuse(8, where + ", writes the padding of the shard of parameter '" + parameter.name +
                          "', expected a view with its valid extent");
@@ -112,8 +113,8 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
                segmentParameter(plan, instruction, collective, s) < 0) {
       return refuse(8, where + ", segment " + std::to_string(s) + ", its chunk of " +
                            std::to_string(*elementCount((gathers ? segment.source : segment.destination)->shape)) +
-                           " elements is the shard of no parameter of unit '" +
-                           plan.units[instruction.unit]->name + "'");
+                           " elements is the shard of no parameter of unit '" + plan.units[instruction.unit]->name +
+                           "'");
     }
     const auto target = owners.find(segment.destination->buffer);
     const bool inPlace = segment.source->buffer == segment.destination->buffer;

@@ -303,8 +303,7 @@ private:
       const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
       const std::uint32_t repeat = port->per_repetition ? entry.sections[0]->repeat : 1;
       const std::uint64_t begin = buffer.offset + port->view->offset;
-      hold(port->view->buffer, begin,
-           begin + *viewBytes(*port->view) + port->view->repetition_stride * (repeat - 1));
+      hold(port->view->buffer, begin, begin + *viewBytes(*port->view) + port->view->repetition_stride * (repeat - 1));
     }
   }
 
@@ -312,8 +311,9 @@ private:
   Verdict checkEnd() {
     for (std::uint32_t b = 0; b < gathered.size(); ++b)
       if (gathered[b].state == Gathered::State::held)
-        return refuse(12, "buffer '" + plan.buffers[b]->name + "' is still gathered at the end of '" + entry.name +
-                              "', expected its release",
+        return refuse(12,
+                      "buffer '" + plan.buffers[b]->name + "' is still gathered at the end of '" + entry.name +
+                          "', expected its release",
                       history(gathered[b]));
     for (const auto &port : entry.outputs) {
       const std::uint32_t b = port->view->buffer;

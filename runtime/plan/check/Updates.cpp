@@ -72,7 +72,8 @@ public:
     for (const auto &parameter : plan.parameters) {
       SLUICE_CHECK(once(*parameter, parameter->buffer, "parameter '" + parameter->name + "'"));
       for (const auto &state : parameter->states)
-        SLUICE_CHECK(once(*parameter, state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'"));
+        SLUICE_CHECK(
+            once(*parameter, state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'"));
     }
     return checkNoReadAfterUpdate(entry);
   }
@@ -83,9 +84,10 @@ private:
     bool found = false;
     for (std::uint32_t other = 0; other < plan.entries.size(); ++other)
       if (other != e && !makesWeights(*plan.entries[other]))
-        forEachInstruction(*plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-          forEachWrite(instruction, [&](const plan::ViewT &view) { found = found || view.buffer == buffer; });
-        });
+        forEachInstruction(
+            *plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+              forEachWrite(instruction, [&](const plan::ViewT &view) { found = found || view.buffer == buffer; });
+            });
     return found;
   }
 
@@ -98,8 +100,9 @@ private:
     std::vector<std::string> notes;
     if (found.count != 0)
       notes.push_back("last by " + place(plan, e, found.last));
-    return refuse(10, name + ", expected " + std::to_string(expected) + " updates in a step of '" +
-                          plan.entries[e]->name + "' but got " + std::to_string(found.count),
+    return refuse(10,
+                  name + ", expected " + std::to_string(expected) + " updates in a step of '" + plan.entries[e]->name +
+                      "' but got " + std::to_string(found.count),
                   std::move(notes));
   }
 
@@ -109,8 +112,9 @@ private:
       auto check = [&](const plan::ViewT &view) {
         const auto found = writes.find(view.buffer);
         if (!verdict && found != writes.end() && found->second.count != 0 && found->second.last < i)
-          verdict = refuse(10, place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
-                                   "' after its update in the same step",
+          verdict = refuse(10,
+                           place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
+                               "' after its update in the same step",
                            {"updated by " + place(plan, e, found->second.last)});
       };
       if (const plan::LaunchT *launch = instruction.operation.AsLaunch())

@@ -124,7 +124,8 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
   const Attributes attributes = attributesOf(launch);
   OperandCounts counts = expectedOperands(*record, attributes, launch.inputs.size(), launch.outputs.size());
   // P10 compares the parameters and states of an update with the plan's.
-  if (std::ranges::any_of(record->outputs, [](const OperandRecord &output) { return output.count == OperandCount::each; }))
+  if (std::ranges::any_of(record->outputs,
+                          [](const OperandRecord &output) { return output.count == OperandCount::each; }))
     counts = {1, std::max<std::size_t>(launch.outputs.size(), 1), true};
   if (counts.isAtLeast ? launch.inputs.size() < counts.inputs : launch.inputs.size() != counts.inputs)
     return site.bad("kernel '" + name + "', expected " + (counts.isAtLeast ? "at least " : "") +
@@ -251,14 +252,14 @@ Verdict wellFormedCode(const plan::PlanT &plan) {
     std::uint32_t i = 0;
     for (const auto &section : entry.sections) {
       for (const auto &instruction : section->instructions)
-        SLUICE_CHECK(checkInstruction(
-            Site{plan, std::int32_t(e), section->repeat, "instruction " + std::to_string(i++) + " of '" + entry.name + "'"},
-            *instruction, entry));
+        SLUICE_CHECK(checkInstruction(Site{plan, std::int32_t(e), section->repeat,
+                                           "instruction " + std::to_string(i++) + " of '" + entry.name + "'"},
+                                      *instruction, entry));
       if (const std::uint64_t followed = sampleRepetitions(*section).size() * section->instructions.size();
           followed > maxFollowed)
-        return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}.bad(
-            "expected lists of repetitions that make at most " + std::to_string(maxFollowed) +
-            " instructions to follow but got " + std::to_string(followed));
+        return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}
+            .bad("expected lists of repetitions that make at most " + std::to_string(maxFollowed) +
+                 " instructions to follow but got " + std::to_string(followed));
     }
     for (const auto &port : entry.inputs)
       SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));

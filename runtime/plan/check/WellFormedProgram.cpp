@@ -34,8 +34,8 @@ Verdict checkNames(const char *what, const Numbers &indices, std::size_t count, 
 /// `ends` divides `ids` into one part for each op.
 Verdict checkEnds(const char *what, const Numbers &ids, const Numbers &ends, std::size_t ops) {
   if (ends.size() != ops || !std::ranges::is_sorted(ends) || (ops == 0 ? 0 : ends.back()) != ids.size())
-    return badProgram(std::string("the ends of ") + what + " do not divide " + std::to_string(ids.size()) + " ids among " +
-               std::to_string(ops) + " ops");
+    return badProgram(std::string("the ends of ") + what + " do not divide " + std::to_string(ids.size()) +
+                      " ids among " + std::to_string(ops) + " ops");
   return {};
 }
 
@@ -57,7 +57,7 @@ Verdict wellFormedProgram(const plan::PlanT &plan) {
   for (const auto &type : program.types)
     if (type->dtype > plan::DType::MAX || type->shape.size() > maxDims || !elementCount(type->shape))
       return badProgram("a type of values with shape " + formatShape(type->shape) +
-                 " has an unknown dtype, too many dims, is negative or overflows");
+                        " has an unknown dtype, too many dims, is negative or overflows");
   for (const auto &kind : program.kinds)
     SLUICE_CHECK(checkKind(*kind));
   SLUICE_CHECK(checkBelow("type", program.values, program.types.size()));

@@ -49,8 +49,8 @@ Verdict checkArenas(const plan::PlanT &plan) {
   std::set<plan::Space> spaces;
   for (const auto &arena : plan.arenas) {
     if (arena->space > plan::Space::MAX || !spaces.insert(arena->space).second)
-      return bad("arena, expected one for each known memory space but got space " +
-                 std::to_string(int(arena->space)) + (arena->space > plan::Space::MAX ? "" : " twice"));
+      return bad("arena, expected one for each known memory space but got space " + std::to_string(int(arena->space)) +
+                 (arena->space > plan::Space::MAX ? "" : " twice"));
     const std::string name = std::string("arena of ") + plan::EnumNameSpace(arena->space);
     if (arena->bytes > maxArenaBytes || arena->workspace > maxArenaBytes)
       return bad(name + ", expected at most " + formatBytes(maxArenaBytes) + " but got " +
@@ -121,8 +121,8 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
     return bad(name + ", expected an offset aligned to " + std::to_string(arena->alignment) + " but got " +
                std::to_string(buffer.offset));
   if (buffer.offset > arena->bytes || bytes > arena->bytes - buffer.offset)
-    return bad(name + ", expected it inside the " + std::to_string(arena->bytes) + " bytes of its arena but it ends at " +
-               std::to_string(buffer.offset) + " + " + std::to_string(bytes));
+    return bad(name + ", expected it inside the " + std::to_string(arena->bytes) +
+               " bytes of its arena but it ends at " + std::to_string(buffer.offset) + " + " + std::to_string(bytes));
   if (buffer.unit < -1 || buffer.unit >= std::int64_t(plan.units.size()))
     return bad(name + ", unit " + std::to_string(buffer.unit) + " does not exist");
   if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
@@ -200,8 +200,8 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
 Verdict checkDataAxes(const plan::PlanT &plan) {
   for (std::size_t i = 0; i < plan.data_axes.size(); ++i)
     if (plan.data_axes[i] >= plan.mesh.size() || (i > 0 && plan.data_axes[i] <= plan.data_axes[i - 1]))
-      return bad("data axes, expected axes of the mesh in ascending order but got " + std::to_string(plan.data_axes[i]) +
-                 " at position " + std::to_string(i));
+      return bad("data axes, expected axes of the mesh in ascending order but got " +
+                 std::to_string(plan.data_axes[i]) + " at position " + std::to_string(i));
   return {};
 }
 

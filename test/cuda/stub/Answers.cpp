@@ -74,9 +74,7 @@ SLUICE_ANSWER cuGetErrorString(Code code, const char **text) {
 SLUICE_ANSWER cuDeviceGetCount(int *count) { return *count = static_cast<int>(setting("devices", 1)), 0; }
 SLUICE_ANSWER cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
 SLUICE_ANSWER cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute == attributeMajor   ? static_cast<int>(setting("major", 9))
-           : attribute == attributeMinor ? 0
-                                         : 132;
+  *value = attribute == attributeMajor ? static_cast<int>(setting("major", 9)) : attribute == attributeMinor ? 0 : 132;
   return 0;
 }
 static std::atomic<int> currentDevice = 0;
@@ -104,7 +102,9 @@ SLUICE_ANSWER cuDeviceGetUuid_v2(Uuid *uuid, int device) {
   return std::memcpy(uuid->bytes, &number, sizeof number), 0;
 }
 SLUICE_ANSWER cuCtxGetDevice(int *device) { return *device = currentDevice, 0; }
-SLUICE_ANSWER cuMemHostAlloc(void **pointer, std::size_t bytes, unsigned) { return *pointer = std::calloc(bytes + 1, 1), 0; }
+SLUICE_ANSWER cuMemHostAlloc(void **pointer, std::size_t bytes, unsigned) {
+  return *pointer = std::calloc(bytes + 1, 1), 0;
+}
 SLUICE_ANSWER cuMemFreeHost(void *pointer) { return std::free(pointer), 0; }
 SLUICE_ANSWER cuCtxGetStreamPriorityRange(int *least, int *greatest) { return *least = 0, *greatest = -5, 0; }
 SLUICE_ANSWER cuStreamCreateWithPriority(Stream *stream, unsigned, int) { return *stream = handle(), 0; }
@@ -160,8 +160,8 @@ SLUICE_ANSWER cuEventCreate(Event *event, unsigned) { return *event = handle(), 
 SLUICE_ANSWER cuEventElapsedTime(float *milliseconds, Event, Event) { return *milliseconds = 0, 0; }
 SLUICE_ANSWER cuModuleLoadData(Module *module, const void *) { return *module = handle(), 0; }
 SLUICE_ANSWER cuModuleGetFunction(Function *function, Module, const char *) { return *function = handle(), 0; }
-SLUICE_ANSWER cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void **,
-                             void **) {
+SLUICE_ANSWER cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
+                             void **, void **) {
   launched = true;
   return static_cast<Code>(setting("launch", 0));
 }
@@ -169,17 +169,21 @@ SLUICE_ANSWER cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, u
 
 #ifdef SLUICE_STUB_BLAS
 SLUICE_ANSWER cublasLtCreate(blas::Handle *made) { return *made = handle(), static_cast<Code>(setting("blas", 0)); }
-SLUICE_ANSWER cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::MatmulDesc, blas::Layout, blas::Layout, blas::Layout, blas::Layout,
-                                             blas::Preference, int, blas::Heuristic *found, int *count) {
+SLUICE_ANSWER cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::MatmulDesc, blas::Layout, blas::Layout, blas::Layout,
+                                             blas::Layout, blas::Preference, int, blas::Heuristic *found, int *count) {
   return *found = {}, *count = static_cast<int>(setting("algorithms", 1)), 0;
 }
 #endif
 
 #ifdef SLUICE_STUB_DNN
-extern "C" __attribute__((visibility("default"))) std::size_t cudnnGetVersion() { return static_cast<std::size_t>(setting("dnn", 91900)); }
+extern "C" __attribute__((visibility("default"))) std::size_t cudnnGetVersion() {
+  return static_cast<std::size_t>(setting("dnn", 91900));
+}
 SLUICE_ANSWER cudnnCreate(void **made) { return *made = handle(), static_cast<Code>(setting("dnnstart", 0)); }
 /// No heuristic knows an engine.
-SLUICE_ANSWER cudnnBackendGetAttribute(void *, int, int, std::int64_t, std::int64_t *count, void *) { return *count = 0, 0; }
+SLUICE_ANSWER cudnnBackendGetAttribute(void *, int, int, std::int64_t, std::int64_t *count, void *) {
+  return *count = 0, 0;
+}
 SLUICE_ANSWER cudnnBackendCreateDescriptor(int, void **made) { return *made = handle(), 0; }
 #endif
 
@@ -202,5 +206,7 @@ SLUICE_ANSWER ncclMemAlloc(void **memory, std::size_t bytes) {
   return *memory = reinterpret_cast<void *>(next.fetch_add((bytes + 4095) / 4096 * 4096)), 0;
 }
 SLUICE_ANSWER ncclCommSplit(nccl::Comm, int, int, nccl::Comm *made, nccl::Config *) { return *made = handle(), 0; }
-SLUICE_ANSWER ncclCommGetAsyncError(nccl::Comm, Code *error) { return *error = static_cast<Code>(setting("async", 0)), 0; }
+SLUICE_ANSWER ncclCommGetAsyncError(nccl::Comm, Code *error) {
+  return *error = static_cast<Code>(setting("async", 0)), 0;
+}
 #endif

@@ -1,7 +1,8 @@
-//===- Loads.cpp - a driver that takes all code and runs none -------------------------------------------------------------===//
+//===- Loads.cpp - a driver that takes all code and runs none
+//-------------------------------------------------------------===//
 //
-// cuDNN's compiled engines look a driver up when they are asked for a device that they are only told of, and load their code
-// into it. This one says that it is loaded.
+// cuDNN's compiled engines look a driver up when they are asked for a device that they are only told of, and load their
+// code into it. This one says that it is loaded.
 //
 //===----------------------------------------------------------------------===//
 

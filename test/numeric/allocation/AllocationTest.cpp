@@ -90,8 +90,10 @@ std::string moduleOf(void *address) {
 
 std::string compilePlan(const std::string &precision) {
   std::string model = scratchFolder() + "/allocation.mlir", plan = scratchFolder() + "/" + precision + ".plan";
-  std::string recipe = writeScratch("allocation.toml", "mesh.shard = 2\ngradient.microbatches = 2\nrecompute.policy = \"block\"\n"
-                                                       "gradient.clip_norm = 1.0\nprecision.compute = \"" + precision + "\"\n");
+  std::string recipe =
+      writeScratch("allocation.toml", "mesh.shard = 2\ngradient.microbatches = 2\nrecompute.policy = \"block\"\n"
+                                      "gradient.clip_norm = 1.0\nprecision.compute = \"" +
+                                          precision + "\"\n");
   CommandResult import = runCommand("sluice-import hf " + referenceFolder() +
                                     "/gpt2-tiny/config.json --batch 2 --sequence 32 -o " + model);
   EXPECT_EQ(import.code, 0) << import.err;

@@ -16,7 +16,8 @@ TEST(Half, EveryF16RoundTrips) {
     const float value = f16ToFloat(half);
     if (exponent == 31 && mantissa != 0) {
       // Quiet, with its sign and payload.
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(value), (bits & 0x8000u) << 16 | 0x7fc00000u | static_cast<std::uint32_t>(mantissa) << 13);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(value),
+                (bits & 0x8000u) << 16 | 0x7fc00000u | static_cast<std::uint32_t>(mantissa) << 13);
       ASSERT_EQ(floatToF16(value), bits | 0x200u);
       continue;
     }

@@ -21,7 +21,8 @@ std::string again(std::string_view text, int indent = -1) {
 }
 
 TEST(Json, KeepsOrderAndValues) {
-  EXPECT_EQ(again(R"( { "b" : [ 1 , -2 , true , null ] , "a" : { } , "c" : [ ] } )"), R"({"b":[1,-2,true,null],"a":{},"c":[]})");
+  EXPECT_EQ(again(R"( { "b" : [ 1 , -2 , true , null ] , "a" : { } , "c" : [ ] } )"),
+            R"({"b":[1,-2,true,null],"a":{},"c":[]})");
   EXPECT_EQ(again(R"({"b":[1,{"x":"y"}],"a":{},"c":[]})", 2),
             "{\n  \"b\": [\n    1,\n    {\n      \"x\": \"y\"\n    }\n  ],\n  \"a\": {},\n  \"c\": []\n}");
   EXPECT_EQ(again("18446744073709551615"), "18446744073709551615");
@@ -31,11 +32,56 @@ TEST(Json, KeepsOrderAndValues) {
 }
 
 TEST(Json, RefusesOtherText) {
-  for (const char *text :
-       {"", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1]", "tru", "nul", "True",
-        "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "1 2", "[1] x", "NaN", "Infinity", "1e999", "'a'", "\"", "\"a", "\"\\\"", "\"\\x\"",
-        "\"\\u12\"", "\"\\u12g4\"", "\"\\u+123\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\n\"", "\"\x01\"", "\"\x80\"",
-        "\"\xC0\x80\"", "\"\xE0\x80\x80\"", "\"\xED\xA0\x80\"", "\"\xF4\x90\x80\x80\"", "\"\xF5\x80\x80\x80\"", "\"\xE2\x82\"", "//x\n1"}) {
+  for (const char *text : {"",
+                           " ",
+                           "{",
+                           "[",
+                           "[1",
+                           "[1,",
+                           "[1,]",
+                           "[,1]",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "{\"a\":1]",
+                           "tru",
+                           "nul",
+                           "True",
+                           "01",
+                           "-",
+                           "+1",
+                           "1.",
+                           ".5",
+                           "1e",
+                           "1e+",
+                           "0x1",
+                           "1 2",
+                           "[1] x",
+                           "NaN",
+                           "Infinity",
+                           "1e999",
+                           "'a'",
+                           "\"",
+                           "\"a",
+                           "\"\\\"",
+                           "\"\\x\"",
+                           "\"\\u12\"",
+                           "\"\\u12g4\"",
+                           "\"\\u+123\"",
+                           "\"\\ud800\"",
+                           "\"\\ud800\\u0041\"",
+                           "\"\\udc00\"",
+                           "\"\n\"",
+                           "\"\x01\"",
+                           "\"\x80\"",
+                           "\"\xC0\x80\"",
+                           "\"\xE0\x80\x80\"",
+                           "\"\xED\xA0\x80\"",
+                           "\"\xF4\x90\x80\x80\"",
+                           "\"\xF5\x80\x80\x80\"",
+                           "\"\xE2\x82\"",
+                           "//x\n1"}) {
     EXPECT_EQ(again(text), "invalid") << text;
   }
   // The limit of depth, before any of it is read.
@@ -50,8 +96,15 @@ TEST(Json, EscapesStrings) {
   EXPECT_EQ(again(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00\u0000\u001F")"),
             "\"\\\"\\\\/\\b\\f\\n\\r\\tA\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\\u0000\\u001f\"");
   // Bytes that are not UTF-8 are replaced, one mark for each start of a character that does not go on.
-  for (auto [bytes, marks] : {std::pair("a\x80z", 1), {"\xE2\x82", 1}, {"\xE2\x82z", 1}, {"\xE0\x80\x80", 3}, {"\xF0\x9F\x98", 1},
-                              {"\xC3\xC3\xA9", 1}, {"\xFF\xFE", 2}, {"\xED\xA0\x80", 3}, {"\x7Fz", 0}}) {
+  for (auto [bytes, marks] : {std::pair("a\x80z", 1),
+                              {"\xE2\x82", 1},
+                              {"\xE2\x82z", 1},
+                              {"\xE0\x80\x80", 3},
+                              {"\xF0\x9F\x98", 1},
+                              {"\xC3\xC3\xA9", 1},
+                              {"\xFF\xFE", 2},
+                              {"\xED\xA0\x80", 3},
+                              {"\x7Fz", 0}}) {
     const std::string text = dumpJson(Json(bytes));
     int found = 0;
     for (std::size_t at = text.find("\xEF\xBF\xBD"); at != std::string::npos; at = text.find("\xEF\xBF\xBD", at + 3))

@@ -22,11 +22,8 @@ Result<std::optional<Launch>> read(const Variables &variables, const std::string
       options);
 }
 
-const Variables torchrun = {{"RANK", "2"},
-                            {"WORLD_SIZE", "4"},
-                            {"LOCAL_WORLD_SIZE", "4"},
-                            {"MASTER_ADDR", "node7"},
-                            {"MASTER_PORT", "29500"}};
+const Variables torchrun = {
+    {"RANK", "2"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
 
 Variables with(Variables variables, const std::string &name, const std::string &value) {
   variables[name] = value;
@@ -63,8 +60,11 @@ TEST(LaunchTest, Mpirun) {
 
 // Tests srun's variables: ports of steps differ, one task is no launch.
 TEST(LaunchTest, Srun) {
-  const Variables srun = {{"SLURM_PROCID", "1"},       {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NUM_NODES", "1"},
-                          {"SLURM_JOB_ID", "4711"}, {"SLURM_STEP_ID", "0"}};
+  const Variables srun = {{"SLURM_PROCID", "1"},
+                          {"SLURM_STEP_NUM_TASKS", "2"},
+                          {"SLURM_STEP_NUM_NODES", "1"},
+                          {"SLURM_JOB_ID", "4711"},
+                          {"SLURM_STEP_ID", "0"}};
   const Launch launch = **read(srun);
   EXPECT_EQ(launch.address, "127.0.0.1");
   EXPECT_NE(launch.port, (**read(with(srun, "SLURM_STEP_ID", "1"))).port);

@@ -54,7 +54,8 @@ TEST(Refusal, OtherDevice) {
   expectRefused(made.plan, "the plan has no target");
 }
 
-// Tests that a plan for a larger instruction set than the machine's is refused with both named, and one for the machine's runs.
+// Tests that a plan for a larger instruction set than the machine's is refused with both named, and one for the
+// machine's runs.
 TEST(Refusal, InstructionSetOfTheMachine) {
   TestPlan made = small();
   made.plan.target->isa = "avx512";

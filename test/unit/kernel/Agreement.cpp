@@ -21,9 +21,14 @@ TEST(Agreement, Unary) {
 }
 
 TEST(Agreement, BinaryWithBroadcasting) {
-  const std::vector<std::pair<Shape, Shape>> pairs = {
-      {{3, 5, 17}, {3, 5, 17}}, {{3, 5, 17}, {17}},   {{3, 5, 17}, {5, 1}}, {{3, 5, 17}, {}},
-      {{1, 5, 1}, {3, 1, 17}},  {{5, 17}, {3, 5, 17}}, {{}, {9}},           {{}, {}}};
+  const std::vector<std::pair<Shape, Shape>> pairs = {{{3, 5, 17}, {3, 5, 17}},
+                                                      {{3, 5, 17}, {17}},
+                                                      {{3, 5, 17}, {5, 1}},
+                                                      {{3, 5, 17}, {}},
+                                                      {{1, 5, 1}, {3, 1, 17}},
+                                                      {{5, 17}, {3, 5, 17}},
+                                                      {{}, {9}},
+                                                      {{}, {}}};
   for (DType dtype : floats)
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const auto &[left, right] : pairs) {
@@ -85,7 +90,8 @@ TEST(Agreement, AccumulateAndPowerSum) {
   for (DType dtype : floats)
     for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
       compare({"power_sum", {}, 1, {number("p", p)}},
-              {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
+              {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43),
+               Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
               {Tensor(DType::f32, {})}, 1, "");
 }
 
@@ -114,8 +120,9 @@ TEST(Agreement, Optimizers) {
             inputs.push_back(number64);
             inputs.push_back(scalar(DType::f32, 0.5));
             inputs.push_back(scalar(DType::u8, 1));
-            compare({kernel, {}, 1, {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", 1)}},
-                    inputs, outputs, 1, "");
+            compare(
+                {kernel, {}, 1, {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", 1)}},
+                inputs, outputs, 1, "");
           }
 }
 
@@ -145,16 +152,19 @@ Listed listed(const std::vector<Shape> &shapes, int states, DType gradient, Layo
 // element, of one, of many chunks, dense and strided.
 TEST(Agreement, UpdatesOfLists) {
   const std::vector<Shape> shapes = {{5, 37}, {0, 4}, {1}, {3, 16384}, {40000}, {}, {7, 11}};
-  Tensor rate = scalar(DType::f32, 0.01), number64(DType::i64, {}), clip = scalar(DType::f32, 0.5), guard = scalar(DType::u8, 1);
+  Tensor rate = scalar(DType::f32, 0.01), number64(DType::i64, {}), clip = scalar(DType::f32, 0.5),
+         guard = scalar(DType::u8, 1);
   number64.set(0, 3);
   for (const char *kernel : {"sgd", "adam", "adamw"})
     for (DType gradient : {DType::f32, DType::bf16, DType::f64})
       for (Layout layout : {Layout::dense, Layout::padded})
         for (double momentum : {0.0, 0.9}) {
           const int states = std::string(kernel) != "sgd" ? 2 : momentum != 0 ? 1 : 0;
-          const std::vector<Attributes::Item> items = {number("momentum", momentum), number("weight_decay", 0.1), integer("nesterov", momentum != 0)};
+          const std::vector<Attributes::Item> items = {number("momentum", momentum), number("weight_decay", 0.1),
+                                                       integer("nesterov", momentum != 0)};
           const Listed start = listed(shapes, states, gradient, layout, 90);
-          const auto run = [&](Listed &data, std::size_t input, std::size_t inputs, std::size_t output, std::size_t outputs, int threads) {
+          const auto run = [&](Listed &data, std::size_t input, std::size_t inputs, std::size_t output,
+                               std::size_t outputs, int threads) {
             std::vector<Tensor *> in, out;
             for (std::size_t i = 0; i < inputs; ++i)
               in.push_back(&data.inputs[input + i]);

@@ -66,7 +66,8 @@ template <typename Body> void forCases(const std::vector<Shape> &shapes, Body bo
         body(dtype, shape, layout, label(dtype, shape, layout));
 }
 
-inline const std::vector<Shape> rowShapes = {{1}, {7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {2, 3, 129}, {1, 2500}, {0, 4}};
+inline const std::vector<Shape> rowShapes = {{1},     {7},         {3, 5, 17}, {2, 8}, {5, 1},
+                                             {4, 65}, {2, 3, 129}, {1, 2500},  {0, 4}};
 
 } // namespace sluice::test
 

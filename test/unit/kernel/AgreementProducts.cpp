@@ -11,11 +11,12 @@ TEST(Agreement, Attention) {
   struct Case {
     std::int64_t batch, queries, keys, heads, keyHeads, size;
   };
-  for (const Case &c : {Case{2, 7, 7, 3, 3, 5}, Case{1, 130, 130, 2, 2, 16}, Case{2, 50, 50, 4, 2, 33},
-                        Case{1, 1, 1, 1, 1, 4}, Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{1, 29, 70, 2, 1, 80},
-                        Case{1, 100, 100, 1, 1, 64}, Case{1, 21, 21, 2, 1, 128}, Case{1, 9, 12, 1, 1, 256},
-                        // Keys in more than two wide tiles.
-                        Case{1, 26, 560, 1, 1, 8}})
+  for (const Case &c :
+       {Case{2, 7, 7, 3, 3, 5}, Case{1, 130, 130, 2, 2, 16}, Case{2, 50, 50, 4, 2, 33}, Case{1, 1, 1, 1, 1, 4},
+        Case{1, 20, 70, 2, 1, 8}, Case{1, 70, 20, 2, 2, 8}, Case{1, 29, 70, 2, 1, 80}, Case{1, 100, 100, 1, 1, 64},
+        Case{1, 21, 21, 2, 1, 128}, Case{1, 9, 12, 1, 1, 256},
+        // Keys in more than two wide tiles.
+        Case{1, 26, 560, 1, 1, 8}})
     for (DType dtype : floats)
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
         // Full, causal, and causal with a window of so many.
@@ -27,15 +28,18 @@ TEST(Agreement, Attention) {
           Shape statisticShape = {c.batch, c.heads, c.queries};
           DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
           std::vector<Attributes::Item> attributes = {integer("causal", causal != 0), number("scale", 0.3),
-                                                     integer("window", causal > 1 ? causal : 0)};
+                                                      integer("window", causal > 1 ? causal : 0)};
           Tensor query(dtype, q, layout), key(dtype, k, layout), value(dtype, k, layout), out(dtype, q, layout);
           Tensor lse(statistics, statisticShape);
           query.normal(25), key.normal(26), value.normal(27);
-          std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) + (causal ? " causal, window " + std::to_string(causal) : "");
+          std::string what = label(dtype, q, layout) + " and " + label(dtype, k, layout) +
+                             (causal ? " causal, window " + std::to_string(causal) : "");
           // An exponential is off by its score's rounding. A score adds up `size` products that are of the order of 1
           // and is itself of the order of 0.3 sqrt(size): 2 sqrt(size) units are three deviations of it. In small
           // heads the sum over the keys decides. The derivative has the same exponentials.
-          const auto units = [&c](std::int64_t sum) { return static_cast<double>(std::max<std::int64_t>(sum, 4 * c.size)); };
+          const auto units = [&c](std::int64_t sum) {
+            return static_cast<double>(std::max<std::int64_t>(sum, 4 * c.size));
+          };
           compare({"attention", {}, 1, attributes}, {query, key, value}, {out, lse}, units(60), what);
           mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
           compare({"attention_grad", {}, 1, attributes},
@@ -50,7 +54,8 @@ TEST(Agreement, Embedding) {
       for (const char *kernel : {"embedding", "gather"}) {
         Tensor indices(DType::i32, {3, 5});
         indices.below(29, 11);
-        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), indices}, {Tensor(dtype, {3, 5, 7}, layout)}, 1, "");
+        compare({kernel}, {Tensor(dtype, {11, 7}, layout).normal(30), indices}, {Tensor(dtype, {3, 5, 7}, layout)}, 1,
+                "");
       }
   for (DType dtype : floats)
     for (DType to : floats)
@@ -106,17 +111,18 @@ TEST(Agreement, Matmul) {
 /// A product followed by gelu has the bits of the two kernels; so do the references.
 TEST(Agreement, MatmulGelu) {
   for (const Product &c : {Product{{7, 13}, {13, 5}, {7, 5}}, Product{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true},
-                        Product{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Product{{0, 3}, {3, 5}, {0, 5}},
-                        Product{{270, 40}, {40, 530}, {270, 530}}})
+                           Product{{3, 13, 7}, {1, 13, 5}, {3, 7, 5}, true, false}, Product{{0, 3}, {3, 5}, {0, 5}},
+                           Product{{270, 40}, {40, 530}, {270, 530}}})
     for (DType dtype : floats)
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
         for (bool bias : {false, true}) {
           if (c.c.back() > 500 && (dtype == DType::f64 || layout == Layout::permuted))
             continue;
-          const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB),
-                                                            integer("bias", bias)};
+          const std::vector<Attributes::Item> attributes = {
+              integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias)};
           const std::vector<Attributes::Item> tanhForm = {integer("approximate", 1)};
-          std::string what = label(dtype, c.a, layout) + " by " + label(dtype, c.b, layout) + (bias ? " with a bias" : "");
+          std::string what =
+              label(dtype, c.a, layout) + " by " + label(dtype, c.b, layout) + (bias ? " with a bias" : "");
           Tensor a(dtype, c.a, layout), b(dtype, c.b, layout), v(dtype, {c.c.back()}), x(dtype, c.c, layout);
           a.normal(33), b.normal(34), v.normal(35), x.normal(36, 2);
           for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {

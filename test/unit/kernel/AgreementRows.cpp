@@ -10,8 +10,7 @@ TEST(Agreement, Softmax) {
   forCases(rowShapes, [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
     for (double spread : {1.0, 60.0})
       compare({"softmax"}, {Tensor(dtype, shape, layout).normal(10, spread)}, {Tensor(dtype, shape, layout)}, 8, what);
-    compare({"softmax_grad"},
-            {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)},
+    compare({"softmax_grad"}, {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)},
             {Tensor(dtype, shape, layout)}, 400, what);
   });
 }
@@ -89,22 +88,21 @@ TEST(Agreement, Silu) {
 }
 
 TEST(Agreement, RmsNorm) {
-  forCases({{7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {60, 129}, {0, 4}},
-           [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-             Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
-             DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
-             Tensor x = Tensor(dtype, shape, layout).normal(53), weight = Tensor(dtype, columns).normal(54);
-             Tensor y(dtype, shape, layout), rstds(statistics, rows);
-             compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 1, what);
-             mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
-             Tensor dy = Tensor(dtype, shape, layout).normal(55);
-             // dx = (dy w - h mean(dy w h)) rstd: in a row of one element the terms almost cancel, and the result is
-             // their rounding error.
-             double terms = magnitude(dy.values()) * magnitude(weight.values()) * magnitude(rstds.values());
-             compare({"rms_norm_grad"}, {dy, x, weight, rstds},
-                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60, what,
-                     {shape.back() == 1 ? terms : 0});
-           });
+  forCases({{7}, {3, 5, 17}, {2, 8}, {5, 1}, {4, 65}, {60, 129}, {0, 4}}, [](DType dtype, const Shape &shape,
+                                                                             Layout layout, const std::string &what) {
+    Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+    DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+    Tensor x = Tensor(dtype, shape, layout).normal(53), weight = Tensor(dtype, columns).normal(54);
+    Tensor y(dtype, shape, layout), rstds(statistics, rows);
+    compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 1, what);
+    mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
+    Tensor dy = Tensor(dtype, shape, layout).normal(55);
+    // dx = (dy w - h mean(dy w h)) rstd: in a row of one element the terms almost cancel, and the result is
+    // their rounding error.
+    double terms = magnitude(dy.values()) * magnitude(weight.values()) * magnitude(rstds.values());
+    compare({"rms_norm_grad"}, {dy, x, weight, rstds}, {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60,
+            what, {shape.back() == 1 ? terms : 0});
+  });
 }
 
 TEST(Agreement, Rope) {
@@ -133,14 +131,14 @@ TEST(Agreement, CrossEntropy) {
                if (targets.size() > 1)
                  targets.set(1, -100);
                std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
-                                                          number("label_smoothing", smoothing)};
+                                                           number("label_smoothing", smoothing)};
                Tensor loss(statistics, {});
                // With one class the loss is a logit minus itself, added in one order or the other.
                compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 8, what,
                        {shape.back() == 1 ? magnitude(logits.values()) : 0});
                mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
-               compare({"cross_entropy_grad", {}, 1, attributes},
-                       {scalar(DType::f32, 0.7), logits, targets, lse}, {Tensor(dtype, shape, layout)}, 8, what);
+               compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse},
+                       {Tensor(dtype, shape, layout)}, 8, what);
              });
 }
 

@@ -1,8 +1,8 @@
 //===- Catalogue.cpp - names, caps and refusals -------------------------------===//
 #include "Harness.h"
 
-#include "runtime/kernel/cpu/Onednn.h"
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/Onednn.h"
 
 #include <set>
 
@@ -26,9 +26,9 @@ TEST(Catalogue, EveryEntryHasBothFlavours) {
 /// Kernels that run by their reference whatever their operands: this list may shrink and must not grow. Those of one
 /// scalar and those of an index have nothing to gain.
 TEST(Catalogue, RunByReference) {
-  const std::set<std::string_view> byReference = {
-      "add_along", "all_finite",      "argmax", "clip_coefficient", "cos", "count_up",
-      "iota",      "norm_root",       "reduce_max", "running_average", "sin", "take_along"};
+  const std::set<std::string_view> byReference = {"add_along",  "all_finite",      "argmax", "clip_coefficient",
+                                                  "cos",        "count_up",        "iota",   "norm_root",
+                                                  "reduce_max", "running_average", "sin",    "take_along"};
   for (const KernelRecord &record : catalogue())
     EXPECT_EQ(record.cpu == CpuForm::reference, byReference.count(record.name) == 1) << record.name;
   for (std::string_view name : byReference)
@@ -62,7 +62,8 @@ Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::v
                       std::vector<Attributes::Item> items, int threads) {
   Attributes attributes(std::move(items));
   const std::string &isa = testedIsa();
-  KernelRequest request{in, out, &attributes, threads, workspaceCap(kernel, in, out, attributes, {"cpu", threads, isa})};
+  KernelRequest request{in, out, &attributes, threads,
+                        workspaceCap(kernel, in, out, attributes, {"cpu", threads, isa})};
   auto bound = findCpuKernel(kernel)(request);
   return bound.isOk() ? Status::ok() : bound.takeStatus();
 }
@@ -92,10 +93,9 @@ TEST(Catalogue, MatmulFitsItsCap) {
                                          describe(dtype, tb ? Shape{n, k} : Shape{k, n})};
               if (bias)
                 in.push_back(describe(dtype, {n}));
-              Status status = prepareWithCap("matmul", in, {describe(dtype, {m, n})},
-                                             {integer("transpose_a", ta), integer("transpose_b", tb),
-                                              integer("bias", bias)},
-                                             threads);
+              Status status = prepareWithCap(
+                  "matmul", in, {describe(dtype, {m, n})},
+                  {integer("transpose_a", ta), integer("transpose_b", tb), integer("bias", bias)}, threads);
               ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
               if (m > 1000 || n > 1000)
                 continue;

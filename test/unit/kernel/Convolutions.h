@@ -36,7 +36,9 @@ inline Shape resultOf(const Convolution &c) {
 }
 
 inline std::vector<Attributes::Item> attributesOf(const Convolution &c) {
-  return {{"stride", 0, 0, c.stride}, {"padding", 0, 0, c.padding}, {"dilation", 0, 0, c.dilation},
+  return {{"stride", 0, 0, c.stride},
+          {"padding", 0, 0, c.padding},
+          {"dilation", 0, 0, c.dilation},
           {"groups", c.groups, 0, {}}};
 }
 

@@ -16,7 +16,8 @@ Tensor drop(Tensor y, double rate, std::int64_t row = 0, double step = 1, std::i
   x.fill(std::vector<double>(static_cast<std::size_t>(y.size()), 1));
   Tensor seedAt = scalar(DType::i64, seed), stepAt = scalar(DType::i64, step),
          rowAt = scalar(DType::i64, static_cast<double>(row));
-  mustRun({"dropout", flavour, threads, {number("rate", rate), integer("key", key)}}, {&x, &seedAt, &stepAt, &rowAt}, {&y});
+  mustRun({"dropout", flavour, threads, {number("rate", rate), integer("key", key)}}, {&x, &seedAt, &stepAt, &rowAt},
+          {&y});
   return y;
 }
 

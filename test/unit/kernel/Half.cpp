@@ -48,9 +48,12 @@ TEST(Half, Matmul) {
       inputs.push_back({70});
       inputs.push_back({2, 5, 70});
     }
-    compare({"matmul", {}, 1,
-             {integer("transpose_a", ta), integer("transpose_b", tb), integer("bias", more), integer("residual", more)}},
-            inputs, {2, 5, 70});
+    compare(
+        {"matmul",
+         {},
+         1,
+         {integer("transpose_a", ta), integer("transpose_b", tb), integer("bias", more), integer("residual", more)}},
+        inputs, {2, 5, 70});
   }
 }
 
@@ -61,7 +64,8 @@ TEST(Half, Others) {
   for (const char *kernel : {"add", "multiply", "swiglu", "gelu_grad", "silu_grad", "softmax_grad"})
     compare({kernel}, {rows, rows}, rows);
   compare({"reduce_sum", {}, 1, {list("dims", {0})}}, {rows}, {7});
-  const std::vector<Attributes::Item> window = {list("stride", {1, 2}), list("padding", {1, 0}), list("dilation", {1, 1})};
+  const std::vector<Attributes::Item> window = {list("stride", {1, 2}), list("padding", {1, 0}),
+                                                list("dilation", {1, 1})};
   compare({"conv2d", {}, 1, window}, {{2, 5, 6, 3}, {4, 3, 3, 2}}, {2, 5, 3, 4});
 }
 
@@ -87,8 +91,10 @@ bool hasLoop(const std::string &kernel, const std::vector<Tensor> &inputs, const
 // The kernels that a transformer and a convolutional model launch in f16.
 TEST(Half, FastKernelsAcceptIt) {
   const DType h = DType::f16, s = DType::f32;
-  const Tensor x(h, {4, 32}), row(h, {32}), statistic(s, {4}), scalar32(s, {}), wide(s, {4, 32}), index(DType::i32, {4});
-  const Tensor heads(h, {1, 4, 2, 16}), sums(s, {1, 2, 4}), channel(s, {32}), step(DType::i64, {}), guard(DType::u8, {});
+  const Tensor x(h, {4, 32}), row(h, {32}), statistic(s, {4}), scalar32(s, {}), wide(s, {4, 32}),
+      index(DType::i32, {4});
+  const Tensor heads(h, {1, 4, 2, 16}), sums(s, {1, 2, 4}), channel(s, {32}), step(DType::i64, {}),
+      guard(DType::u8, {});
   for (const char *kernel : {"negate", "exp", "log", "tanh", "erf", "sqrt", "rsqrt", "relu", "sigmoid", "softplus",
                              "scale", "softmax", "gelu", "silu", "copy", "rope"})
     if (std::string(kernel) == "rope")
@@ -169,9 +175,11 @@ TEST(Half, EveryNumberWidens) {
     l.f16.narrow(wide.data(), again.data(), static_cast<std::int64_t>(wide.size()));
     l.f16.unary(cpu::UnaryLoop::scale, halves.data(), scaled.data(), static_cast<std::int64_t>(halves.size()), 1.f);
     for (std::size_t i = 0; i < halves.size(); ++i) {
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(static_cast<float>(halves[i]))) << i;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(static_cast<float>(halves[i])))
+          << i;
       // NaN comes back quiet.
-      std::uint32_t want = (i & 0x7fff) > 0x7c00 ? static_cast<std::uint32_t>(i | 0x200) : static_cast<std::uint32_t>(i);
+      std::uint32_t want =
+          (i & 0x7fff) > 0x7c00 ? static_cast<std::uint32_t>(i | 0x200) : static_cast<std::uint32_t>(i);
       ASSERT_EQ(again[i].bits, want);
       ASSERT_EQ(scaled[i].bits, want);
     }

@@ -177,7 +177,9 @@ inline void expectNear(const Tensor &got, const std::vector<double> &want, doubl
   int shown = 0;
   for (std::int64_t i = 0; i < got.size() && shown < 4; ++i) {
     double g = got.at(i), w = want[static_cast<std::size_t>(i)];
-    bool near = std::isnan(w) ? std::isnan(g) : std::isinf(w) ? g == w : std::fabs(g - w) <= relative * std::fabs(w) + absolute;
+    bool near = std::isnan(w)   ? std::isnan(g)
+                : std::isinf(w) ? g == w
+                                : std::fabs(g - w) <= relative * std::fabs(w) + absolute;
     if (!near) {
       ADD_FAILURE() << what << " element " << i << ": expected " << w << " but got " << g << ", off by " << g - w;
       ++shown;

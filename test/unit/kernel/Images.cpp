@@ -1,6 +1,7 @@
 //===- Images.cpp - fast kernels on images against their references ------------===//
 //
-// Convolutions, pooling, batch norm: odd sizes, windows that reach over the border, every float type, one thread and two.
+// Convolutions, pooling, batch norm: odd sizes, windows that reach over the border, every float type, one thread and
+// two.
 //
 //===----------------------------------------------------------------------===//
 #include "Convolutions.h"
@@ -23,7 +24,7 @@ void compareImages(Run run, const std::vector<Tensor> &inputs, const std::vector
   for (std::size_t i = 0; i < want.size(); ++i) {
     auto values = want[i].values();
     double size = magnitude(values);
-    double unit = outputs[i].operand.dtype == DType::bf16   ? 0x1p-8
+    double unit = outputs[i].operand.dtype == DType::bf16  ? 0x1p-8
                   : outputs[i].operand.dtype == DType::f16 ? 0x1p-11
                                                            : 0x1p-23;
     expectNear(got[i], values, 2 * unit, 0x1p-23 * units * (size == 0 ? 1 : size),
@@ -108,8 +109,10 @@ TEST(Images, PoolingAgrees) {
                         {{2, 7, 5, 130}, {2, 1, 1, 130}, {}, {}, {}, true}};
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (const Pool &p : pools) {
-      std::vector<Attributes::Item> attributes = {{"kernel", 0, 0, p.kernel}, {"stride", 0, 0, p.stride},
-                                                  {"padding", 0, 0, p.padding}, {"adaptive", p.adaptive, 0, {}}};
+      std::vector<Attributes::Item> attributes = {{"kernel", 0, 0, p.kernel},
+                                                  {"stride", 0, 0, p.stride},
+                                                  {"padding", 0, 0, p.padding},
+                                                  {"adaptive", p.adaptive, 0, {}}};
       Tensor x = Tensor(dtype, p.x).normal(5), dy = Tensor(dtype, p.y).normal(6);
       for (std::int64_t without : {0, 1}) {
         auto means = attributes;
@@ -120,7 +123,8 @@ TEST(Images, PoolingAgrees) {
       if (p.adaptive)
         continue;
       compareImages({"max_pool2d", {}, 1, attributes}, {x}, {Tensor(dtype, p.y)}, 4, std::string(dtypeName(dtype)));
-      compareImages({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x)}, 16, std::string(dtypeName(dtype)));
+      compareImages({"max_pool2d_grad", {}, 1, attributes}, {dy, x}, {Tensor(dtype, p.x)}, 16,
+                    std::string(dtypeName(dtype)));
     }
 }
 

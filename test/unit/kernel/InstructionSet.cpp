@@ -31,9 +31,9 @@ TEST(InstructionSet, LibraryUsedBefore) {
   Tensor a(DType::f32, {2, 2}), b(DType::f32, {2, 2}), c(DType::f32, {2, 2});
   mustRun({"matmul"}, {&a, &b}, {&c});
   EXPECT_EQ(useInstructionSet("sse2").message(),
-            "instruction set, expected " + testedIsa() + ", " +
-                (isKept() ? "to which this process is kept" : "with which this process has used the matrix library") +
-                ", but got sse2");
+            "instruction set, expected " + testedIsa() +
+                (isKept() ? " (already used by this process) but got sse2"
+                          : ", with which this process has used the matrix library, but got sse2"));
 }
 
 } // namespace

@@ -11,8 +11,8 @@ struct LossCase {
   double smoothing;
 };
 
-const LossCase cases[] = {{6, 5, 7, 4, 0, 0},  {6, 5, 7, 3, 1, 0},   {9, 33, 65, 2, 0, 0.2}, {5, 8, 40, 100, 0, 0},
-                      {1, 3, 2, 1, 1, 0.1}, {40, 24, 300, 16, 0, 0}};
+const LossCase cases[] = {{6, 5, 7, 4, 0, 0},    {6, 5, 7, 3, 1, 0},   {9, 33, 65, 2, 0, 0.2},
+                          {5, 8, 40, 100, 0, 0}, {1, 3, 2, 1, 1, 0.1}, {40, 24, 300, 16, 0, 0}};
 
 std::vector<Attributes::Item> attributesOf(const LossCase &c) {
   return {integer("rows", c.chunk), integer("reduction", c.reduction), number("label_smoothing", c.smoothing)};
@@ -42,12 +42,17 @@ TEST(LinearLoss, ChunksMatchTheReference) {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const LossCase &c : cases) {
-        std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(c.rows) + " by " + std::to_string(c.chunk);
+        std::string what =
+            std::string(dtypeName(dtype)) + " " + std::to_string(c.rows) + " by " + std::to_string(c.chunk);
         Operands fast(dtype, c, layout), plain(dtype, c, layout);
         fast.run(KernelFlavour::fast, c);
         plain.run(KernelFlavour::reference, c);
-        // Logits, and in bf16 and f16 their gradients, are rounded to the type; sums of rows are as large as a row's terms.
-        double unit = dtype == DType::f64 ? 0x1p-48 : dtype == DType::f32 ? 0x1p-19 : dtype == DType::bf16 ? 0x1p-4 : 0x1p-7;
+        // Logits, and in bf16 and f16 their gradients, are rounded to the type; sums of rows are as large as a row's
+        // terms.
+        double unit = dtype == DType::f64    ? 0x1p-48
+                      : dtype == DType::f32  ? 0x1p-19
+                      : dtype == DType::bf16 ? 0x1p-4
+                                             : 0x1p-7;
         double size = std::sqrt(static_cast<double>(c.columns));
         expectNear(fast.loss, plain.loss.values(), unit, unit * size, "loss " + what);
         expectNear(fast.lse, plain.lse.values(), unit, unit * size, "lse " + what);
@@ -88,10 +93,10 @@ TEST(LinearLoss, RefusesBadOperands) {
                   .message(),
               "kernel 'linear_cross_entropy' rows, expected at least 1 but got 0");
     o.targets.set(4, 7);
-    EXPECT_EQ(tryRun({"linear_cross_entropy", flavour, 1, attributesOf(c)}, {&o.x, &o.weight, &o.targets},
-                     {&o.loss, &o.lse})
-                  .message(),
-              "target of row 4, expected 0 to 6 but got 7");
+    EXPECT_EQ(
+        tryRun({"linear_cross_entropy", flavour, 1, attributesOf(c)}, {&o.x, &o.weight, &o.targets}, {&o.loss, &o.lse})
+            .message(),
+        "target of row 4, expected 0 to 6 but got 7");
   }
 }
 

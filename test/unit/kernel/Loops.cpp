@@ -53,11 +53,15 @@ TEST(Loops, ElementaryFunctions) {
     };
     double tiny = 1.5e-45;
     within(unary(cpu::UnaryLoop::exp), [](double x) { return std::exp(x); }, -87, 88.7, 1.5e-7, tiny, "exp " + isa);
-    within(unary(cpu::UnaryLoop::exp), [](double x) { return std::exp(x); }, -110, -87, 1.5e-7, tiny, "small exp " + isa);
+    within(
+        unary(cpu::UnaryLoop::exp), [](double x) { return std::exp(x); }, -110, -87, 1.5e-7, tiny, "small exp " + isa);
     within(unary(cpu::UnaryLoop::tanh), [](double x) { return std::tanh(x); }, -12, 12, 2.5e-7, 0, "tanh " + isa);
-    within(unary(cpu::UnaryLoop::tanh), [](double x) { return std::tanh(x); }, -0.01, 0.01, 2e-7, tiny, "small tanh " + isa);
+    within(
+        unary(cpu::UnaryLoop::tanh), [](double x) { return std::tanh(x); }, -0.01, 0.01, 2e-7, tiny,
+        "small tanh " + isa);
     within(unary(cpu::UnaryLoop::erf), [](double x) { return std::erf(x); }, -6, 6, 2e-7, 0, "erf " + isa);
-    within(unary(cpu::UnaryLoop::erf), [](double x) { return std::erf(x); }, -0.01, 0.01, 2e-7, tiny, "small erf " + isa);
+    within(
+        unary(cpu::UnaryLoop::erf), [](double x) { return std::erf(x); }, -0.01, 0.01, 2e-7, tiny, "small erf " + isa);
   });
 }
 

@@ -203,7 +203,8 @@ TEST(Movement, RandomRowsEqualRandomElements) {
           shard.operand.origin[1] = begin;
           same({kernel, {}, 1, {integer("key", 9)}}, {scalar(DType::i64, 5)}, shard);
           // Zeros from the middle of one row of the shard to the middle of another, by global index.
-          same({kernel, {}, 1, {integer("key", 9), list("zeros", {4 * 29 + 3, 6 * 29 + 5})}}, {scalar(DType::i64, 5)}, shard);
+          same({kernel, {}, 1, {integer("key", 9), list("zeros", {4 * 29 + 3, 6 * 29 + 5})}}, {scalar(DType::i64, 5)},
+               shard);
         }
 }
 

@@ -34,9 +34,11 @@ TEST(Records, NameOperandsAndAttributesThatExist) {
         EXPECT_TRUE(hasName(record.outputs, alias.output)) << record.name << " has no output " << alias.output;
       }
     for (const OperandRecord &operand : record.inputs)
-      EXPECT_TRUE(operand.given.empty() || hasName(record.attributes, operand.given)) << record.name << " " << operand.name;
+      EXPECT_TRUE(operand.given.empty() || hasName(record.attributes, operand.given))
+          << record.name << " " << operand.name;
     for (const AttributeRecord &attribute : record.attributes)
-      EXPECT_EQ(attribute.kind == AttributeKind::choice, !attribute.choices.empty()) << record.name << " " << attribute.name;
+      EXPECT_EQ(attribute.kind == AttributeKind::choice, !attribute.choices.empty())
+          << record.name << " " << attribute.name;
   }
 }
 
@@ -76,8 +78,9 @@ TEST(Records, AliasPairs) {
   EXPECT_EQ(mustAliasPairs(kernelRecord(KernelId::sgd), momentum, 10, 4), (AliasPairs{{0, 0}, {2, 1}, {3, 2}, {5, 3}}));
   EXPECT_EQ(mustAliasPairs(kernelRecord(KernelId::sgd), Attributes(), 8, 2), (AliasPairs{{0, 0}, {2, 1}}));
   EXPECT_EQ(mayAliasPairs(kernelRecord(KernelId::matmul), Attributes(), 2, 1), AliasPairs());
-  EXPECT_EQ(mayAliasPairs(kernelRecord(KernelId::matmul), Attributes({integer("bias", 1), integer("residual", 1)}), 4, 1),
-            (AliasPairs{{3, 0}}));
+  EXPECT_EQ(
+      mayAliasPairs(kernelRecord(KernelId::matmul), Attributes({integer("bias", 1), integer("residual", 1)}), 4, 1),
+      (AliasPairs{{3, 0}}));
   EXPECT_EQ(mayAliasPairs(kernelRecord(KernelId::add), Attributes(), 2, 1), (AliasPairs{{0, 0}, {1, 0}}));
 }
 
@@ -106,9 +109,11 @@ TEST(Records, RefuseOtherLaunches) {
   EXPECT_EQ(refusal({"relu"}, {&x, &x}, {&x}), "kernel 'relu' inputs, expected 1 but got 2");
   EXPECT_EQ(refusal({"power_sum"}, {}, {&x}), "kernel 'power_sum' inputs, expected at least 1 but got 0");
   EXPECT_EQ(refusal({"swiglu_grad"}, {&x, &x, &x}, {&x}), "kernel 'swiglu_grad' outputs, expected 2 but got 1");
-  EXPECT_EQ(refusal({"relu"}, {&bytes}, {&x}), "kernel 'relu' input 0 dtype, expected f32, f64, bf16 or f16 but got u8");
+  EXPECT_EQ(refusal({"relu"}, {&bytes}, {&x}),
+            "kernel 'relu' input 0 dtype, expected f32, f64, bf16 or f16 but got u8");
   EXPECT_EQ(refusal({"argmax"}, {&x}, {&x}), "kernel 'argmax' output 0 dtype, expected i64 but got f32");
-  EXPECT_EQ(refusal({"matmul", {}, 1, {integer("bias", 1)}}, {&x, &x}, {&x}), "kernel 'matmul' inputs, expected 3 but got 2");
+  EXPECT_EQ(refusal({"matmul", {}, 1, {integer("bias", 1)}}, {&x, &x}, {&x}),
+            "kernel 'matmul' inputs, expected 3 but got 2");
 }
 
 } // namespace

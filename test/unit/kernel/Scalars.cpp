@@ -32,7 +32,7 @@ TEST(Scalars, CompareIsOneOrZero) {
         mustRun({"compare", flavour, 1, {integer("predicate", predicate)}}, {&a, &b}, {&y});
         for (int i = 0; i < 4; ++i) {
           double l = a.at(i), r = b.at(i);
-          const bool holds[] = {l == r, l != r, l < r, l <= r, l > r, l >= r};
+          const bool holds[] = {l == r, l != r, l<r, l <= r, l> r, l >= r};
           EXPECT_EQ(y.at(i), holds[predicate] ? 1 : 0) << dtypeName(dtype) << " predicate " << predicate << " of " << l;
         }
       }

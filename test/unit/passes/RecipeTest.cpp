@@ -57,7 +57,8 @@ TEST(RecipeKeys, NearestKey) {
 
 TEST(Recipe, ReadsTablesAndDottedKeys) {
   Recipe recipe;
-  ASSERT_TRUE(recipe.addText(R"(
+  ASSERT_TRUE(recipe
+                  .addText(R"(
 mesh.shard = 4
 [sharding]
 reshard_after_forward = false
@@ -72,7 +73,7 @@ clip_type = inf
 [memory]
 budget = "24MiB"
 )",
-                             "r.toml")
+                           "r.toml")
                   .isOk());
   ASSERT_TRUE(recipe.resolve().isOk());
   EXPECT_TRUE(recipe.value("mesh.shard") == RecipeValue(std::int64_t(4)));
@@ -114,11 +115,12 @@ TEST(Recipe, DefaultsThatDependOnOthers) {
 
 TEST(Recipe, AliasesAreNormalized) {
   Recipe recipe;
-  ASSERT_TRUE(recipe
-                  .addText("mesh.replicate = 2\nsharding.strategy = \"hybrid_shard_grad_op\"\n"
-                           "schedule.backward_prefetch = \"none\"\ngradient.clip_norm = \"off\"\nmemory.budget = \"none\"",
-                           "r.toml")
-                  .isOk());
+  ASSERT_TRUE(
+      recipe
+          .addText("mesh.replicate = 2\nsharding.strategy = \"hybrid_shard_grad_op\"\n"
+                   "schedule.backward_prefetch = \"none\"\ngradient.clip_norm = \"off\"\nmemory.budget = \"none\"",
+                   "r.toml")
+          .isOk());
   ASSERT_TRUE(recipe.resolve().isOk());
   EXPECT_TRUE(recipe.value("sharding.strategy") == text("shard_grad_op"));
   EXPECT_TRUE(recipe.value("schedule.backward_prefetch") == RecipeValue(std::int64_t(0)));
@@ -137,7 +139,8 @@ TEST(Recipe, GivenValuesDifferFromDefaults) {
 
 TEST(Recipe, PrintIsARecipeAgain) {
   Recipe recipe, again;
-  ASSERT_TRUE(recipe.addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\"]\ngradient.clip_type = inf", "r.toml").isOk());
+  ASSERT_TRUE(
+      recipe.addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\"]\ngradient.clip_type = inf", "r.toml").isOk());
   ASSERT_TRUE(recipe.resolve().isOk());
   std::string printed = recipe.print();
   EXPECT_NE(printed.find("# r.toml:1"), std::string::npos);
@@ -151,9 +154,11 @@ TEST(Recipe, PrintIsARecipeAgain) {
 }
 
 TEST(RecipeErrors, UnknownKeys) {
-  EXPECT_EQ(errorOf("\n\nmesh.shrad = 2"), "r.toml:3: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
-                                          "keys but got 'mesh.shrad'");
-  EXPECT_EQ(errorOf("[shcedule]\norder = 2"), "r.toml:1: unknown recipe key, expected '" + nearestRecipeKey("shcedule").name +
+  EXPECT_EQ(errorOf("\n\nmesh.shrad = 2"),
+            "r.toml:3: unknown recipe key, expected 'mesh.shard' or another of the recipe's "
+            "keys but got 'mesh.shrad'");
+  EXPECT_EQ(errorOf("[shcedule]\norder = 2"), "r.toml:1: unknown recipe key, expected '" +
+                                                  nearestRecipeKey("shcedule").name +
                                                   "' or another of the recipe's keys but got 'shcedule'");
   EXPECT_EQ(settingError("nothing=1"), "--set nothing=1: unknown recipe key, expected '" +
                                            nearestRecipeKey("nothing").name +
@@ -161,10 +166,12 @@ TEST(RecipeErrors, UnknownKeys) {
 }
 
 TEST(RecipeErrors, RenamedKeys) {
-  EXPECT_EQ(errorOf("[schedule]\nlr = \"cosine\""), "r.toml:2: recipe key 'schedule.lr' is renamed to 'lr_schedule.name'");
+  EXPECT_EQ(errorOf("[schedule]\nlr = \"cosine\""),
+            "r.toml:2: recipe key 'schedule.lr' is renamed to 'lr_schedule.name'");
   EXPECT_EQ(errorOf("schedule.warmup_steps = 2"),
             "r.toml:1: recipe key 'schedule.warmup_steps' is renamed to 'lr_schedule.warmup_steps'");
-  EXPECT_EQ(errorOf("schedule.min_lr = 2"), "r.toml:1: recipe key 'schedule.min_lr' is renamed to 'lr_schedule.min_lr'");
+  EXPECT_EQ(errorOf("schedule.min_lr = 2"),
+            "r.toml:1: recipe key 'schedule.min_lr' is renamed to 'lr_schedule.min_lr'");
   EXPECT_EQ(settingError("schedule.total_steps=2"),
             "--set schedule.total_steps=2: recipe key 'schedule.total_steps' is renamed to 'lr_schedule.total_steps'");
 }
@@ -176,8 +183,9 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
             "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got 0");
   EXPECT_EQ(errorOf("mesh.shard = -3"),
             "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got -3");
-  EXPECT_EQ(errorOf("gradient.microbatches = 1.5"),
-            "r.toml:1: value of 'gradient.microbatches', expected an integer of at least 1 and at most 1048576 but got 1.5");
+  EXPECT_EQ(
+      errorOf("gradient.microbatches = 1.5"),
+      "r.toml:1: value of 'gradient.microbatches', expected an integer of at least 1 and at most 1048576 but got 1.5");
   EXPECT_EQ(errorOf("optimizer.betas = [0.9]"),
             "r.toml:1: value of 'optimizer.betas', expected a list of 2 numbers from 0 to 1 (below 1) but got [0.9]");
   EXPECT_EQ(errorOf("optimizer.name = \"lion\""),
@@ -186,10 +194,12 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
             "r.toml:1: value of 'optimizer.name', expected \"adamw\", \"adam\" or \"sgd\" but got a date or time");
   EXPECT_EQ(errorOf("gradient.clip_norm = 0.0"),
             "r.toml:1: value of 'gradient.clip_norm', expected \"off\" or a number above 0 but got 0.0");
-  EXPECT_EQ(errorOf("optimizer.lr = nan"), "r.toml:1: value of 'optimizer.lr', expected a number of at least 0 but got nan");
-  EXPECT_EQ(errorOf("memory.budget = \"24 buckets\""),
-            "r.toml:1: value of 'memory.budget', expected \"none\" or a number of bytes (as 1048576 or \"24MiB\") but got "
-            "\"24 buckets\"");
+  EXPECT_EQ(errorOf("optimizer.lr = nan"),
+            "r.toml:1: value of 'optimizer.lr', expected a number of at least 0 but got nan");
+  EXPECT_EQ(
+      errorOf("memory.budget = \"24 buckets\""),
+      "r.toml:1: value of 'memory.budget', expected \"none\" or a number of bytes (as 1048576 or \"24MiB\") but got "
+      "\"24 buckets\"");
   EXPECT_EQ(errorOf("memory.budget = 0").substr(0, 32), "r.toml:1: value of 'memory.budge");
 }
 
@@ -197,9 +207,8 @@ TEST(RecipeErrors, UnsupportedValues) {
   EXPECT_EQ(errorOf("mesh.context = 2"),
             "r.toml:1: value of 'mesh.context' that this version does not support, expected 1 but got 2");
   for (const char *recipe :
-       {"sharding.units = \"auto\"", "memory.offload = [\"activations\"]",
-        "recompute.policy = \"budget\"", "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"auto\"",
-        "target.arch = \"sm_70\"",
+       {"sharding.units = \"auto\"", "memory.offload = [\"activations\"]", "recompute.policy = \"budget\"",
+        "schedule.forward_prefetch = \"auto\"", "schedule.backward_prefetch = \"auto\"", "target.arch = \"sm_70\"",
         "recompute.save = [\"matmul\"]"})
     EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
         << recipe << ": " << errorOf(recipe);
@@ -207,12 +216,13 @@ TEST(RecipeErrors, UnsupportedValues) {
 
 TEST(Recipe, Tables) {
   Recipe recipe;
-  ASSERT_EQ(recipe
-                .addText("[sharding.units]\nfirst = [\"h.0\", \"h.1\"]\nw1 = \"*.w1.*\"\n[sharding.reshard_after_forward]\n"
-                         "h.0 = 2\n\"*\" = true\n[gradient]\nsync = [false, true]\ndivide = {root = 4}",
-                         "r.toml")
-                .message(),
-            "");
+  ASSERT_EQ(
+      recipe
+          .addText("[sharding.units]\nfirst = [\"h.0\", \"h.1\"]\nw1 = \"*.w1.*\"\n[sharding.reshard_after_forward]\n"
+                   "h.0 = 2\n\"*\" = true\n[gradient]\nsync = [false, true]\ndivide = {root = 4}",
+                   "r.toml")
+          .message(),
+      "");
   RecipeTable units{{{"first", RecipeValue(std::vector<std::string>{"h.0", "h.1"})}, {"w1", text("*.w1.*")}}};
   EXPECT_TRUE(recipe.value("sharding.units") == RecipeValue(units));
   RecipeTable reshards{{{"*", RecipeValue(true)}, {"h.0", RecipeValue(std::int64_t(2))}}};
@@ -263,7 +273,8 @@ TEST(RecipeErrors, ImpossibleCombinations) {
 
 TEST(RecipeErrors, Files) {
   Recipe recipe;
-  EXPECT_EQ(recipe.addFile("/nowhere/r.toml").message(), "/nowhere/r.toml: cannot read the recipe: No such file or directory");
+  EXPECT_EQ(recipe.addFile("/nowhere/r.toml").message(),
+            "/nowhere/r.toml: cannot read the recipe: No such file or directory");
   EXPECT_EQ(recipe.addFile("/").message(), "/: cannot read the recipe, expected a file but got a directory");
   EXPECT_EQ(errorOf("mesh.shard = \n").substr(0, 42), "r.toml:1: recipe that is not TOML: Error w");
   EXPECT_EQ(errorOf("mesh.shard = 1\nmesh.shard = 2").substr(0, 33), "r.toml:2: recipe that is not TOML");
@@ -275,14 +286,15 @@ TEST(RecipeErrors, Files) {
 
 TEST(Recipe, TypedFields) {
   Recipe recipe;
-  ASSERT_EQ(recipe
-                .addText("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = {\"h.*\" = 2, root = false}\n"
-                         "sharding.dim = \"largest\"\nsharding.units = {w = [\"*.w\"], b = \"*.b\"}\n"
-                         "gradient.sync = [true, false]\nschedule.backward_prefetch = \"post\"\n"
-                         "memory.offload = [\"optimizer\"]\nprecision.loss_scale = \"dynamic\"",
-                         "r.toml")
-                .message(),
-            "");
+  ASSERT_EQ(
+      recipe
+          .addText("sharding.strategy = \"no_shard\"\nsharding.reshard_after_forward = {\"h.*\" = 2, root = false}\n"
+                   "sharding.dim = \"largest\"\nsharding.units = {w = [\"*.w\"], b = \"*.b\"}\n"
+                   "gradient.sync = [true, false]\nschedule.backward_prefetch = \"post\"\n"
+                   "memory.offload = [\"optimizer\"]\nprecision.loss_scale = \"dynamic\"",
+                   "r.toml")
+          .message(),
+      "");
   EXPECT_EQ(recipe.sharding.strategy, ShardingStrategy::no_shard);
   const auto &reshards = recipe.sharding.reshardAfterForward;
   EXPECT_EQ(std::get<std::int64_t>(reshards.at("h.3")), 2);

@@ -8,29 +8,19 @@ namespace {
 
 const Bad wellFormed[] = {
     {"LaunchOnHostMemory", 1, "expected operands in the memory of stream 'compute', device, but 'host.x' is in host",
-     [](HandPlan &h) {
-       h.launch("h").inputs[0] = h.view("host.x", {2, 4});
-     }},
+     [](HandPlan &h) { h.launch("h").inputs[0] = h.view("host.x", {2, 4}); }},
     {"HostOnDeviceMemory", 1, "expected operands in the memory of stream 'compute', host, but",
      [](HandPlan &h) { h.plan.streams[0]->processor = plan::Processor::host; }},
     {"CollectiveOnHostMemory", 1, "expected operands in the memory of stream 'gather', device, but 'host.x' is in host",
-     [](HandPlan &h) {
-       h.collective("gather a").segments[0]->source = h.view("host.x", {2, 4});
-     }},
+     [](HandPlan &h) { h.collective("gather a").segments[0]->source = h.view("host.x", {2, 4}); }},
     {"CollectiveOfTheHost", 1, "expected a collective on a stream of the device but got 'gather'",
      [](HandPlan &h) { h.plan.streams[1]->processor = plan::Processor::host; }},
     {"BufferBeyondArena", 1, "expected it inside the 1024 bytes", [](HandPlan &h) { h.buffer("x").offset = 1024; }},
     {"OffsetOverflows", 1, "expected it inside", [](HandPlan &h) { h.buffer("x").offset = ~std::uint64_t(63); }},
     {"Misaligned", 1, "aligned to 64", [](HandPlan &h) { h.buffer("x").offset = 388; }},
     {"BytesNotShape", 1, "expected 32 bytes for f32[2x4] but got 36", [](HandPlan &h) { h.buffer("x").bytes = 36; }},
-    {"ShapeOverflows", 1, "overflows",
-     [](HandPlan &h) {
-       h.buffer("x").shape = {1ll << 62, 1ll << 62};
-     }},
-    {"ShapeNegative", 1, "negative",
-     [](HandPlan &h) {
-       h.buffer("x").shape = {-2, -4};
-     }},
+    {"ShapeOverflows", 1, "overflows", [](HandPlan &h) { h.buffer("x").shape = {1ll << 62, 1ll << 62}; }},
+    {"ShapeNegative", 1, "negative", [](HandPlan &h) { h.buffer("x").shape = {-2, -4}; }},
     {"UnknownClass", 1, "unknown space, class or dtype",
      [](HandPlan &h) { h.buffer("x").class_ = plan::BufferClass(99); }},
     {"NoStream", 1, "stream 9 does not exist", [](HandPlan &h) { h.at("h").stream = 9; }},
@@ -62,10 +52,7 @@ const Bad wellFormed[] = {
     {"ViewBeyondBuffer", 1, "reaches beyond", [](HandPlan &h) { h.launch("h").inputs[0]->offset = 4; }},
     {"RepetitionBeyondBuffer", 1, "reaches beyond",
      [](HandPlan &h) { h.at("copy x").operation.AsCopy()->source->repetition_stride = 36; }},
-    {"NegativeStride", 1, "negative",
-     [](HandPlan &h) {
-       h.launch("h").inputs[0]->strides = {-4, 1};
-     }},
+    {"NegativeStride", 1, "negative", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {-4, 1}; }},
     {"StridesCount", 1, "expected 2 strides", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {1}; }},
     {"ValidBeyondView", 1, "valid extent", [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->chunk = 3; }},
     {"WorkspaceBeyondStream", 1, "of workspace of stream", [](HandPlan &h) { h.launch("h").workspace = 256; }},
@@ -104,13 +91,9 @@ const Bad wellFormed[] = {
     {"PinnedDevice", 1, "arena of device, only host memory can be pinned",
      [](HandPlan &h) { h.plan.arenas[0]->pinned = true; }},
     {"NoDataAxis", 1, "data axes, expected axes of the mesh in ascending order but got 2 at position 1",
-     [](HandPlan &h) {
-       h.plan.data_axes = {0, 2};
-     }},
+     [](HandPlan &h) { h.plan.data_axes = {0, 2}; }},
     {"DataAxisTwice", 1, "data axes, expected axes of the mesh in ascending order but got 1 at position 1",
-     [](HandPlan &h) {
-       h.plan.data_axes = {1, 1};
-     }},
+     [](HandPlan &h) { h.plan.data_axes = {1, 1}; }},
     {"NoLearningRate", 1, "entry point 'train_step' has the port 'lr' but the plan has no learning rate",
      [](HandPlan &h) { h.plan.learning_rate.reset(); }},
     {"UnknownRateShape", 1, "learning rate, unknown shape 9",
@@ -120,9 +103,7 @@ const Bad wellFormed[] = {
     {"InfiniteRate", 1, "learning rate, expected a finite number of at least 0 but got",
      [](HandPlan &h) { h.plan.learning_rate->minimum = std::numeric_limits<double>::infinity(); }},
     {"ProgramTypeOverflows", 1, "unsharded program, a type of values with shape",
-     [](HandPlan &h) {
-       h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62};
-     }},
+     [](HandPlan &h) { h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62}; }},
     {"ProgramUnknownPhase", 1, "unsharded program, op 'model.multiply' is of unknown phase",
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
     {"ProgramUnknownAttribute", 1, "unsharded program, attribute 'axis' is of unknown kind",
@@ -138,13 +119,9 @@ const Bad wellFormed[] = {
     {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 1 inputs but got 0",
      [](HandPlan &h) { h.plan.program->input_names.clear(); }},
     {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 4 ids among 2 ops",
-     [](HandPlan &h) {
-       h.plan.program->operand_ends = {5, 4};
-     }},
+     [](HandPlan &h) { h.plan.program->operand_ends = {5, 4}; }},
     {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 2 ids among 2 ops",
-     [](HandPlan &h) {
-       h.plan.program->result_ends = {1, 1};
-     }},
+     [](HandPlan &h) { h.plan.program->result_ends = {1, 1}; }},
     {"ProgramNoValue", 1, "unsharded program, value 4 does not exist",
      [](HandPlan &h) { h.plan.program->outputs = {4}; }},
     {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},

@@ -49,7 +49,10 @@ INSTANTIATE_TEST_SUITE_P(P2, BadPlan, testing::ValuesIn(overlap), nameOf);
 
 const Bad race[] = {
     {"ReadBeforeReduced", 3, "reads buffer 'shard.b' without waiting for instruction",
-     [](HandPlan &h) { h.drop("compute waits: b reduced"); h.drop("compute waits: a reduced"); }},
+     [](HandPlan &h) {
+       h.drop("compute waits: b reduced");
+       h.drop("compute waits: a reduced");
+     }},
     {"ReducedBeforeSummed", 3, "reads buffer 'sum.b' without waiting for",
      [](HandPlan &h) { h.drop("reduce waits: b summed"); }},
     {"RecordTooEarly", 3, "reads buffer 'shard.a' without waiting for",
@@ -65,7 +68,8 @@ const Bad race[] = {
 INSTANTIATE_TEST_SUITE_P(P3, BadPlan, testing::ValuesIn(race), nameOf);
 
 const Bad gather[] = {
-    {"ReadBeforeComplete", 4, "reads buffer 'gathered.b' without waiting for", [](HandPlan &h) { h.drop("compute waits: b gathered"); }},
+    {"ReadBeforeComplete", 4, "reads buffer 'gathered.b' without waiting for",
+     [](HandPlan &h) { h.drop("compute waits: b gathered"); }},
     {"ReadBeforeGather", 4, "before any gather", [](HandPlan &h) { h.drop("gather a"); }},
     {"ReadAfterRelease", 4, "after its release",
      [](HandPlan &h) {

@@ -9,13 +9,9 @@ namespace {
 
 const Bad agree[] = {
     {"CountsDisagree", 5, "expected counts of a all_gather over 2 ranks",
-     [](HandPlan &h) {
-       h.collective("gather a").segments[0]->destination->shape = {3, 4};
-     }},
+     [](HandPlan &h) { h.collective("gather a").segments[0]->destination->shape = {3, 4}; }},
     {"ScatterCountsDisagree", 5, "expected counts of a reduce_scatter",
-     [](HandPlan &h) {
-       h.collective("reduce b").segments[0]->source->shape = {3, 4};
-     }},
+     [](HandPlan &h) { h.collective("reduce b").segments[0]->source->shape = {3, 4}; }},
     {"DtypesDisagree", 5, "expected dtype bf16 but got f32",
      [](HandPlan &h) { h.collective("gather a").dtype = plan::DType::bf16; }},
     {"CountDependsOnRank", 5, "its count depends on the rank",
@@ -23,10 +19,7 @@ const Bad agree[] = {
        h.collective("gather a").segments[0]->source = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
      }},
     {"NoSuchAxis", 5, "axis 5 does not exist", [](HandPlan &h) { h.collective("gather a").axes = {5}; }},
-    {"AxisTwice", 5, "named twice",
-     [](HandPlan &h) {
-       h.collective("gather a").axes = {1, 1};
-     }},
+    {"AxisTwice", 5, "named twice", [](HandPlan &h) { h.collective("gather a").axes = {1, 1}; }},
     {"NoAxis", 5, "at least one axis", [](HandPlan &h) { h.collective("gather a").axes.clear(); }},
     {"GatherReduces", 5, "cannot have reduction 'sum'",
      [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp::sum; }},
@@ -68,9 +61,7 @@ const Bad shards[] = {
      [](HandPlan &h) { h.parameter("b.weight").chunk = 1; }},
     {"ChunkTooLarge", 8, "expected chunks of 2", [](HandPlan &h) { h.parameter("a.weight").chunk = 3; }},
     {"ShardOfAnotherShape", 8, "expected a shard of 2x5 but buffer 'a.weight' holds 2x4",
-     [](HandPlan &h) {
-       h.parameter("a.weight").shape = {3, 5};
-     }},
+     [](HandPlan &h) { h.parameter("a.weight").shape = {3, 5}; }},
     {"BufferTwice", 8, "is also the shard of a different tensor",
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("b.weight"); }},
     {"StateSharesShard", 8, "is also the shard of a different tensor",

@@ -12,7 +12,9 @@ const Bad updates[] = {
     {"NotUpdated", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
      [](HandPlan &h) { h.drop("update b"); }},
     {"UpdatedTwice", 10, "but got 2",
-     [](HandPlan &h) { h.launch("update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0])); }},
+     [](HandPlan &h) {
+       h.launch("update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]));
+     }},
     {"UpdatedEachRepetition", 10, "but got 2", [](HandPlan &h) { h.section(1).repeat = 2; }},
     {"FrozenUpdated", 10, "expected 0 updates", [](HandPlan &h) { h.parameter("a.weight").frozen = true; }},
     {"StateNotUpdated", 10, "state 'momentum_buffer' of parameter 'a.weight'",

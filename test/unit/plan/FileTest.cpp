@@ -79,8 +79,9 @@ TEST(PlanFile, ErrorsNameTheFault) {
   EXPECT_EQ(refusal({}), "plan 'test.plan' is empty");
   // Only the size of it is looked at.
   const std::span<const std::uint8_t> huge(bytes.data(), FLATBUFFERS_MAX_BUFFER_SIZE);
-  EXPECT_EQ(parsePlan(huge, "test.plan").status().message(),
-            "plan 'test.plan' is too large, expected at most " + std::to_string(FLATBUFFERS_MAX_BUFFER_SIZE - 1) + " bytes");
+  EXPECT_EQ(parsePlan(huge, "test.plan").status().message(), "plan 'test.plan' is too large, expected at most " +
+                                                                 std::to_string(FLATBUFFERS_MAX_BUFFER_SIZE - 1) +
+                                                                 " bytes");
   EXPECT_EQ(refusal({1, 2, 3}), "plan 'test.plan' is damaged or cut off, expected a header but got 3 bytes");
   EXPECT_EQ(refusal(Bytes(100, 'x')), "'test.plan' is not a plan, expected the identifier 'SLCE' at byte 4");
   Bytes other = bytes;
@@ -124,7 +125,8 @@ TEST(PlanFile, ReadsFromADisk) {
   const std::string path = testing::TempDir() + "sluice-file-test.plan";
   HandPlan hand;
   const Bytes bytes = serializePlan(hand.plan);
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
   Result<PlanFile> file = readCheckedPlan(path);
   ASSERT_TRUE(file.isOk()) << file.status().message();
   EXPECT_EQ(file->plan.name, "hand");
@@ -144,7 +146,8 @@ TEST(PlanFile, CheckedReadRefusesABadPlan) {
   HandPlan hand;
   hand.drop("compute waits: b gathered");
   const Bytes bytes = serializePlan(hand.plan);
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
   Result<PlanFile> file = readCheckedPlan(path);
   ASSERT_FALSE(file.isOk());
   EXPECT_EQ(file.status().code(), StatusCode::refused);

@@ -48,7 +48,8 @@ TEST(Fuzz, MutatedBytes) {
 
 /// One of a field's interesting values.
 std::uint64_t strange(std::mt19937 &random) {
-  const std::uint64_t values[] = {0, 1, 2, 3, 7, 64, 1u << 31, ~0u, std::uint64_t(1) << 63, ~std::uint64_t(0), random()};
+  const std::uint64_t values[] = {0,       1, 2, 3, 7, 64, 1u << 31, ~0u, std::uint64_t(1) << 63, ~std::uint64_t(0),
+                                  random()};
   return values[random() % std::size(values)];
 }
 
@@ -104,8 +105,8 @@ TEST(Fuzz, MutatedNumbers) {
       break;
     case 12: {
       plan::ProgramT &program = *hand.plan.program;
-      for (auto *numbers : {&program.values, &program.op_kinds, &program.op_blocks, &program.op_symbols, &program.operands, &program.operand_ends,
-                            &program.results, &program.result_ends})
+      for (auto *numbers : {&program.values, &program.op_kinds, &program.op_blocks, &program.op_symbols,
+                            &program.operands, &program.operand_ends, &program.results, &program.result_ends})
         if (random() % 3 == 0)
           (*numbers)[random() % numbers->size()] = std::uint32_t(strange(random));
       break;

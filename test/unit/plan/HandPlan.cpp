@@ -233,8 +233,7 @@ void HandPlan::addLaunch(const std::string &label, plan::Phase phase, int unit, 
                          std::vector<std::unique_ptr<plan::ViewT>> inputs,
                          std::vector<std::unique_ptr<plan::ViewT>> outputs) {
   plan::LaunchT launch;
-  launch.kernel =
-      std::uint32_t(std::find(plan.kernels.begin(), plan.kernels.end(), kernel) - plan.kernels.begin());
+  launch.kernel = std::uint32_t(std::find(plan.kernels.begin(), plan.kernels.end(), kernel) - plan.kernels.begin());
   launch.inputs = std::move(inputs);
   launch.outputs = std::move(outputs);
   if (kernel == "reduce_sum")
@@ -326,8 +325,8 @@ void HandPlan::addBackward() {
     const std::string u = unit;
     const bool isA = u == "a";
     const Shape rows{isA ? 3 : 4, 4};
-    addLaunch("grad " + u, backward, isA ? 0 : 1, "multiply", list(isA ? view("h") : view("y"), view("gathered." + u, rows)),
-              list(view("grad." + u)));
+    addLaunch("grad " + u, backward, isA ? 0 : 1, "multiply",
+              list(isA ? view("h") : view("y"), view("gathered." + u, rows)), list(view("grad." + u)));
     addRelease("release " + u, "gathered." + u, isA ? 0 : 1);
     for (bool first : {true, false}) {
       const std::string label = (first ? "sum " : "add ") + u;

@@ -64,13 +64,18 @@ TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
   EXPECT_EQ(errorOf("name = ", "extra = 1\nname = "), "m.toml:1: unknown key 'extra' in the file");
   EXPECT_EQ(errorOf("\"M\"", "3"), "m.toml:1: value of 'name', expected a text but got 3");
   EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.toml:2: value of 'device', expected 'cuda' but got 'rocm'");
-  EXPECT_EQ(errorOf("sm_90", "hopper"), "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'hopper'");
-  EXPECT_EQ(errorOf("sm_90", "sm_90x"), "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'sm_90x'");
-  EXPECT_EQ(parseMachine("name = \"M\"\ndevice = \"cuda\"\narch = \"sm_90\"\nfigures = 4\n", "m.toml").status().message(),
-            "m.toml:4: value of 'figures', expected a table but got 4");
-  EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"\n", ""), "m.toml: missing key 'link_bytes_per_second' in [figures]");
-  EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"", "link_bytes_per_second = 3"),
-            "m.toml:7: figure 'link_bytes_per_second', expected \"unknown\" or a table with 'value' and 'from' but got 3");
+  EXPECT_EQ(errorOf("sm_90", "hopper"),
+            "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'hopper'");
+  EXPECT_EQ(errorOf("sm_90", "sm_90x"),
+            "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'sm_90x'");
+  EXPECT_EQ(
+      parseMachine("name = \"M\"\ndevice = \"cuda\"\narch = \"sm_90\"\nfigures = 4\n", "m.toml").status().message(),
+      "m.toml:4: value of 'figures', expected a table but got 4");
+  EXPECT_EQ(errorOf("link_bytes_per_second = \"unknown\"\n", ""),
+            "m.toml: missing key 'link_bytes_per_second' in [figures]");
+  EXPECT_EQ(
+      errorOf("link_bytes_per_second = \"unknown\"", "link_bytes_per_second = 3"),
+      "m.toml:7: figure 'link_bytes_per_second', expected \"unknown\" or a table with 'value' and 'from' but got 3");
   EXPECT_EQ(errorOf("value = 1000000", "value = -1"),
             "m.toml:5: figure 'memory_bytes', expected an integer from 1 to 1152921504606846976 but got -1");
   EXPECT_EQ(errorOf("value = 1000000", "value = 0"),
@@ -78,15 +83,17 @@ TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
   EXPECT_EQ(errorOf("value = 1000000", "value = 1.5"),
             "m.toml:5: figure 'memory_bytes', expected an integer from 1 to 1152921504606846976 but got 1.5");
   EXPECT_EQ(errorOf("value = 1000000, ", ""), "m.toml:5: missing key 'value' in figure 'memory_bytes'");
-  EXPECT_EQ(errorOf("from = \"datasheet\"", "from = \"datasheet\", why = 1"), "m.toml:5: unknown key 'why' in figure 'memory_bytes'");
+  EXPECT_EQ(errorOf("from = \"datasheet\"", "from = \"datasheet\", why = 1"),
+            "m.toml:5: unknown key 'why' in figure 'memory_bytes'");
   EXPECT_EQ(errorOf("\"datasheet\"", "'hearsay'"),
             "m.toml:5: figure 'memory_bytes', expected from 'datasheet' or 'measured' but got 'hearsay'");
   // A figure that no data sheet has cannot be declared as one of a data sheet.
   EXPECT_EQ(errorOf("\"measured\", note = \"driver 580\"", "\"datasheet\""),
             "m.toml:9: figure 'context_bytes', expected from 'measured' but got 'datasheet'");
-  EXPECT_EQ(errorOf(", note = \"nccl 2.28\"", ""),
-            "m.toml:11: figure 'communicator_bytes', a measured figure requires a 'note' on when and with what it was measured");
-  EXPECT_EQ(readMachine("/there/is/none.toml").status().message(), "cannot read the machine file '/there/is/none.toml'");
+  EXPECT_EQ(errorOf(", note = \"nccl 2.28\"", ""), "m.toml:11: figure 'communicator_bytes', a measured figure requires "
+                                                   "a 'note' on when and with what it was measured");
+  EXPECT_EQ(readMachine("/there/is/none.toml").status().message(),
+            "cannot read the machine file '/there/is/none.toml'");
 }
 
 plan::PlanT onCuda() {
@@ -120,7 +127,8 @@ TEST(Machine, TotalIsUnknownIfAFigureIs) {
   EXPECT_NE(machineText(all, *share).find("enough\n"), std::string::npos);
   EXPECT_EQ(machineJson(all, *share)["process"]["total"], *share->total);
 
-  const Machine unknown = *parseMachine(text(R"({ value = 500, from = "measured", note = "driver 580" })", "\"unknown\""), "m.toml");
+  const Machine unknown =
+      *parseMachine(text(R"({ value = 500, from = "measured", note = "driver 580" })", "\"unknown\""), "m.toml");
   share = deviceShare(plan, unknown);
   ASSERT_TRUE(share.isOk());
   EXPECT_FALSE(share->total.has_value());

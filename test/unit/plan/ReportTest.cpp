@@ -33,7 +33,8 @@ std::string eventsOf(const Json &json, int microbatch, const std::string &phase)
   std::string text;
   for (const Json &event : json["events"])
     if (event["microbatch"] == microbatch && event["phase"] == phase)
-      text += (text.empty() ? "" : " ") + event["what"].get<std::string>() + "(" + event["unit"].get<std::string>() + ")";
+      text +=
+          (text.empty() ? "" : " ") + event["what"].get<std::string>() + "(" + event["unit"].get<std::string>() + ")";
   return text;
 }
 
@@ -46,9 +47,8 @@ TEST(Describe, Head) {
   EXPECT_EQ(json["target"], "cpu");
   EXPECT_EQ(json["world"], 2);
   EXPECT_EQ(json["mesh"], Json::parse(R"([{"axis": "replicate", "size": 1}, {"axis": "shard", "size": 2}])"));
-  EXPECT_EQ(json["arenas"][0],
-            Json::parse(R"({"space": "device", "bytes": 1024, "persistent": 256, "peak_live": )" +
-                        std::to_string(hand.plan.arenas[0]->peak_live) + R"(, "workspace": 128})"));
+  EXPECT_EQ(json["arenas"][0], Json::parse(R"({"space": "device", "bytes": 1024, "persistent": 256, "peak_live": )" +
+                                           std::to_string(hand.plan.arenas[0]->peak_live) + R"(, "workspace": 128})"));
 }
 
 TEST(Describe, Units) {
@@ -293,15 +293,19 @@ TEST_F(Commands, ManyInstructionsAndFewEvents) {
     hand.section(0).instructions.push_back(std::make_unique<plan::InstructionT>());
     hand.section(0).instructions.back()->operation.Set(plan::RecordT());
   }
-  const Status status = checkListable(hand.plan, "events", [](const plan::PlanT &, const plan::InstructionT &) { return false; });
-  EXPECT_EQ(status.message().find("report on plan 'hand', expected steps of at most 67108864 repeated instructions but got "), 0u)
+  const Status status =
+      checkListable(hand.plan, "events", [](const plan::PlanT &, const plan::InstructionT &) { return false; });
+  EXPECT_EQ(
+      status.message().find("report on plan 'hand', expected steps of at most 67108864 repeated instructions but got "),
+      0u)
       << status.message();
 }
 
 TEST(Issue, CountsAsTheStepIssues) {
   HandPlan hand;
   hand.section(0).repeat = 5;
-  const auto kinds = {plan::When::all, plan::When::first, plan::When::not_first, plan::When::last, plan::When::not_last, plan::When::list};
+  const auto kinds = {plan::When::all,  plan::When::first,    plan::When::not_first,
+                      plan::When::last, plan::When::not_last, plan::When::list};
   std::uint32_t k = 0;
   for (auto &instruction : hand.section(0).instructions) {
     instruction->when = *(kinds.begin() + k++ % kinds.size());

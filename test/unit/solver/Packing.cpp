@@ -18,8 +18,8 @@ PackingProblem randomProblem(unsigned seed, int count, std::uint64_t alignment) 
   problem.alignment = alignment;
   for (int b = 0; b < count; ++b) {
     const std::uint32_t begin = numbers() % 200;
-    problem.buffers.push_back({"b" + std::to_string(b), 1 + numbers() % 5000, begin,
-                               begin + 1 + std::uint32_t(numbers() % 40)});
+    problem.buffers.push_back(
+        {"b" + std::to_string(b), 1 + numbers() % 5000, begin, begin + 1 + std::uint32_t(numbers() % 40)});
   }
   return problem;
 }
@@ -109,7 +109,8 @@ TEST(Packing, SearchImprovesGreedy) {
   int better = 0;
   for (unsigned seed = 0; seed < 10; ++seed) {
     const PackingProblem problem = randomProblem(seed, 80, 64);
-    better += solvePacking(problem, {.searchSteps = 2'000'000}).height < solvePacking(problem, {.searchSteps = 0}).height;
+    better +=
+        solvePacking(problem, {.searchSteps = 2'000'000}).height < solvePacking(problem, {.searchSteps = 0}).height;
   }
   EXPECT_GE(better, 3);
 }

@@ -62,15 +62,18 @@ TEST(PrefetchOrder, DefaultBackwardOfThreeLayers) {
   EXPECT_EQ(Chain(3, Reshard::never).run(0, 1, false), "U(root) U(0) U(1) U(2) | P(2) P(1) P(0) P(root)");
 }
 
-const char *defaultBackward =
-    "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)";
+const char *defaultBackward = "U(root) U(3) U(2) R(3) P(3) U(1) R(2) P(2) U(0) R(1) P(1) R(0) P(0) R(root) P(root)";
 
 TEST(PrefetchOrder, ForwardDistances) {
   Chain chain(4, Reshard::always);
-  EXPECT_EQ(chain.run(0, 1), std::string("U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root) | ") + defaultBackward);
-  EXPECT_EQ(chain.run(1, 1), std::string("U(root) U(0) U(1) R(0) U(2) R(1) U(3) R(2) R(3) R(root) | ") + defaultBackward);
-  EXPECT_EQ(chain.run(2, 1), std::string("U(root) U(0) U(1) U(2) R(0) U(3) R(1) R(2) R(3) R(root) | ") + defaultBackward);
-  EXPECT_EQ(chain.run(3, 1), std::string("U(root) U(0) U(1) U(2) U(3) R(0) R(1) R(2) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(0, 1),
+            std::string("U(root) U(0) R(0) U(1) R(1) U(2) R(2) U(3) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(1, 1),
+            std::string("U(root) U(0) U(1) R(0) U(2) R(1) U(3) R(2) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(2, 1),
+            std::string("U(root) U(0) U(1) U(2) R(0) U(3) R(1) R(2) R(3) R(root) | ") + defaultBackward);
+  EXPECT_EQ(chain.run(3, 1),
+            std::string("U(root) U(0) U(1) U(2) U(3) R(0) R(1) R(2) R(3) R(root) | ") + defaultBackward);
 }
 
 TEST(PrefetchOrder, BackwardDistances) {
@@ -89,11 +92,10 @@ TEST(PrefetchOrder, KeptUnitsAreReleasedAfterTheBackward) {
 }
 
 TEST(PrefetchOrder, RootWithoutShardsStillPrefetches) {
-  EXPECT_EQ(Chain(2, Reshard::always, false).run(1, 1),
-            "U(0) U(1) R(0) R(1) | U(1) U(0) R(1) P(1) R(0) P(0) P(root)");
-  std::vector<UnitEvent> events = prefetch(placeUnitEvents(Chain(2, Reshard::always, false).scopes,
-                                                           Chain(2, Reshard::always, false).units),
-                                           Chain(2, Reshard::always, false).units, {1, 1});
+  EXPECT_EQ(Chain(2, Reshard::always, false).run(1, 1), "U(0) U(1) R(0) R(1) | U(1) U(0) R(1) P(1) R(0) P(0) P(root)");
+  std::vector<UnitEvent> events =
+      prefetch(placeUnitEvents(Chain(2, Reshard::always, false).scopes, Chain(2, Reshard::always, false).units),
+               Chain(2, Reshard::always, false).units, {1, 1});
   // enter root, then the first layer's gather at once.
   EXPECT_EQ(events[0].kind, UnitEvent::Kind::enter);
   EXPECT_TRUE(events[1].kind == UnitEvent::Kind::gather && events[1].unit == 1 && events[1].position == 0);

@@ -35,7 +35,8 @@ UnitPlan byTable(std::vector<UnitParameter> parameters, const Names &blocks,
 }
 
 TEST(UnitPlan, ParameterBelongsToTheBlockOfAllItsUses) {
-  UnitPlan made = plan({{"h.0.w", {"h.0", "h.0/attn"}}, {"h.1.w", {"h.1"}}, {"head", {""}}}, {"h.0", "h.0/attn", "h.1"});
+  UnitPlan made =
+      plan({{"h.0.w", {"h.0", "h.0/attn"}}, {"h.1.w", {"h.1"}}, {"head", {""}}}, {"h.0", "h.0/attn", "h.1"});
   EXPECT_EQ(made.units, (Names{"root", "h.0", "h.1"}));
   EXPECT_EQ(made.unitOf, (Indices{1, 2, 0}));
 }
@@ -75,7 +76,8 @@ TEST(UnitPlan, TableSpansBlocksAndLeavesTheRestToRoot) {
 
 TEST(UnitPlan, InnerBlocksAndNamedParametersGoFirst) {
   std::vector<UnitParameter> parameters = {{"h.0.mlp.w", {"h.0/mlp"}}, {"h.0.w", {"h.0"}}, {"h.0.b", {"h.0"}}};
-  UnitPlan made = byTable(parameters, {"h.0", "h.0/mlp"}, {{"layer", {"h.0"}}, {"mlp", {"h.0/mlp"}}, {"bias", {"h.0.b"}}});
+  UnitPlan made =
+      byTable(parameters, {"h.0", "h.0/mlp"}, {{"layer", {"h.0"}}, {"mlp", {"h.0/mlp"}}, {"bias", {"h.0.b"}}});
   EXPECT_EQ(made.error, "");
   EXPECT_EQ(made.units[made.unitOf[0]], "mlp");
   EXPECT_EQ(made.units[made.unitOf[1]], "layer");

@@ -74,7 +74,8 @@ protected:
   std::unique_ptr<Ranks> open(RanksOptions options = {}) {
     Result<std::unique_ptr<Ranks>> ranks = openRanks(write(), options);
     if (!ranks.isOk()) {
-      ADD_FAILURE() << ranks.status().message() << (ranks.status().notes().empty() ? "" : "\n" + ranks.status().notes()[0]);
+      ADD_FAILURE() << ranks.status().message()
+                    << (ranks.status().notes().empty() ? "" : "\n" + ranks.status().notes()[0]);
       return nullptr;
     }
     return std::move(*ranks);
@@ -158,14 +159,16 @@ TEST_F(ExecutorRanksTest, TraceHasEveryInstructionOfEveryRank) {
   EXPECT_TRUE(ranks->takeTrace().empty());
 }
 
-// A plan whose bytes are sound, with a digest that fits, and that would go wrong when it runs: the loader proves it first.
+// A plan whose bytes are sound, with a digest that fits, and that would go wrong when it runs: the loader proves it
+// first.
 TEST_F(ExecutorRanksTest, UnsafePlansAreRefusedAtLoad) {
   auto refuses = [&](const std::function<void(plan::PlanT &)> &spoil, const std::string &text) {
     Result<PlanFile> good = readPlan(write());
     ASSERT_TRUE(good.isOk());
     spoil(good->plan);
     std::vector<std::uint8_t> bytes = serializePlan(good->plan);
-    Result<std::unique_ptr<Ranks>> ranks = openRanks(folder.write("unsafe.plan", std::string(bytes.begin(), bytes.end())), {});
+    Result<std::unique_ptr<Ranks>> ranks =
+        openRanks(folder.write("unsafe.plan", std::string(bytes.begin(), bytes.end())), {});
     expectError(ranks.status(), StatusCode::refused, text);
     EXPECT_FALSE(ranks.status().notes().empty()) << "expected a counterexample";
   };

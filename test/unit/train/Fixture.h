@@ -19,9 +19,8 @@ class TemporaryFolder {
 public:
   TemporaryFolder() {
     const auto *info = ::testing::UnitTest::GetInstance()->current_test_info();
-    root = std::filesystem::temp_directory_path() /
-           (std::string("sluice-train-") + info->test_suite_name() + "-" + info->name() + "-" +
-            std::to_string(::getpid()));
+    root = std::filesystem::temp_directory_path() / (std::string("sluice-train-") + info->test_suite_name() + "-" +
+                                                     info->name() + "-" + std::to_string(::getpid()));
     std::filesystem::remove_all(root);
     std::filesystem::create_directories(root);
   }
@@ -32,8 +31,8 @@ public:
     return path(name);
   }
   std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::recursive_directory_iterator(root), std::filesystem::recursive_directory_iterator()));
+    return static_cast<std::size_t>(std::distance(std::filesystem::recursive_directory_iterator(root),
+                                                  std::filesystem::recursive_directory_iterator()));
   }
 
 private:
@@ -127,7 +126,8 @@ public:
   }
 
   /// The usual train step: rows x length tokens and targets, scalars, loss, norm and guard.
-  plan::EntryT &trainStep(std::int64_t rows, std::int64_t length, std::uint32_t microbatches, std::uint64_t vocabulary) {
+  plan::EntryT &trainStep(std::int64_t rows, std::int64_t length, std::uint32_t microbatches,
+                          std::uint64_t vocabulary) {
     plan.learning_rate = std::make_unique<plan::LearningRateT>();
     plan.learning_rate->peak = 1e-3;
     plan::EntryT &step = entry("train_step", microbatches);

@@ -35,7 +35,8 @@ protected:
   std::pair<std::vector<std::int32_t>, std::vector<float>> read(InputData &data, std::uint64_t sample) {
     std::vector<std::int32_t> whole(rowElements(*ports[0]));
     std::vector<float> real(rowElements(*ports[1]));
-    std::vector<std::span<std::byte>> rows{std::as_writable_bytes(std::span(whole)), std::as_writable_bytes(std::span(real))};
+    std::vector<std::span<std::byte>> rows{std::as_writable_bytes(std::span(whole)),
+                                           std::as_writable_bytes(std::span(real))};
     EXPECT_TRUE(data.read(sample, rows).isOk());
     return {whole, real};
   }
@@ -95,9 +96,11 @@ TEST_F(TensorDataTest, SequencesByNameOverSeveralFiles) {
   add("labels", plan::DType::i32, {2}, 10);
   add("image", plan::DType::f32, {2, 2});
   // Integers of any width and floats of any precision; tensors of other names do not matter.
-  write("b.safetensors", {tensor<std::int64_t>("labels", "I64", {1}, {9}), tensor<double>("image", "F64", {1, 2}, {5, 6})});
-  write("a.safetensors", {tensor<std::int32_t>("labels", "I32", {2}, {7, -100}),
-                          tensor<float>("image", "F32", {2, 2}, {1, 2, 3, 4}), tensor<float>("other", "F32", {3}, {0, 0, 0})});
+  write("b.safetensors",
+        {tensor<std::int64_t>("labels", "I64", {1}, {9}), tensor<double>("image", "F64", {1, 2}, {5, 6})});
+  write("a.safetensors",
+        {tensor<std::int32_t>("labels", "I32", {2}, {7, -100}), tensor<float>("image", "F32", {2, 2}, {1, 2, 3, 4}),
+         tensor<float>("other", "F32", {3}, {0, 0, 0})});
   auto data = open(folder.path("*.safetensors"));
   ASSERT_TRUE(data);
   EXPECT_EQ(data->samples(), 3u);
@@ -129,7 +132,8 @@ TEST_F(TensorDataTest, Refusals) {
   std::int32_t value = 0;
   std::vector<std::span<std::byte>> rows{std::as_writable_bytes(std::span(&value, 1))};
   EXPECT_TRUE(data->read(0, rows).isOk());
-  expectError(data->read(1, rows), StatusCode::input, "tensor 'labels' of sequence 1, expected integers up to 9 but got 10");
+  expectError(data->read(1, rows), StatusCode::input,
+              "tensor 'labels' of sequence 1, expected integers up to 9 but got 10");
   add("image", plan::DType::f32, {2, 1});
   refuses({write("uneven.safetensors", {labels({1, 2}), tensor<float>("image", "F32", {3, 1}, {1, 2, 3})})},
           StatusCode::input, "tensor 'image', expected 2 sequences like 'labels' but got 3");

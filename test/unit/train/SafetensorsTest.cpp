@@ -91,7 +91,8 @@ TEST_F(Safetensors, Fields) {
   refuses(file("{" + tensor("a", "F32", "[-1]", "[0,4]") + "}", 4), "needs a dtype, a shape and two data_offsets");
   refuses(file("{" + tensor("a", "F32", "[1.5]", "[0,4]") + "}", 4), "needs a dtype, a shape and two data_offsets");
   refuses(file("{" + tensor("a", "F32", "[1]", "[0,4,8]") + "}", 4), "two data_offsets");
-  refuses(file("{" + tensor("a", "F33", "[1]", "[0,4]") + "}", 4), "expected a dtype such as F32 or BF16 but got 'F33'");
+  refuses(file("{" + tensor("a", "F33", "[1]", "[0,4]") + "}", 4),
+          "expected a dtype such as F32 or BF16 but got 'F33'");
   refuses(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", 4), "but got 'more'");
 }
 
@@ -136,7 +137,8 @@ TEST_F(Safetensors, FailedWriteLeavesNothing) {
   tensors.push_back({"a", "F32", {2}, [](const SafetensorsTensor::Sink &) { return failedError("rank 1 is gone"); }});
   expectError(writeSafetensors(folder.path("w"), tensors), StatusCode::failed, "rank 1 is gone");
   tensors[0].emit = [](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span("abc"))); };
-  expectError(writeSafetensors(folder.path("w"), tensors), StatusCode::internal, "expected 8 bytes of tensors but got 4");
+  expectError(writeSafetensors(folder.path("w"), tensors), StatusCode::internal,
+              "expected 8 bytes of tensors but got 4");
   EXPECT_EQ(folder.files(), 0u);
   tensors[0].emit = [](const SafetensorsTensor::Sink &) { return Status::ok(); };
   expectError(writeSafetensors(folder.path("no/such/folder"), tensors), StatusCode::input, "cannot write");

@@ -54,7 +54,9 @@ TEST_F(TokenDataTest, ReadsBothKindsOfTokenFile) {
 }
 
 TEST_F(TokenDataTest, TextIsBytesAndFilesFollowOneAnother) {
-  std::string a = folder.write("1.txt", "abc"), b = folder.write("2.txt", "d"), c = folder.write("3.txt", "\xff" "fghi");
+  std::string a = folder.write("1.txt", "abc"), b = folder.write("2.txt", "d"),
+              c = folder.write("3.txt", "\xff"
+                                        "fghi");
   Result<TokenData> data = TokenData::open({a, b, c}, {4, 2, 256});
   ASSERT_TRUE(data.isOk()) << data.status().message();
   EXPECT_EQ(data->sequences(), 2u);
@@ -108,8 +110,10 @@ TEST_F(TokenDataTest, TokenOutsideTheVocabularyNamesFileAndPosition) {
   std::vector<std::uint16_t> tokens(200'000);
   tokens[150'001] = 256;
   std::string path = folder.write("t", tokenFile(20240520, 1, tokens));
-  refuses({path}, {4, 1, 256}, "'" + path + "': token 150001 of the file is outside the vocabulary, expected less than "
-                                            "256 but got 256");
+  refuses({path}, {4, 1, 256},
+          "'" + path +
+              "': token 150001 of the file is outside the vocabulary, expected less than "
+              "256 but got 256");
   EXPECT_TRUE(TokenData::open({path}, {4, 1, 257}).isOk());
   refuses({folder.write("text", "abcdefz")}, {2, 1, 'z'}, "token 6 of the file");
   std::vector<std::uint32_t> wide{1, 2, 0x80000000u, 4};

@@ -200,9 +200,8 @@ TEST_F(TrainerTest, InitialWeightsReplaceThoseOfTheSeed) {
   EXPECT_EQ(fake.values<float>(0, 0)[0], 9.0f);
   std::vector<float> values{3, 4};
   std::vector<SafetensorsTensor> tensors;
-  tensors.push_back({"w", "F32", {2}, [&](const SafetensorsTensor::Sink &sink) {
-                       return sink(std::as_bytes(std::span(values)));
-                     }});
+  tensors.push_back(
+      {"w", "F32", {2}, [&](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(values))); }});
   ASSERT_TRUE(writeSafetensors(folder.path("w"), tensors).isOk());
   ASSERT_TRUE(initialize(fake, 1234, folder.path("w")).isOk());
   EXPECT_EQ(fake.values<float>(1, 0)[0], 4.0f);

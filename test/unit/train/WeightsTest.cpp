@@ -46,7 +46,9 @@ protected:
     return FakeRanks(std::move(builder.plan));
   }
   std::vector<Given> tensors(const std::string &prefix = "") {
-    return {{prefix + "h.0.w", {3, 2}, iota(6, 1)}, {prefix + "h.0.attn.c", {2, 10}, iota(20, 100)}, {prefix + "b", {3}, iota(3, 7)}};
+    return {{prefix + "h.0.w", {3, 2}, iota(6, 1)},
+            {prefix + "h.0.attn.c", {2, 10}, iota(20, 100)},
+            {prefix + "b", {3}, iota(3, 7)}};
   }
   void refuses(const std::vector<Given> &given, const std::string &text) {
     ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
@@ -121,7 +123,8 @@ TEST_F(Weights, NarrowTypesAreWidened) {
   FakeRanks fake(std::move(builder.plan));
   std::vector<std::uint16_t> bf16 = {0x3fc0, 0xc000}, f16 = {0x3e00, 0xc000};
   std::vector<double> f64 = {0.1};
-  auto tensor = [](const std::string &name, const std::string &dtype, std::vector<std::int64_t> shape, const auto &values) {
+  auto tensor = [](const std::string &name, const std::string &dtype, std::vector<std::int64_t> shape,
+                   const auto &values) {
     return SafetensorsTensor{name, dtype, std::move(shape), [&values](const SafetensorsTensor::Sink &sink) {
                                return sink(std::as_bytes(std::span(values)));
                              }};
@@ -226,7 +229,10 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   builder.parameter("whole", {columns});
   OneRank ranks(std::move(builder.plan));
   std::vector<float> values = iota(rows * columns, 0), row = iota(columns, 0);
-  ASSERT_TRUE(writeFile(folder.path("w"), {{"rows", {rows, columns}, values}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}}).isOk());
+  ASSERT_TRUE(
+      writeFile(folder.path("w"),
+                {{"rows", {rows, columns}, values}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}})
+          .isOk());
   std::uint64_t before = bytesRead();
   Status status = loadWeights(ranks, folder.path("w"));
   std::uint64_t read = bytesRead() - before;
@@ -237,7 +243,10 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   // Under two names the second is compared with the first, here as well no more of it than the rank has.
   values.front() += 1;
   std::vector<float> head = iota(rows * columns, 0);
-  std::vector<Given> tied = {{"rows", {rows, columns}, values}, {"head", {rows, columns}, head}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}};
+  std::vector<Given> tied = {{"rows", {rows, columns}, values},
+                             {"head", {rows, columns}, head},
+                             {"columns", {rows, columns}, values},
+                             {"whole", {columns}, row}};
   ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
   before = bytesRead();
   status = loadWeights(ranks, folder.path("tied"));

@@ -30,8 +30,8 @@ double at(const Rows &rows, std::int64_t row, std::int64_t c) {
 Bound batch_norm(const KernelRequest &request) {
   Check check("batch_norm", request);
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[0], {&request.inputs[1], &request.inputs[2],
-                                                                  &request.outputs[1], &request.outputs[2]}));
+  SLUICE_RETURN_IF_ERROR(checkChannels(
+      check, request.inputs[0], {&request.inputs[1], &request.inputs[2], &request.outputs[1], &request.outputs[2]}));
   double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon](Call &call) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
@@ -59,9 +59,9 @@ Bound batch_norm_grad(const KernelRequest &request) {
   Check check("batch_norm_grad", request);
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.inputs[1]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
-  SLUICE_RETURN_IF_ERROR(checkChannels(check, request.inputs[1],
-                                       {&request.inputs[2], &request.inputs[3], &request.inputs[4],
-                                        &request.outputs[1], &request.outputs[2]}));
+  SLUICE_RETURN_IF_ERROR(checkChannels(
+      check, request.inputs[1],
+      {&request.inputs[2], &request.inputs[3], &request.inputs[4], &request.outputs[1], &request.outputs[2]}));
   double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);

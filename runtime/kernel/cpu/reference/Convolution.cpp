@@ -24,7 +24,7 @@ template <typename Body> void forWindow(const ConvolutionShape &s, std::int64_t 
 Bound conv2d(const KernelRequest &request) {
   Check check("conv2d", request);
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[0], request.inputs[1],
-                                                                  request.outputs[0]));
+                                                                   request.outputs[0]));
   bool hasBias = request.inputs.size() == 3;
   if (hasBias) {
     SLUICE_RETURN_IF_ERROR(check.rank(request.inputs[2], 1));
@@ -48,12 +48,12 @@ Bound conv2d(const KernelRequest &request) {
   });
 }
 
-/// dx[n, p, q, c] = sum over the windows that see it. In double, one image row of sums at a time would need memory: each
-/// element looks for its windows instead.
+/// dx[n, p, q, c] = sum over the windows that see it. In double, one image row of sums at a time would need memory:
+/// each element looks for its windows instead.
 Bound conv2d_input_grad(const KernelRequest &request) {
   Check check("conv2d_input_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.outputs[0], request.inputs[1],
-                                                                  request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.outputs[0],
+                                                                   request.inputs[1], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &weight = call.inputs[1], &dx = call.outputs[0];
     std::int64_t ins = s.inputs / s.groups, outs = s.outputs / s.groups;
@@ -83,8 +83,8 @@ Bound conv2d_input_grad(const KernelRequest &request) {
 
 Bound conv2d_weight_grad(const KernelRequest &request) {
   Check check("conv2d_weight_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[1], request.outputs[0],
-                                                                  request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[1],
+                                                                   request.outputs[0], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dweight = call.outputs[0];
     std::int64_t ins = s.inputs / s.groups, outs = s.outputs / s.groups;

@@ -68,8 +68,7 @@ Bound iota(const KernelRequest &request) {
     const Operand &y = call.outputs[0];
     Dims along{};
     along[dim] = 1;
-    walk<2>(y.rank, y.extent, {y.strides, along},
-            [&](auto &at) { storeInteger(y.data, y.dtype, at[0], at[1]); });
+    walk<2>(y.rank, y.extent, {y.strides, along}, [&](auto &at) { storeInteger(y.data, y.dtype, at[0], at[1]); });
     return Status::ok();
   });
 }

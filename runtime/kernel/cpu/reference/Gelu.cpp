@@ -34,7 +34,8 @@ double tanhSlope(double x) {
 Bound gelu(const KernelRequest &request) {
   Check check("gelu", request);
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
-  auto form = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhForm : erfForm;
+  auto form =
+      request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhForm : erfForm;
   return makeKernel(request, [form](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) { store(y, at[1], form(load(x, at[0]))); });
@@ -46,7 +47,8 @@ Bound gelu_grad(const KernelRequest &request) {
   Check check("gelu_grad", request);
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  auto slope = request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhSlope : erfSlope;
+  auto slope =
+      request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhSlope : erfSlope;
   return makeKernel(request, [slope](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
     walk<3>(dx.rank, dx.extent, {dy.strides, x.strides, dx.strides},

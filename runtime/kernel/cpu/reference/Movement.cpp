@@ -83,7 +83,8 @@ Bound pad(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
-  auto low = request.attributes->list("low"), high = request.attributes->list("high"), step = request.attributes->list("step");
+  auto low = request.attributes->list("low"), high = request.attributes->list("high"),
+       step = request.attributes->list("step");
   if (low.size() != static_cast<std::size_t>(y.rank) || high.size() != low.size())
     return check.refuse("low and high, expected " + std::to_string(y.rank) + " numbers each but got " +
                         std::to_string(low.size()) + " and " + std::to_string(high.size()));

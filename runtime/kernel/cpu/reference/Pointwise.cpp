@@ -167,8 +167,7 @@ Bound compare(const KernelRequest &request) {
     std::uint8_t *out = c.as<std::uint8_t>();
     std::array<Dims, 3> strides = {broadcastStrides(a, c), broadcastStrides(b, c), c.strides};
     if (isFloat(a.dtype))
-      walk(c.rank, c.extent, strides,
-           [&](auto &at) { out[at[2]] = holds(predicate, load(a, at[0]), load(b, at[1])); });
+      walk(c.rank, c.extent, strides, [&](auto &at) { out[at[2]] = holds(predicate, load(a, at[0]), load(b, at[1])); });
     else
       walk(c.rank, c.extent, strides, [&](auto &at) {
         out[at[2]] = holds(predicate, loadInteger(a.data, a.dtype, at[0]), loadInteger(b.data, b.dtype, at[1]));
@@ -187,10 +186,9 @@ Bound select(const KernelRequest &request) {
     const Operand &condition = call.inputs[0], &a = call.inputs[1], &b = call.inputs[2], &c = call.outputs[0];
     std::size_t bytes = dtypeBytes(c.dtype);
     walk<4>(c.rank, c.extent,
-            {broadcastStrides(condition, c), broadcastStrides(a, c), broadcastStrides(b, c), c.strides},
-            [&](auto &at) {
-              const char *from = condition.as<std::uint8_t>()[at[0]] ? a.as<char>() + at[1] * bytes
-                                                                     : b.as<char>() + at[2] * bytes;
+            {broadcastStrides(condition, c), broadcastStrides(a, c), broadcastStrides(b, c), c.strides}, [&](auto &at) {
+              const char *from =
+                  condition.as<std::uint8_t>()[at[0]] ? a.as<char>() + at[1] * bytes : b.as<char>() + at[2] * bytes;
               std::copy(from, from + bytes, c.as<char>() + at[3] * bytes);
             });
     return Status::ok();

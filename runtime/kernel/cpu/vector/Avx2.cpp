@@ -32,15 +32,8 @@ namespace avx2 {
 } // namespace
 
 extern const Loops avx2Loops;
-const Loops avx2Loops = {"avx2",
-                          avx2::typedLoops<float>,
-                          avx2::typedLoops<Bf16>,
-                          avx2::typedLoops<F16>,
-                          avx2::panelColumns,
-                          avx2::tileRows,
-                          avx2::tileProduct,
-                          avx2::scoreRows,
-                          avx2::scoreGradRow,
-                          avx2::rotations};
+const Loops avx2Loops = {
+    "avx2",         avx2::typedLoops<float>, avx2::typedLoops<Bf16>, avx2::typedLoops<F16>, avx2::panelColumns,
+    avx2::tileRows, avx2::tileProduct,       avx2::scoreRows,        avx2::scoreGradRow,    avx2::rotations};
 
 } // namespace sluice::cpu

@@ -33,14 +33,14 @@ namespace avx512 {
 
 extern const Loops avx512Loops;
 const Loops avx512Loops = {"avx512",
-                          avx512::typedLoops<float>,
-                          avx512::typedLoops<Bf16>,
-                          avx512::typedLoops<F16>,
-                          avx512::panelColumns,
-                          avx512::tileRows,
-                          avx512::tileProduct,
-                          avx512::scoreRows,
-                          avx512::scoreGradRow,
-                          avx512::rotations};
+                           avx512::typedLoops<float>,
+                           avx512::typedLoops<Bf16>,
+                           avx512::typedLoops<F16>,
+                           avx512::panelColumns,
+                           avx512::tileRows,
+                           avx512::tileProduct,
+                           avx512::scoreRows,
+                           avx512::scoreGradRow,
+                           avx512::rotations};
 
 } // namespace sluice::cpu

@@ -8,7 +8,6 @@
 
 #include <immintrin.h>
 
-
 #define SLUICE_LANES 4
 
 namespace sluice::cpu {
@@ -33,14 +32,14 @@ namespace baseline {
 
 extern const Loops baselineLoops;
 const Loops baselineLoops = {"baseline",
-                          baseline::typedLoops<float>,
-                          baseline::typedLoops<Bf16>,
-                          baseline::typedLoops<F16>,
-                          baseline::panelColumns,
-                          baseline::tileRows,
-                          baseline::tileProduct,
-                          baseline::scoreRows,
-                          baseline::scoreGradRow,
-                          baseline::rotations};
+                             baseline::typedLoops<float>,
+                             baseline::typedLoops<Bf16>,
+                             baseline::typedLoops<F16>,
+                             baseline::panelColumns,
+                             baseline::tileRows,
+                             baseline::tileProduct,
+                             baseline::scoreRows,
+                             baseline::scoreGradRow,
+                             baseline::rotations};
 
 } // namespace sluice::cpu

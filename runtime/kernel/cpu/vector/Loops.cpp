@@ -14,8 +14,9 @@ const Loops *loopsFor(std::string_view isa) {
                ? &avx512Loops
                : nullptr;
   if (isa == "avx2")
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") ? &avx2Loops
-                                                                                                             : nullptr;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
+               ? &avx2Loops
+               : nullptr;
   return isa == "baseline" ? &baselineLoops : nullptr;
 }
 

@@ -1,7 +1,8 @@
 //===- Attention.h - attention without a T x T buffer -----------------------------------------===//
 //
 // A block serves eight rows of one head, a warp each. Keys and values (backward for them: queries and output gradients)
-// come in tiles of 32 through shared memory; lane j has the score of row j of the tile, and lane d the elements d, d + 32,
+// come in tiles of 32 through shared memory; lane j has the score of row j of the tile, and lane d the elements d, d +
+// 32,
 // ... of the result. Sums run over tiles upwards, within a tile in order: nothing is added by atomics.
 //
 //   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
@@ -59,17 +60,18 @@ SLUICE_DEVICE Index statisticAt(const View &view, Index b, Index h, Index t) {
   return b * view.strides[0] + h * view.strides[1] + t * view.strides[2];
 }
 
-/// Rows [begin, begin + 32) of a head, as many as there are before `end`, to shared memory with one element of slack a row.
+/// Rows [begin, begin + 32) of a head, as many as there are before `end`, to shared memory with one element of slack a
+/// row.
 template <typename E, typename T>
 SLUICE_DEVICE void loadTile(const View &view, Index b, Index h, Index begin, Index end, int size, T *tile, Lane lane) {
   for (int i = lane.thread(); i < 32 * size; i += lane.threads()) {
     const int row = i / size, d = i % size;
-    tile[row * (size + 1) + d] = begin + row < end ? E::read(view, rowAt(view, b, begin + row, h) + d * view.strides[3]) : T(0);
+    tile[row * (size + 1) + d] =
+        begin + row < end ? E::read(view, rowAt(view, b, begin + row, h) + d * view.strides[3]) : T(0);
   }
 }
 /// One row by its warp.
-template <typename E, typename T>
-SLUICE_DEVICE void loadRow(const View &view, Index at, int size, T *row, Lane lane) {
+template <typename E, typename T> SLUICE_DEVICE void loadRow(const View &view, Index at, int size, T *row, Lane lane) {
   for (int d = lane.thread() % warpSize; d < size; d += warpSize)
     row[d] = E::read(view, at + d * view.strides[3]);
 }
@@ -88,7 +90,8 @@ SLUICE_DEVICE void writeRow(const View &view, Index to, int size, const T *resul
       E::write(view, to + d * view.strides[3], result[n]);
 }
 /// result[d] += sum over j of weights[j] tile[j][d], one after the other.
-template <int N, typename T> SLUICE_DEVICE void addTile(T *result, const T *weights, const T *tile, int size, Lane lane) {
+template <int N, typename T>
+SLUICE_DEVICE void addTile(T *result, const T *weights, const T *tile, int size, Lane lane) {
   for (int n = 0; n < N; ++n) {
     const int d = n * warpSize + lane.thread() % warpSize;
     if (d >= size)
@@ -154,7 +157,8 @@ template <typename E, int N> SLUICE_DEVICE void attentionForward(const Attention
   for (int n = 0; n < N; ++n)
     result[n] = 0;
   query.forTiles<E>(args, memory, lane, [&](bool seen) {
-    const T score = seen ? dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) : -infinityOf(T());
+    const T score = seen ? dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale)
+                         : -infinityOf(T());
     const T next = maxOf(largest, lane.warpReduce(score, MaxOf()));
     const T weight = seen ? expOf(score - next) : T(0);
     const T keep = largest == next ? T(1) : expOf(largest - next);
@@ -207,8 +211,10 @@ template <typename E, int N> SLUICE_DEVICE void attentionQueries(const Attention
   query.forTiles<E>(args, memory, lane, [&](bool seen) {
     T weight = 0;
     if (seen) {
-      const T p = expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
-      weight = static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+      const T p =
+          expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+      weight =
+          static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
     }
     memory.weights[at] = weight;
     lane.syncWarp();
@@ -253,7 +259,8 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
         const T lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
         const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
         p = expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
-        ds = static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+        ds =
+            static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
       }
       ofKey[at] = ds;
       ofValue[at] = p;
@@ -269,12 +276,24 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
 }
 
 // Heads of at most 128, and of at most 512.
-template <typename E> SLUICE_DEVICE void attention128(const AttentionArgs &args, Lane lane) { attentionForward<E, 4>(args, lane); }
-template <typename E> SLUICE_DEVICE void attention512(const AttentionArgs &args, Lane lane) { attentionForward<E, 16>(args, lane); }
-template <typename E> SLUICE_DEVICE void attentionQueries128(const AttentionArgs &args, Lane lane) { attentionQueries<E, 4>(args, lane); }
-template <typename E> SLUICE_DEVICE void attentionQueries512(const AttentionArgs &args, Lane lane) { attentionQueries<E, 16>(args, lane); }
-template <typename E> SLUICE_DEVICE void attentionKeys128(const AttentionArgs &args, Lane lane) { attentionKeys<E, 4>(args, lane); }
-template <typename E> SLUICE_DEVICE void attentionKeys512(const AttentionArgs &args, Lane lane) { attentionKeys<E, 16>(args, lane); }
+template <typename E> SLUICE_DEVICE void attention128(const AttentionArgs &args, Lane lane) {
+  attentionForward<E, 4>(args, lane);
+}
+template <typename E> SLUICE_DEVICE void attention512(const AttentionArgs &args, Lane lane) {
+  attentionForward<E, 16>(args, lane);
+}
+template <typename E> SLUICE_DEVICE void attentionQueries128(const AttentionArgs &args, Lane lane) {
+  attentionQueries<E, 4>(args, lane);
+}
+template <typename E> SLUICE_DEVICE void attentionQueries512(const AttentionArgs &args, Lane lane) {
+  attentionQueries<E, 16>(args, lane);
+}
+template <typename E> SLUICE_DEVICE void attentionKeys128(const AttentionArgs &args, Lane lane) {
+  attentionKeys<E, 4>(args, lane);
+}
+template <typename E> SLUICE_DEVICE void attentionKeys512(const AttentionArgs &args, Lane lane) {
+  attentionKeys<E, 16>(args, lane);
+}
 
 } // namespace sluice::cuda
 

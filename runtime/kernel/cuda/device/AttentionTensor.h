@@ -1,9 +1,9 @@
 //===- AttentionTensor.h - attention on tensor cores ------------------------------------------------------------===//
 //
-// As Attention.h, for q, k, v and results of one type, bf16 or f16, and heads of at most 256. A block has 64 M queries of a
-// head and goes over the tiles of keys that they read, upwards; scores and results stay in registers, weights are rounded to
-// the operands' type before they are multiplied. Values are copied while scores are computed, the next keys while the values
-// are added up.
+// As Attention.h, for q, k, v and results of one type, bf16 or f16, and heads of at most 256. A block has 64 M queries
+// of a head and goes over the tiles of keys that they read, upwards; scores and results stay in registers, weights are
+// rounded to the operands' type before they are multiplied. Values are copied while scores are computed, the next keys
+// while the values are added up.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSOR_H
@@ -13,18 +13,22 @@
 
 namespace sluice::cuda {
 
-/// Which heads a kernel takes, and what a warp and a tile have of them: heads of at most D elements, 16 M own rows a warp,
-/// tiles of N rows of the other side, own rows kept in registers or not. As many as fit 255 registers.
+/// Which heads a kernel takes, and what a warp and a tile have of them: heads of at most D elements, 16 M own rows a
+/// warp, tiles of N rows of the other side, own rows kept in registers or not. As many as fit 255 registers.
 struct HeadForm {
   int D, M, N;
   bool kept;
   constexpr int rows() const { return headWarps * 16 * M; }
 };
 
-inline constexpr HeadForm headForms[] = {{64, 2, 64, false}, {96, 2, 32, false}, {128, 2, 32, false}, {256, 1, 32, false}};
-inline constexpr HeadForm headForm64 = headForms[0], headForm96 = headForms[1], headForm128 = headForms[2], headForm256 = headForms[3];
+inline constexpr HeadForm headForms[] = {
+    {64, 2, 64, false}, {96, 2, 32, false}, {128, 2, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm headForm64 = headForms[0], headForm96 = headForms[1], headForm128 = headForms[2],
+                          headForm256 = headForms[3];
 
-constexpr int attentionTensorShared(HeadForm form) { return headTile(form.D, form.rows()) + 2 * headTile(form.D, form.N); }
+constexpr int attentionTensorShared(HeadForm form) {
+  return headTile(form.D, form.rows()) + 2 * headTile(form.D, form.N);
+}
 
 inline constexpr float log2OfE = 1.4426950408889634f;
 
@@ -68,23 +72,24 @@ SLUICE_DEVICE void maskScores(float (&s)[M][N][4], int row, int tile, Low low, H
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const Index own = row + m * 16 + i * 8 + group;
-      const int from = static_cast<int>(low(own) - tile), to = static_cast<int>(high(own) - tile);
+  for (int i = 0; i < 2; ++i) {
+    const Index own = row + m * 16 + i * 8 + group;
+    const int from = static_cast<int>(low(own) - tile), to = static_cast<int>(high(own) - tile);
+    SLUICE_UNROLL
+    for (int n = 0; n < N; ++n)
       SLUICE_UNROLL
-      for (int n = 0; n < N; ++n)
-        SLUICE_UNROLL
-        for (int e = 0; e < 2; ++e)
-          if (const int column = n * 8 + 2 * part + e; column < from || column >= to)
-            s[m][n][2 * i + e] = -infinityOf(0.0f);
-    }
+    for (int e = 0; e < 2; ++e)
+      if (const int column = n * 8 + 2 * part + e; column < from || column >= to)
+        s[m][n][2 * i + e] = -infinityOf(0.0f);
+  }
 }
 template <int M, int N>
-SLUICE_DEVICE void maskKeys(float (&s)[M][N][4], const AttentionArgs &args, const WarpQueries &queries, int tile, Lane lane) {
+SLUICE_DEVICE void maskKeys(float (&s)[M][N][4], const AttentionArgs &args, const WarpQueries &queries, int tile,
+                            Lane lane) {
   const auto within = [&](Index t) { return t < queries.last ? t : Index(queries.last); };
   maskScores(
-      s, queries.first, tile, [&](Index t) { return args.firstKey(within(t)); }, [&](Index t) { return args.endKey(within(t)); },
-      lane);
+      s, queries.first, tile, [&](Index t) { return args.firstKey(within(t)); },
+      [&](Index t) { return args.endKey(within(t)); }, lane);
 }
 
 template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const AttentionArgs &args, Lane lane) {
@@ -95,8 +100,10 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
   const int group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
   const QueryTile block(args, rows, lane);
   const WarpQueries warp(args, block.first, 16 * M, lane);
-  const HeadRows q(args.q, block.b, block.h, args.queries, args.size), k(args.k, block.b, block.g, args.keys, args.size);
-  const HeadRows v(args.v, block.b, block.g, args.keys, args.size), out(args.out, block.b, block.h, args.queries, args.size);
+  const HeadRows q(args.q, block.b, block.h, args.queries, args.size),
+      k(args.k, block.b, block.g, args.keys, args.size);
+  const HeadRows v(args.v, block.b, block.g, args.keys, args.size),
+      out(args.out, block.b, block.h, args.queries, args.size);
   const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
 
   float result[M][D / 8][4], largest[M][2], sum[M][2];
@@ -135,29 +142,29 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
       SLUICE_UNROLL
       for (int m = 0; m < M; ++m)
         SLUICE_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          float most = largest[m][i];
+      for (int i = 0; i < 2; ++i) {
+        float most = largest[m][i];
+        SLUICE_UNROLL
+        for (int n = 0; n < N / 8; ++n)
+          most = fmaxf(most, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
+        most = reduceRow(most, [](float a, float b) { return fmaxf(a, b); }, lane);
+        // A row that has seen no key yet has no largest score.
+        const float shift = most == -infinityOf(0.0f) ? 0.0f : most * factor;
+        const float keep = powerOfTwo(largest[m][i] * factor - shift);
+        largest[m][i] = most;
+        float more = 0;
+        SLUICE_UNROLL
+        for (int n = 0; n < N / 8; ++n)
           SLUICE_UNROLL
-          for (int n = 0; n < N / 8; ++n)
-            most = fmaxf(most, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
-          most = reduceRow(most, [](float a, float b) { return fmaxf(a, b); }, lane);
-          // A row that has seen no key yet has no largest score.
-          const float shift = most == -infinityOf(0.0f) ? 0.0f : most * factor;
-          const float keep = powerOfTwo(largest[m][i] * factor - shift);
-          largest[m][i] = most;
-          float more = 0;
+        for (int e = 0; e < 2; ++e)
+          more += s[m][n][2 * i + e] = powerOfTwo(s[m][n][2 * i + e] * factor - shift);
+        sum[m][i] = sum[m][i] * keep + more;
+        SLUICE_UNROLL
+        for (int n = 0; n < D / 8; ++n)
           SLUICE_UNROLL
-          for (int n = 0; n < N / 8; ++n)
-            SLUICE_UNROLL
-            for (int e = 0; e < 2; ++e)
-              more += s[m][n][2 * i + e] = powerOfTwo(s[m][n][2 * i + e] * factor - shift);
-          sum[m][i] = sum[m][i] * keep + more;
-          SLUICE_UNROLL
-          for (int n = 0; n < D / 8; ++n)
-            SLUICE_UNROLL
-            for (int e = 0; e < 2; ++e)
-              result[m][n][2 * i + e] *= keep;
-        }
+        for (int e = 0; e < 2; ++e)
+          result[m][n][2 * i + e] *= keep;
+      }
       addWeighted<type, D, M, N>(result, s, valueTile, lane);
     }
     waitForCopies<0>(lane);
@@ -167,26 +174,35 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const float total = reduceRow(sum[m][i], Add(), lane), inverse = total == 0 ? 0.0f : 1 / total;
+  for (int i = 0; i < 2; ++i) {
+    const float total = reduceRow(sum[m][i], Add(), lane), inverse = total == 0 ? 0.0f : 1 / total;
+    SLUICE_UNROLL
+    for (int n = 0; n < D / 8; ++n)
       SLUICE_UNROLL
-      for (int n = 0; n < D / 8; ++n)
-        SLUICE_UNROLL
-        for (int e = 0; e < 2; ++e)
-          result[m][n][2 * i + e] *= inverse;
-      const Index t = warp.first + m * 16 + i * 8 + group;
-      if (part == 0 && t < args.queries)
-        static_cast<float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] = largest[m][i] * scale + logOf(total);
-    }
+    for (int e = 0; e < 2; ++e)
+      result[m][n][2 * i + e] *= inverse;
+    const Index t = warp.first + m * 16 + i * 8 + group;
+    if (part == 0 && t < args.queries)
+      static_cast<float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] =
+          largest[m][i] * scale + logOf(total);
+  }
   storeResult<type, D, M>(result, 1, warpRows, lane);
   lane.sync();
   writeRows<D, rows>(out, block.first, queryTile, lane);
 }
 
-template <int type> SLUICE_DEVICE void attentionTensor64(const AttentionArgs &args, Lane lane) { attentionTensor<type, headForm64>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensor96(const AttentionArgs &args, Lane lane) { attentionTensor<type, headForm96>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensor128(const AttentionArgs &args, Lane lane) { attentionTensor<type, headForm128>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensor256(const AttentionArgs &args, Lane lane) { attentionTensor<type, headForm256>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensor64(const AttentionArgs &args, Lane lane) {
+  attentionTensor<type, headForm64>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensor96(const AttentionArgs &args, Lane lane) {
+  attentionTensor<type, headForm96>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensor128(const AttentionArgs &args, Lane lane) {
+  attentionTensor<type, headForm128>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensor256(const AttentionArgs &args, Lane lane) {
+  attentionTensor<type, headForm256>(args, lane);
+}
 
 } // namespace sluice::cuda
 

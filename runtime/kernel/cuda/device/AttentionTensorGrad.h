@@ -1,9 +1,9 @@
 //===- AttentionTensorGrad.h - the derivative of attention on tensor cores ----------------------------------------===//
 //
-// As AttentionTensor.h. One kernel has a block for each tile of queries, makes dq and leaves dout.out for the other; that
-// has a block for each tile of keys, makes dk and dv over the queries of all heads of its group, in order. Scores are made
-// anew by both: nothing is added by atomics. The other side's tiles come in two places in turn, one is copied while the
-// other is used. For heads of more than 128, dv and dk are two kernels.
+// As AttentionTensor.h. One kernel has a block for each tile of queries, makes dq and leaves dout.out for the other;
+// that has a block for each tile of keys, makes dk and dv over the queries of all heads of its group, in order. Scores
+// are made anew by both: nothing is added by atomics. The other side's tiles come in two places in turn, one is copied
+// while the other is used. For heads of more than 128, dv and dk are two kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H
@@ -13,13 +13,19 @@
 
 namespace sluice::cuda {
 
-inline constexpr HeadForm queryForms[] = {{64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 16, false}};
-inline constexpr HeadForm queryForm64 = queryForms[0], queryForm96 = queryForms[1], queryForm128 = queryForms[2], queryForm256 = queryForms[3];
-inline constexpr HeadForm keyForms[] = {{64, 1, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
-inline constexpr HeadForm keyForm64 = keyForms[0], keyForm96 = keyForms[1], keyForm128 = keyForms[2], keyForm256 = keyForms[3];
+inline constexpr HeadForm queryForms[] = {
+    {64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 16, false}};
+inline constexpr HeadForm queryForm64 = queryForms[0], queryForm96 = queryForms[1], queryForm128 = queryForms[2],
+                          queryForm256 = queryForms[3];
+inline constexpr HeadForm keyForms[] = {
+    {64, 1, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
+inline constexpr HeadForm keyForm64 = keyForms[0], keyForm96 = keyForms[1], keyForm128 = keyForms[2],
+                          keyForm256 = keyForms[3];
 
 /// Two tiles of own rows and two of the other side, twice.
-constexpr int queriesTensorShared(HeadForm form) { return 2 * headTile(form.D, form.rows()) + 4 * headTile(form.D, form.N); }
+constexpr int queriesTensorShared(HeadForm form) {
+  return 2 * headTile(form.D, form.rows()) + 4 * headTile(form.D, form.N);
+}
 /// Beside them lse and dout.out of the queries, twice.
 constexpr int keysTensorShared(HeadForm form) { return queriesTensorShared(form) + 4 * form.N * 4; }
 
@@ -30,9 +36,11 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
   const int warpRow = lane.thread() / warpSize * 16 * M, group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
   const QueryTile block(args, rows, lane);
   const WarpQueries warp(args, block.first, 16 * M, lane);
-  const HeadRows q(args.q, block.b, block.h, args.queries, args.size), dout(args.dout, block.b, block.h, args.queries, args.size);
+  const HeadRows q(args.q, block.b, block.h, args.queries, args.size),
+      dout(args.dout, block.b, block.h, args.queries, args.size);
   const HeadRows k(args.k, block.b, block.g, args.keys, args.size), v(args.v, block.b, block.g, args.keys, args.size);
-  const HeadRows out(args.out, block.b, block.h, args.queries, args.size), dq(args.dq, block.b, block.h, args.queries, args.size);
+  const HeadRows out(args.out, block.b, block.h, args.queries, args.size),
+      dq(args.dq, block.b, block.h, args.queries, args.size);
   const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
 
   int tile = block.begin / N * N;
@@ -43,32 +51,35 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
   commitCopies(lane);
   waitForCopies<0>(lane);
   lane.sync();
-  const OwnRows<D, M, form.kept> own(queryTile + warpRow * headPitch<D>, lane), grads(gradTile + warpRow * headPitch<D>, lane);
+  const OwnRows<D, M, form.kept> own(queryTile + warpRow * headPitch<D>, lane),
+      grads(gradTile + warpRow * headPitch<D>, lane);
 
   float delta[M][2], lse[M][2];
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const Index t = warp.first + m * 16 + i * 8 + group;
-      lse[m][i] = t < args.queries ? static_cast<const float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] * log2OfE : 0.0f;
-      delta[m][i] = 0;
-      for (int r = 0; r < 8; ++r) {
-        const int row = m * 16 + i * 8 + r;
-        const Index from = warp.first + row;
-        if (from >= args.queries)
-          break;
-        float sum = 0;
-        for (int d = lane.thread() % warpSize; d < args.size; d += warpSize)
-          sum += widened<type>(gradTile[(warpRow + row) * headPitch<D> + d]) *
-                 widened<type>(out.data[from * out.stride + d * out.elementStride]);
-        sum = lane.warpReduce(sum, Add());
-        if (r == group)
-          delta[m][i] = sum;
-      }
-      if (part == 0 && t < args.queries)
-        static_cast<float *>(args.delta)[(block.b * args.heads + block.h) * args.queries + t] = delta[m][i];
+  for (int i = 0; i < 2; ++i) {
+    const Index t = warp.first + m * 16 + i * 8 + group;
+    lse[m][i] = t < args.queries
+                    ? static_cast<const float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] * log2OfE
+                    : 0.0f;
+    delta[m][i] = 0;
+    for (int r = 0; r < 8; ++r) {
+      const int row = m * 16 + i * 8 + r;
+      const Index from = warp.first + row;
+      if (from >= args.queries)
+        break;
+      float sum = 0;
+      for (int d = lane.thread() % warpSize; d < args.size; d += warpSize)
+        sum += widened<type>(gradTile[(warpRow + row) * headPitch<D> + d]) *
+               widened<type>(out.data[from * out.stride + d * out.elementStride]);
+      sum = lane.warpReduce(sum, Add());
+      if (r == group)
+        delta[m][i] = sum;
     }
+    if (part == 0 && t < args.queries)
+      static_cast<float *>(args.delta)[(block.b * args.heads + block.h) * args.queries + t] = delta[m][i];
+  }
 
   float result[M][D / 8][4];
   clear(result);
@@ -91,10 +102,10 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
       SLUICE_UNROLL
       for (int m = 0; m < M; ++m)
         SLUICE_UNROLL
-        for (int n = 0; n < N / 8; ++n)
-          SLUICE_UNROLL
-          for (int i = 0; i < 4; ++i)
-            s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[m][i / 2]) * (ds[m][n][i] - delta[m][i / 2]);
+      for (int n = 0; n < N / 8; ++n)
+        SLUICE_UNROLL
+      for (int i = 0; i < 4; ++i)
+        s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[m][i / 2]) * (ds[m][n][i] - delta[m][i / 2]);
       addWeighted<type, D, M, N>(result, s, keyTile, lane);
     }
     waitForCopies<0>(lane);
@@ -115,7 +126,8 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
   const int warpRow = lane.thread() / warpSize * 16 * M, part = lane.thread() % 4;
   const Index blocksOfHead = (args.keys + rows - 1) / rows, head = lane.block() / blocksOfHead;
   const Index b = head / args.keyHeads, g = head % args.keyHeads, heads = args.heads / args.keyHeads;
-  const int first = static_cast<int>(lane.block() % blocksOfHead) * rows, warpFirst = first + warpRow, warpLast = warpFirst + 16 * M - 1;
+  const int first = static_cast<int>(lane.block() % blocksOfHead) * rows, warpFirst = first + warpRow,
+            warpLast = warpFirst + 16 * M - 1;
   const Index last = first + rows < args.keys ? first + rows - 1 : args.keys - 1;
   const HeadRows k(args.k, b, g, args.keys, args.size), v(args.v, b, g, args.keys, args.size);
   const float scale = static_cast<float>(args.scale), factor = scale * log2OfE;
@@ -135,8 +147,10 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
     if (lane.thread() < N) {
       const bool real = tile + lane.thread() < args.queries;
       const Index t = real ? tile + lane.thread() : 0;
-      copyWord(lse + lane.thread(), static_cast<const float *>(args.lse.data) + statisticAt(args.lse, b, h, t), real, lane);
-      copyWord(lse + N + lane.thread(), static_cast<const float *>(args.delta) + (b * args.heads + h) * args.queries + t, real, lane);
+      copyWord(lse + lane.thread(), static_cast<const float *>(args.lse.data) + statisticAt(args.lse, b, h, t), real,
+               lane);
+      copyWord(lse + N + lane.thread(),
+               static_cast<const float *>(args.delta) + (b * args.heads + h) * args.queries + t, real, lane);
     }
     nextTile += N;
     if (nextTile >= end) {
@@ -173,14 +187,15 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
       addScores<type, D, M, N>(s, keys, queryTile, lane);
       if (tile < args.firstQuery(warpLast) || tile + N > args.endQuery(warpFirst))
         maskScores(
-            s, warpFirst, tile, [&](Index key) { return args.firstQuery(key); }, [&](Index key) { return args.endQuery(key); }, lane);
+            s, warpFirst, tile, [&](Index key) { return args.firstQuery(key); },
+            [&](Index key) { return args.endQuery(key); }, lane);
       SLUICE_UNROLL
       for (int m = 0; m < M; ++m)
         SLUICE_UNROLL
-        for (int n = 0; n < N / 8; ++n)
-          SLUICE_UNROLL
-          for (int i = 0; i < 4; ++i)
-            s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[n * 8 + 2 * part + i % 2] * log2OfE);
+      for (int n = 0; n < N / 8; ++n)
+        SLUICE_UNROLL
+      for (int i = 0; i < 4; ++i)
+        s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[n * 8 + 2 * part + i % 2] * log2OfE);
       if constexpr (makesValues)
         addWeighted<type, D, M, N>(dv, s, gradTile, lane);
       if constexpr (makesKeys) {
@@ -190,10 +205,10 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
         SLUICE_UNROLL
         for (int m = 0; m < M; ++m)
           SLUICE_UNROLL
-          for (int n = 0; n < N / 8; ++n)
-            SLUICE_UNROLL
-            for (int i = 0; i < 4; ++i)
-              s[m][n][i] *= ds[m][n][i] - delta[n * 8 + 2 * part + i % 2];
+        for (int n = 0; n < N / 8; ++n)
+          SLUICE_UNROLL
+        for (int i = 0; i < 4; ++i)
+          s[m][n][i] *= ds[m][n][i] - delta[n * 8 + 2 * part + i % 2];
         addWeighted<type, D, M, N>(dk, s, queryTile, lane);
       }
     }
@@ -212,15 +227,33 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
     writeRows<D, rows>(HeadRows(args.dv, b, g, args.keys, args.size), first, valueTile, lane);
 }
 
-template <int type> SLUICE_DEVICE void attentionTensorQueries64(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm64>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorQueries96(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm96>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorQueries128(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm128>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorQueries256(const AttentionArgs &args, Lane lane) { attentionTensorQueries<type, queryForm256>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorKeys64(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm64, true, true>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorKeys96(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm96, true, true>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorKeys128(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm128, true, true>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorKeys256(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm256, true, false>(args, lane); }
-template <int type> SLUICE_DEVICE void attentionTensorValues256(const AttentionArgs &args, Lane lane) { attentionTensorKeys<type, keyForm256, false, true>(args, lane); }
+template <int type> SLUICE_DEVICE void attentionTensorQueries64(const AttentionArgs &args, Lane lane) {
+  attentionTensorQueries<type, queryForm64>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorQueries96(const AttentionArgs &args, Lane lane) {
+  attentionTensorQueries<type, queryForm96>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorQueries128(const AttentionArgs &args, Lane lane) {
+  attentionTensorQueries<type, queryForm128>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorQueries256(const AttentionArgs &args, Lane lane) {
+  attentionTensorQueries<type, queryForm256>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorKeys64(const AttentionArgs &args, Lane lane) {
+  attentionTensorKeys<type, keyForm64, true, true>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorKeys96(const AttentionArgs &args, Lane lane) {
+  attentionTensorKeys<type, keyForm96, true, true>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorKeys128(const AttentionArgs &args, Lane lane) {
+  attentionTensorKeys<type, keyForm128, true, true>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorKeys256(const AttentionArgs &args, Lane lane) {
+  attentionTensorKeys<type, keyForm256, true, false>(args, lane);
+}
+template <int type> SLUICE_DEVICE void attentionTensorValues256(const AttentionArgs &args, Lane lane) {
+  attentionTensorKeys<type, keyForm256, false, true>(args, lane);
+}
 
 } // namespace sluice::cuda
 

@@ -1,7 +1,7 @@
 //===- BatchNorm.h - batch norm over all dims but the last -------------------------------------------------===//
 //
-// Sums of a channel: 64 runs of rows, each in order by one thread, then the runs in order in f64. The variance is that about
-// the mean, in a pass of its own.
+// Sums of a channel: 64 runs of rows, each in order by one thread, then the runs in order in f64. The variance is that
+// about the mean, in a pass of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_BATCHNORM_H
@@ -46,7 +46,8 @@ template <typename E> SLUICE_DEVICE void channelSums(const BatchNormArgs &args, 
     mean = static_cast<T>(args.totals()[column]);
   if (what == ChannelSum::gradients) {
     mean = static_cast<T>(readAny(args.mean, column * args.mean.strides[0]));
-    rstd = 1 / rootOf(static_cast<T>(readAny(args.variance, column * args.variance.strides[0])) + static_cast<T>(args.epsilon));
+    rstd = 1 / rootOf(static_cast<T>(readAny(args.variance, column * args.variance.strides[0])) +
+                      static_cast<T>(args.epsilon));
   }
   for (Index row = begin; row < end; ++row) {
     const T x = E::read(args.x, channelAt(args.x, row, column));
@@ -103,7 +104,8 @@ template <typename E> SLUICE_DEVICE void batchNorm(const BatchNormArgs &args, La
     const T rstd = 1 / rootOf(static_cast<T>(args.totals()[args.columns + column]) + static_cast<T>(args.epsilon));
     const T weight = E::read(args.weight, column * args.weight.strides[0]);
     const T bias = E::read(args.bias, column * args.bias.strides[0]);
-    E::write(args.y, channelAt(args.y, row, column), (E::read(args.x, channelAt(args.x, row, column)) - mean) * rstd * weight + bias);
+    E::write(args.y, channelAt(args.y, row, column),
+             (E::read(args.x, channelAt(args.x, row, column)) - mean) * rstd * weight + bias);
   }
 }
 
@@ -115,9 +117,11 @@ template <typename E> SLUICE_DEVICE void batchNormGrad(const BatchNormArgs &args
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < total; i += step) {
     const Index row = i / args.columns, column = i - row * args.columns;
     const T mean = static_cast<T>(readAny(args.mean, column * args.mean.strides[0]));
-    const T rstd = 1 / rootOf(static_cast<T>(readAny(args.variance, column * args.variance.strides[0])) + static_cast<T>(args.epsilon));
+    const T rstd = 1 / rootOf(static_cast<T>(readAny(args.variance, column * args.variance.strides[0])) +
+                              static_cast<T>(args.epsilon));
     const T weight = E::read(args.weight, column * args.weight.strides[0]);
-    const T dbias = static_cast<T>(args.totals()[column]), dweight = static_cast<T>(args.totals()[args.columns + column]);
+    const T dbias = static_cast<T>(args.totals()[column]),
+            dweight = static_cast<T>(args.totals()[args.columns + column]);
     const T u = (E::read(args.x, channelAt(args.x, row, column)) - mean) * rstd;
     E::write(args.dx, channelAt(args.dx, row, column),
              weight * rstd * (E::read(args.dy, channelAt(args.dy, row, column)) - dbias / count - u * dweight / count));

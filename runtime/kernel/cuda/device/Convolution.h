@@ -60,7 +60,9 @@ template <typename E> struct ConvolutionForward : ConvolutionOfPlaces {
 
   SLUICE_DEVICE static Index rowCount(const ConvolutionArgs &args) { return args.images * args.out[0] * args.out[1]; }
   SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) { return args.outputs; }
-  SLUICE_DEVICE static Index depthCount(const ConvolutionArgs &args) { return args.kernel[0] * args.kernel[1] * args.inputs; }
+  SLUICE_DEVICE static Index depthCount(const ConvolutionArgs &args) {
+    return args.kernel[0] * args.kernel[1] * args.inputs;
+  }
 
   SLUICE_DEVICE Row row(Index m) const {
     if (m >= rowCount(args))
@@ -98,7 +100,9 @@ template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
 
   SLUICE_DEVICE static Index rowCount(const ConvolutionArgs &args) { return args.images * args.in[0] * args.in[1]; }
   SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) { return args.inputs; }
-  SLUICE_DEVICE static Index depthCount(const ConvolutionArgs &args) { return args.kernel[0] * args.kernel[1] * args.outputs; }
+  SLUICE_DEVICE static Index depthCount(const ConvolutionArgs &args) {
+    return args.kernel[0] * args.kernel[1] * args.outputs;
+  }
 
   SLUICE_DEVICE Row row(Index m) const {
     if (m >= rowCount(args))
@@ -138,7 +142,8 @@ template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
   SLUICE_DEVICE void write(Index m, Index c, T value, Index) const {
     const Three at(m, args.in[0], args.in[1]);
     const Index *strides = args.x.strides;
-    E::write(args.x, at.a * strides[0] + at.b * strides[1] + at.c * strides[2] + (group * args.inputs + c) * strides[3], value);
+    E::write(args.x, at.a * strides[0] + at.b * strides[1] + at.c * strides[2] + (group * args.inputs + c) * strides[3],
+             value);
   }
 };
 
@@ -156,10 +161,14 @@ template <typename E> struct ConvolutionWeight {
   Index group;
 
   SLUICE_DEVICE static Index rowCount(const ConvolutionArgs &args) { return args.outputs; }
-  SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) { return args.kernel[0] * args.kernel[1] * args.inputs; }
+  SLUICE_DEVICE static Index columnCount(const ConvolutionArgs &args) {
+    return args.kernel[0] * args.kernel[1] * args.inputs;
+  }
   SLUICE_DEVICE static Index depthCount(const ConvolutionArgs &args) { return args.images * args.out[0] * args.out[1]; }
 
-  SLUICE_DEVICE Row row(Index o) const { return o < args.outputs ? (group * args.outputs + o) * args.y.strides[3] : -1; }
+  SLUICE_DEVICE Row row(Index o) const {
+    return o < args.outputs ? (group * args.outputs + o) * args.y.strides[3] : -1;
+  }
   SLUICE_DEVICE Column column(Index n) const {
     if (n >= columnCount(args))
       return {};
@@ -186,7 +195,9 @@ template <typename E> struct ConvolutionWeight {
     }
     const Three at(n, args.kernel[1], args.inputs);
     const Index *strides = args.weight.strides;
-    E::write(args.weight, (group * args.outputs + o) * strides[0] + at.c * strides[1] + at.a * strides[2] + at.b * strides[3], value);
+    E::write(args.weight,
+             (group * args.outputs + o) * strides[0] + at.c * strides[1] + at.a * strides[2] + at.b * strides[3],
+             value);
   }
 };
 

@@ -1,9 +1,9 @@
 //===- HeadTiles.h - rows of a head in shared memory, and products of them on tensor cores -----------------===//
 //
-// A tile is rows of D bf16 or f16 elements in shared memory, eight more from one row to the next than it has, so that the
-// eight rows that one instruction reads lie in different banks. Heads of fewer elements than D are filled up with zeros.
-// A block is four warps; a warp owns 16 M rows of its own side, and what it adds up over tiles of the other side stays in
-// its registers:
+// A tile is rows of D bf16 or f16 elements in shared memory, eight more from one row to the next than it has, so that
+// the eight rows that one instruction reads lie in different banks. Heads of fewer elements than D are filled up with
+// zeros. A block is four warps; a warp owns 16 M rows of its own side, and what it adds up over tiles of the other side
+// stays in its registers:
 //
 //   addScores      s[16 M x N] += own rows . the N rows of a tile
 //   addWeighted    r[16 M x D] += s, rounded to the type of the rows, times the N rows of a tile
@@ -48,13 +48,15 @@ template <int D, int N> SLUICE_DEVICE void copyRows(const HeadRows &rows, int be
     for (int i = lane.thread(); i < N * chunks; i += headThreads) {
       const int row = i / chunks, d = i % chunks * chunkHalves;
       const bool real = begin + row < rows.count && d < rows.size;
-      copyChunk(tile + row * headPitch<D> + d, real ? rows.data + Index(begin + row) * rows.stride + d : rows.data, real, lane);
+      copyChunk(tile + row * headPitch<D> + d, real ? rows.data + Index(begin + row) * rows.stride + d : rows.data,
+                real, lane);
     }
   } else {
     for (int i = lane.thread(); i < N * D; i += headThreads) {
       const int row = i / D, d = i % D;
       const bool real = begin + row < rows.count && d < rows.size;
-      tile[row * headPitch<D> + d] = real ? rows.data[Index(begin + row) * rows.stride + d * rows.elementStride] : Half(0);
+      tile[row * headPitch<D> + d] =
+          real ? rows.data[Index(begin + row) * rows.stride + d * rows.elementStride] : Half(0);
     }
   }
 }
@@ -88,25 +90,25 @@ SLUICE_DEVICE void storeResult(const float (&result)[M][D / 8][4], float factor,
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
-    for (int n = 0; n < D / 8; ++n)
-      SLUICE_UNROLL
-      for (int i = 0; i < 2; ++i)
-        *reinterpret_cast<unsigned *>(warpRows + (m * 16 + i * 8 + group) * headPitch<D> + n * 8 + 2 * part) =
-            packed<type>(result[m][n][2 * i] * factor, result[m][n][2 * i + 1] * factor);
+  for (int n = 0; n < D / 8; ++n)
+    SLUICE_UNROLL
+  for (int i = 0; i < 2; ++i)
+    *reinterpret_cast<unsigned *>(warpRows + (m * 16 + i * 8 + group) * headPitch<D> + n * 8 + 2 * part) =
+        packed<type>(result[m][n][2 * i] * factor, result[m][n][2 * i + 1] * factor);
 }
 
 template <int M, int N> SLUICE_DEVICE void clear(float (&s)[M][N][4]) {
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
-    for (int n = 0; n < N; ++n)
-      SLUICE_UNROLL
-      for (int i = 0; i < 4; ++i)
-        s[m][n][i] = 0;
+  for (int n = 0; n < N; ++n)
+    SLUICE_UNROLL
+  for (int i = 0; i < 4; ++i)
+    s[m][n][i] = 0;
 }
 
-/// Where lane i's row of four matrices lies that make a 16 x 16 part: the second below the first (or beside it), then the
-/// other two.
+/// Where lane i's row of four matrices lies that make a 16 x 16 part: the second below the first (or beside it), then
+/// the other two.
 template <int D> SLUICE_DEVICE TileAddress below(TileAddress tile, Lane lane) {
   const int at = lane.thread() % warpSize;
   return tile + (at % 16 * headPitch<D> + at / 16 * 8) * 2;
@@ -126,8 +128,8 @@ template <int D, int M, bool kept> struct OwnRows {
       SLUICE_UNROLL
       for (int m = 0; m < M; ++m)
         SLUICE_UNROLL
-        for (int k = 0; k < D / 16; ++k)
-          loadMatrices(words[m][k], at + (m * 16 * headPitch<D> + k * 16) * 2, lane);
+      for (int k = 0; k < D / 16; ++k)
+        loadMatrices(words[m][k], at + (m * 16 * headPitch<D> + k * 16) * 2, lane);
     }
   }
   SLUICE_DEVICE void read(unsigned (&to)[4], int m, int k, Lane lane) const {
@@ -173,8 +175,8 @@ SLUICE_DEVICE void addWeighted(float (&r)[M][D / 8][4], const float (&s)[M][N / 
     SLUICE_UNROLL
     for (int m = 0; m < M; ++m)
       SLUICE_UNROLL
-      for (int w = 0; w < 4; ++w)
-        first[m][w] = packed<type>(s[m][2 * k + w / 2][w % 2 * 2], s[m][2 * k + w / 2][w % 2 * 2 + 1]);
+    for (int w = 0; w < 4; ++w)
+      first[m][w] = packed<type>(s[m][2 * k + w / 2][w % 2 * 2], s[m][2 * k + w / 2][w % 2 * 2 + 1]);
     SLUICE_UNROLL
     for (int n = 0; n < D / 16; ++n) {
       unsigned second[4];

@@ -1,8 +1,8 @@
 //===- Indexed.h - rows and elements by index --------------------------------------------------===//
 //
 // What an index outside of its table would read is NaN (integers: 0), and what it would add is left out: a kernel never
-// leaves its operands. Of a table that is split, what another rank has reads as 0 and adds nothing. Rows that fall on one
-// another are added in the order of their indices, by one block.
+// leaves its operands. Of a table that is split, what another rank has reads as 0 and adds nothing. Rows that fall on
+// one another are added in the order of their indices, by one block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
@@ -84,8 +84,8 @@ SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
     float sum = 0;
     for (Index chunk = own / lane.threads() * lane.threads(); chunk < args.count; chunk += lane.threads()) {
       const Index i = chunk + lane.thread();
-      const bool hit =
-          i >= own && i < args.count && readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
+      const bool hit = i >= own && i < args.count &&
+                       readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
       const unsigned mask = lane.warpReduce(hit ? 1u << lane.thread() % warpSize : 0u, Or());
       if (lane.thread() % warpSize == 0)
         masks[lane.thread() / warpSize] = mask;
@@ -127,8 +127,8 @@ SLUICE_DEVICE void takeAlong(const IndexedArgs &args, Lane lane) {
   }
 }
 
-/// table[..indices[..i..]..] += values[..i..]: a thread a line along the dim, in order. `row` has the indices' extents with
-/// that dim as 1.
+/// table[..indices[..i..]..] += values[..i..]: a thread a line along the dim, in order. `row` has the indices' extents
+/// with that dim as 1.
 SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
   const Index line = lane.block() * lane.threads() + lane.thread();
   if (line >= args.count)
@@ -142,7 +142,8 @@ SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
     if (place < 0)
       continue;
     const Index to = inTable + place * args.table.strides[args.dim];
-    writeAny(args.table, to, readAny(args.table, to) + readAny(args.values, inValues + i * args.values.strides[args.dim]));
+    writeAny(args.table, to,
+             readAny(args.table, to) + readAny(args.values, inValues + i * args.values.strides[args.dim]));
   }
 }
 

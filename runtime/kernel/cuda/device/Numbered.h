@@ -1,7 +1,7 @@
 //===- Numbered.h - kernels keyed by an element's global index -----------------------------------===//
 //
-// Random numbers and dropout draw Philox 4x32-10 by counter, the same words as the CPU's (kernel/cpu/Philox.h); deviates are
-// computed in double. Rope turns pairs by an angle of their position.
+// Random numbers and dropout draw Philox 4x32-10 by counter, the same words as the CPU's (kernel/cpu/Philox.h);
+// deviates are computed in double. Rope turns pairs by an angle of their position.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_NUMBERED_H
@@ -19,12 +19,13 @@ struct PhiloxWords {
 };
 
 SLUICE_DEVICE PhiloxWords philoxWords(Key seed, Key key, Key block) {
-  Word x[4] = {static_cast<Word>(block), static_cast<Word>(block >> 32), static_cast<Word>(key), static_cast<Word>(key >> 32)};
+  Word x[4] = {static_cast<Word>(block), static_cast<Word>(block >> 32), static_cast<Word>(key),
+               static_cast<Word>(key >> 32)};
   Word k0 = static_cast<Word>(seed), k1 = static_cast<Word>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const Key a = Key(0xD2511F53u) * x[0], b = Key(0xCD9E8D57u) * x[2];
-    const Word next[4] = {static_cast<Word>(b >> 32) ^ x[1] ^ k0, static_cast<Word>(b), static_cast<Word>(a >> 32) ^ x[3] ^ k1,
-                          static_cast<Word>(a)};
+    const Word next[4] = {static_cast<Word>(b >> 32) ^ x[1] ^ k0, static_cast<Word>(b),
+                          static_cast<Word>(a >> 32) ^ x[3] ^ k1, static_cast<Word>(a)};
     for (int i = 0; i < 4; ++i)
       x[i] = next[i];
     k0 += 0x9E3779B9u;
@@ -85,7 +86,8 @@ SLUICE_DEVICE void dropout(const NumberedArgs &args, Lane lane) {
   const Key first = args.first + static_cast<Key>(*args.row) * args.rowElements;
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
     const Key index = first + static_cast<Key>(offsetOver(args.global, args.y, i));
-    const bool kept = philoxWords(static_cast<Key>(*args.seed), stream, index / 4).words[index % 4] >> 8 >= args.threshold;
+    const bool kept =
+        philoxWords(static_cast<Key>(*args.seed), stream, index / 4).words[index % 4] >> 8 >= args.threshold;
     writeAny(args.y, offsetIn(args.y, args.y.rank, i),
              kept ? readAny(args.x, offsetIn(args.x, args.x.rank, i)) * args.spread : 0);
   }

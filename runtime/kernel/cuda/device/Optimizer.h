@@ -1,7 +1,7 @@
 //===- Optimizer.h - optimizer updates -----------------------------------------------------------===//
 //
-// torch's definitions. Where the guard is 0 nothing is written. Rate, step, clip coefficient and guard are read from memory,
-// so that a captured step replays unchanged.
+// torch's definitions. Where the guard is 0 nothing is written. Rate, step, clip coefficient and guard are read from
+// memory, so that a captured step replays unchanged.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_OPTIMIZER_H
@@ -26,7 +26,8 @@ template <typename T> struct UpdateStep {
   T clip, decay, rootCorrection, size, keep, epsilon, momentum, gain, gain1, beta2, gain2;
 
   SLUICE_DEVICE explicit UpdateStep(const UpdateNumbers &args) {
-    const double number = static_cast<double>(static_cast<const Index *>(args.step.data)[0]), rate = readAny(args.rate, 0);
+    const double number = static_cast<double>(static_cast<const Index *>(args.step.data)[0]),
+                 rate = readAny(args.rate, 0);
     sgd = args.kind == static_cast<int>(kernel::OptimizerKind::sgd);
     decoupled = args.kind == static_cast<int>(kernel::OptimizerKind::adamw);
     first = number <= 1;
@@ -67,7 +68,9 @@ template <typename T> struct UpdateStep {
   }
 };
 
-SLUICE_DEVICE bool isGuarded(const UpdateNumbers &args) { return static_cast<const unsigned char *>(args.guard.data)[0] != 0; }
+SLUICE_DEVICE bool isGuarded(const UpdateNumbers &args) {
+  return static_cast<const unsigned char *>(args.guard.data)[0] != 0;
+}
 
 /// One parameter, however it lies.
 struct OptimizerArgs {
@@ -94,8 +97,8 @@ template <typename E> SLUICE_DEVICE void optimizer(const OptimizerArgs &args, La
   }
 }
 
-/// Many dense parameters of the same types by one launch, each by blocks of its own, a block `span` elements. As many as
-/// fit the 4 KB of a launch's arguments.
+/// Many dense parameters of the same types by one launch, each by blocks of its own, a block `span` elements. As many
+/// as fit the 4 KB of a launch's arguments.
 inline constexpr int listedParameters = 40;
 struct ListedParameter {
   void *parameter = nullptr, *state[2] = {}, *newParameter = nullptr, *newState[2] = {};
@@ -129,7 +132,8 @@ template <typename E> SLUICE_DEVICE void optimizerOfList(const OptimizerListArgs
   while (at + 1 < args.count && args.parameters[at + 1].firstBlock <= block)
     ++at;
   const ListedParameter &listed = args.parameters[at];
-  const View parameter = denseView(listed.parameter, args.parameterType), newParameter = denseView(listed.newParameter, args.parameterType);
+  const View parameter = denseView(listed.parameter, args.parameterType),
+             newParameter = denseView(listed.newParameter, args.parameterType);
   const View gradient = denseView(const_cast<void *>(listed.gradient), args.gradientType);
   const Index begin = Index(block - listed.firstBlock) * args.span;
   const Index end = begin + args.span < listed.count ? begin + args.span : listed.count;

@@ -1,7 +1,7 @@
 //===- Pointwise.h - element by element ---------------------------------------------------===//
 //
-// Inputs are given the strides that broadcast them over the output. Where everything is dense an element's offset is its
-// number, and no division is needed.
+// Inputs are given the strides that broadcast them over the output. Where everything is dense an element's offset is
+// its number, and no division is needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H
@@ -13,11 +13,38 @@
 namespace sluice::cuda {
 
 enum class Unary : int {
-  negate, exp, log, tanh, erf, sin, cos, sqrt, rsqrt, relu, sigmoid, softplus, power, scale, identity, geluErf, geluTanh,
-  silu, root
+  negate,
+  exp,
+  log,
+  tanh,
+  erf,
+  sin,
+  cos,
+  sqrt,
+  rsqrt,
+  relu,
+  sigmoid,
+  softplus,
+  power,
+  scale,
+  identity,
+  geluErf,
+  geluTanh,
+  silu,
+  root
 };
 enum class Binary : int {
-  add, subtract, multiply, divide, maximum, reluGrad, geluErfGrad, geluTanhGrad, siluGrad, swiglu, runningAverage
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  reluGrad,
+  geluErfGrad,
+  geluTanhGrad,
+  siluGrad,
+  swiglu,
+  runningAverage
 };
 
 struct PointwiseArgs {
@@ -120,7 +147,8 @@ template <typename E> SLUICE_DEVICE void unary(const PointwiseArgs &args, Lane l
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
     const Index from = args.dense ? i : offsetOver(args.x[0].strides, args.y, i);
     const Index to = args.dense ? i : offsetIn(args.y, args.y.rank, i);
-    E::write(args.y, to, unaryOf<T>(static_cast<Unary>(args.operation), E::read(args.x[0], from), static_cast<T>(args.p)));
+    E::write(args.y, to,
+             unaryOf<T>(static_cast<Unary>(args.operation), E::read(args.x[0], from), static_cast<T>(args.p)));
   }
 }
 
@@ -131,9 +159,9 @@ template <typename E> SLUICE_DEVICE void binary(const PointwiseArgs &args, Lane 
     const Index left = args.dense ? i : offsetOver(args.x[0].strides, args.y, i);
     const Index right = args.dense ? i : offsetOver(args.x[1].strides, args.y, i);
     const Index to = args.dense ? i : offsetIn(args.y, args.y.rank, i);
-    E::write(args.y, to, binaryOf<T>(static_cast<Binary>(args.operation), E::read(args.x[0], left),
-                                     E::read(args.x[1], right), static_cast<T>(args.p),
-                                     static_cast<T>(args.q)));
+    E::write(args.y, to,
+             binaryOf<T>(static_cast<Binary>(args.operation), E::read(args.x[0], left), E::read(args.x[1], right),
+                         static_cast<T>(args.p), static_cast<T>(args.q)));
   }
 }
 
@@ -228,7 +256,8 @@ SLUICE_DEVICE void moveElement(const View &to, Index toAt, const View &from, Ind
 SLUICE_DEVICE void select(const PointwiseArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
-    const bool first = static_cast<const unsigned char *>(args.x[0].data)[offsetOver(args.x[0].strides, args.y, i)] != 0;
+    const bool first =
+        static_cast<const unsigned char *>(args.x[0].data)[offsetOver(args.x[0].strides, args.y, i)] != 0;
     const View &from = args.x[first ? 1 : 2];
     moveElement(args.y, offsetIn(args.y, args.y.rank, i), from, offsetOver(from.strides, args.y, i));
   }

@@ -50,7 +50,8 @@ struct PoolArgs {
       return (end(0, i) - begin(0, i)) * (end(1, j) - begin(1, j));
     Index size = 1;
     for (int dim = 0; dim < 2; ++dim) {
-      const Index from = (dim == 0 ? i : j) * stride[dim] - padding[dim], to = from + kernel[dim], last = in[dim] + padding[dim];
+      const Index from = (dim == 0 ? i : j) * stride[dim] - padding[dim], to = from + kernel[dim],
+                  last = in[dim] + padding[dim];
       size *= (to < last ? to : last) - from;
     }
     return size;
@@ -78,7 +79,8 @@ struct Maximum {
   Index p = -1, q = -1;
 };
 template <typename E>
-SLUICE_DEVICE Maximum maximumOf(const PoolArgs &args, Index image, Index i, Index j, Index channel, typename E::Real &most) {
+SLUICE_DEVICE Maximum maximumOf(const PoolArgs &args, Index image, Index i, Index j, Index channel,
+                                typename E::Real &most) {
   Maximum best;
   for (Index p = args.begin(0, i); p < args.end(0, i); ++p)
     for (Index q = args.begin(1, j); q < args.end(1, j); ++q) {
@@ -93,7 +95,8 @@ SLUICE_DEVICE Maximum maximumOf(const PoolArgs &args, Index image, Index i, Inde
 }
 
 /// body(each element of an image of that size that is this thread's).
-template <typename Body> SLUICE_DEVICE void forEachPlace(const PoolArgs &args, const Index *size, Lane lane, Body body) {
+template <typename Body>
+SLUICE_DEVICE void forEachPlace(const PoolArgs &args, const Index *size, Lane lane, Body body) {
   const Index count = args.images * size[0] * size[1] * args.channels, step = lane.blocks() * lane.threads();
   for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step)
     body(ImageElement(n, size, args.channels));

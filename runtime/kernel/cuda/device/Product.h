@@ -1,6 +1,7 @@
 //===- Product.h - matrix products that the library does not take ------------------------------------===//
 //
-// Any strides: one thread a result, along k upwards. For layouts in which no dim of a matrix is dense, and empty products.
+// Any strides: one thread a result, along k upwards. For layouts in which no dim of a matrix is dense, and empty
+// products.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_PRODUCT_H
@@ -15,7 +16,8 @@ struct ProductArgs {
   Index m = 0, n = 0, k = 0;
   Index aM = 0, aK = 0, bK = 0, bN = 0, cM = 0, cN = 0, rM = 0, rN = 0, biasN = 0;
   int batchRank = 0, hasBias = 0, hasResidual = 0;
-  Index batchExtent[viewRank] = {}, aBatch[viewRank] = {}, bBatch[viewRank] = {}, cBatch[viewRank] = {}, rBatch[viewRank] = {};
+  Index batchExtent[viewRank] = {}, aBatch[viewRank] = {}, bBatch[viewRank] = {}, cBatch[viewRank] = {},
+        rBatch[viewRank] = {};
   Index batches = 1;
 };
 

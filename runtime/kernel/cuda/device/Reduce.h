@@ -1,7 +1,7 @@
 //===- Reduce.h - sums and maxima over dims, and over a list of tensors ------------------------===//
 //
-// Sums are in double. With many results each thread adds its own, row-major over the reduced dims; with few a block does,
-// each thread every so many elements in order, then blockReduce.
+// Sums are in double. With many results each thread adds its own, row-major over the reduced dims; with few a block
+// does, each thread every so many elements in order, then blockReduce.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
@@ -40,7 +40,8 @@ template <typename E> SLUICE_DEVICE void reduceByThread(const ReduceArgs &args, 
 }
 
 template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, Lane lane) {
-  double result = reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, lane.block()), lane.thread(), lane.threads());
+  double result =
+      reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, lane.block()), lane.thread(), lane.threads());
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)
     writeAny(args.y, offsetIn(args.y, args.y.rank, lane.block()), result / args.divisor);
@@ -63,8 +64,8 @@ template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane l
     args.partial[lane.block()] = result;
 }
 
-/// Many dense tensors by one launch, each by blocks of its own and to the bits of powerSum. As many as fit the 4 KB of a
-/// launch's arguments.
+/// Many dense tensors by one launch, each by blocks of its own and to the bits of powerSum. As many as fit the 4 KB of
+/// a launch's arguments.
 inline constexpr int listedTensors = 96;
 struct ListedTensor {
   void *data = nullptr;
@@ -93,7 +94,8 @@ template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &arg
   view.data = tensor.data;
   view.type = tensor.type;
   double result = 0;
-  for (Index i = own * lane.threads() + lane.thread(); i < tensor.count; i += Index(end - tensor.firstBlock) * lane.threads())
+  for (Index i = own * lane.threads() + lane.thread(); i < tensor.count;
+       i += Index(end - tensor.firstBlock) * lane.threads())
     result = addPower(result, E::read(view, i), args.p, args.largest != 0);
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)

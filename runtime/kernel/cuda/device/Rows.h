@@ -1,7 +1,7 @@
 //===- Rows.h - kernels that go over rows of the last dim ----------------------------------===//
 //
-// One block a row. Sums within a row: each thread its elements in order, then blockReduce. Statistics are written by the
-// first thread.
+// One block a row. Sums within a row: each thread its elements in order, then blockReduce. Statistics are written by
+// the first thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ROWS_H
@@ -103,7 +103,8 @@ template <typename E> SLUICE_DEVICE void layerNorm(const RowArgs &args, Lane lan
   const T rstd = 1 / rootOf(blockReduce(lane, squares, Add()) / count + static_cast<T>(args.epsilon));
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     E::write(args.out[0], y(c),
-             (E::read(in, x(c)) - mean) * rstd * E::read(weight, c * weight.strides[0]) + E::read(bias, c * bias.strides[0]));
+             (E::read(in, x(c)) - mean) * rstd * E::read(weight, c * weight.strides[0]) +
+                 E::read(bias, c * bias.strides[0]));
   if (lane.thread() == 0) {
     writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), mean);
     writeAny(args.out[2], offsetIn(args.out[2], args.out[2].rank, lane.block()), rstd);
@@ -120,7 +121,8 @@ template <typename E> SLUICE_DEVICE void rmsNorm(const RowArgs &args, Lane lane)
     const T value = E::read(in, x(c));
     squares += value * value;
   }
-  const T rstd = 1 / rootOf(blockReduce(lane, squares, Add()) / static_cast<T>(args.columns) + static_cast<T>(args.epsilon));
+  const T rstd =
+      1 / rootOf(blockReduce(lane, squares, Add()) / static_cast<T>(args.columns) + static_cast<T>(args.epsilon));
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     E::write(args.out[0], y(c), E::read(in, x(c)) * rstd * E::read(weight, c * weight.strides[0]));
   if (lane.thread() == 0)
@@ -255,7 +257,8 @@ template <typename E> SLUICE_DEVICE void crossEntropyGrad(const RowArgs &args, L
   if (!ignored && (target < 0 || target >= args.classes))
     factor = floatOfBits(0x7fc00000u);
   const Index place = target - args.firstClass;
-  const T share = static_cast<T>(args.smoothing / static_cast<double>(args.classes)), rest = static_cast<T>(1 - args.smoothing);
+  const T share = static_cast<T>(args.smoothing / static_cast<double>(args.classes)),
+          rest = static_cast<T>(1 - args.smoothing);
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
     const T p = expOf(E::read(logits, x(c)) - total);
     E::write(args.out[0], dx(c), ignored ? T(0) : (p - (share + (c == place ? rest : T(0)))) * factor);

@@ -8,8 +8,9 @@
 //   b: word w holds rows 2 part + 8 w and the next, column group
 //   c: number i is row group + 8 (i / 2), column 2 part + i % 2
 //
-// the factors are bf16 or f16, two in a word, the lower first; c is f32. In which order a processor adds the 16 products up
-// is its own affair, so sums made here are `fixed` by the architecture. All functions are reached by whole warps.
+// the factors are bf16 or f16, two in a word, the lower first; c is f32. In which order a processor adds the 16
+// products up is its own affair, so sums made here are `fixed` by the architecture. All functions are reached by whole
+// warps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_TENSORCORE_H
@@ -32,14 +33,18 @@ using Half = unsigned short;
 inline constexpr int chunkBytes = 16;
 inline constexpr int chunkHalves = chunkBytes / 2;
 
-template <int type> SLUICE_DEVICE float widened(Half half) { return type == typeBf16 ? readBf16(&half, 0) : readF16(&half, 0); }
+template <int type> SLUICE_DEVICE float widened(Half half) {
+  return type == typeBf16 ? readBf16(&half, 0) : readF16(&half, 0);
+}
 
 #ifdef __CUDACC__
 
 /// An address in shared memory, in bytes.
 using TileAddress = unsigned;
 
-SLUICE_DEVICE TileAddress addressOf(const void *shared, Lane) { return static_cast<unsigned>(__cvta_generic_to_shared(shared)); }
+SLUICE_DEVICE TileAddress addressOf(const void *shared, Lane) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
 
 /// Two numbers rounded to nearest even, `low` in the lower half.
 template <int type> SLUICE_DEVICE unsigned packed(float low, float high) {
@@ -81,8 +86,8 @@ SLUICE_DEVICE void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Begins to copy a chunk to shared memory, zeros where it is not `real` (`from` is an address of the device all the same).
-/// Both lie on a border of 16 bytes.
+/// Begins to copy a chunk to shared memory, zeros where it is not `real` (`from` is an address of the device all the
+/// same). Both lie on a border of 16 bytes.
 SLUICE_DEVICE void copyChunk(void *to, const void *from, bool real, Lane lane) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(addressOf(to, lane)),
                "l"(__cvta_generic_to_global(from)), "r"(real ? 16 : 0)
@@ -98,7 +103,9 @@ SLUICE_DEVICE void copyWord(void *to, const void *from, bool real, Lane lane) {
 SLUICE_DEVICE void commitCopies(Lane) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until of this thread's groups at most the last `pending` are under way. The block's other threads see what was
 /// copied behind their next barrier.
-template <int pending> SLUICE_DEVICE void waitForCopies(Lane) { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
+template <int pending> SLUICE_DEVICE void waitForCopies(Lane) {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
 
 /// 2^x, to 2 units of the last place; what is denormal is 0.
 SLUICE_DEVICE float powerOfTwo(float x) {

@@ -2,12 +2,13 @@
 //
 //   result(m, n) = sum over k of left(m, k) right(k, n), k upwards
 //
-// A block makes 64 x 64 results, each of its 256 threads 4 x 4 of them, 16 apart. What left and right are, a problem says:
-// elements of a matrix, or of an image under a window.
+// A block makes 64 x 64 results, each of its 256 threads 4 x 4 of them, 16 apart. What left and right are, a problem
+// says: elements of a matrix, or of an image under a window.
 //
 //   Row row(m), Column column(n), Depth depth(k)     an index taken apart; any index, also one beyond the last
 //   left(row, depth), right(depth, column)           0 where m or n is beyond the last
-//   depthFirst                                       do neighbours in memory follow each other along k? (else along m and n)
+//   depthFirst                                       do neighbours in memory follow each other along k? (else along m
+//   and n)
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_TILES_H

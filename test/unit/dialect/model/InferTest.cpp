@@ -15,10 +15,11 @@ namespace {
 std::string inferenceOf(const std::string &text) {
   Programs programs;
   ParserConfig config(&programs.context, /*verifyAfterParse=*/false);
-  auto module = parseSourceString<ModuleOp>("func.func @f(%scalar: tensor<f32>, %row: tensor<4xf32>, %x: tensor<3x5xf32>, "
-                                            "%b: tensor<2x3x5xf32>, %c: tensor<3x5x4xf32>, %i: tensor<2xi32>) {\n" +
-                                                text + "\nreturn\n}\n",
-                                            config);
+  auto module =
+      parseSourceString<ModuleOp>("func.func @f(%scalar: tensor<f32>, %row: tensor<4xf32>, %x: tensor<3x5xf32>, "
+                                  "%b: tensor<2x3x5xf32>, %c: tensor<3x5x4xf32>, %i: tensor<2xi32>) {\n" +
+                                      text + "\nreturn\n}\n",
+                                  config);
   EXPECT_TRUE(module) << programs.diagnostics;
   if (!module)
     return "not parsed";

@@ -57,10 +57,13 @@ const std::set<std::string> structure = {"parameter", "read",  "write",    "bloc
                                          "recompute", "yield", "gradient", "step_mean"};
 
 /// Ops whose values are tested beside their kernels alone, and where.
-const std::map<std::string, std::string> testedByKernel = {
-    {"iota", "Scalars.cpp"},       {"random_normal", "Random.cpp"}, {"random_uniform", "Random.cpp"},
-    {"all_finite", "Scalars.cpp"}, {"count_up", "Scalars.cpp"},     {"compare", "Scalars.cpp"},
-    {"matmul_gelu_grad", "AgreementProducts.cpp"}};
+const std::map<std::string, std::string> testedByKernel = {{"iota", "Scalars.cpp"},
+                                                           {"random_normal", "Random.cpp"},
+                                                           {"random_uniform", "Random.cpp"},
+                                                           {"all_finite", "Scalars.cpp"},
+                                                           {"count_up", "Scalars.cpp"},
+                                                           {"compare", "Scalars.cpp"},
+                                                           {"matmul_gelu_grad", "AgreementProducts.cpp"}};
 
 /// Ops whose derivative has no finite difference to be held against: rounding is a staircase.
 const std::set<std::string> withoutDifferences = {"cast"};
@@ -145,7 +148,8 @@ TEST_F(OpCoverage, ASpecEntryWithAnExample) {
   for (std::sregex_iterator it(spec.begin(), spec.end(), fence), end; it != end; ++it)
     examples += (*it)[1].str();
   for (const std::string &op : ops) {
-    EXPECT_NE(spec.find("### `model." + op + "`"), std::string::npos) << "model." << op << " has no entry in docs/spec/model.md";
+    EXPECT_NE(spec.find("### `model." + op + "`"), std::string::npos)
+        << "model." << op << " has no entry in docs/spec/model.md";
     EXPECT_TRUE(hasOp(examples, op)) << "model." << op << " has no example in docs/spec/model.md";
   }
 }
@@ -200,16 +204,16 @@ TEST_F(OpCoverage, NumbersAndDerivatives) {
     builder.setInsertionPointAfter(op);
     SmallVector<Value> cotangents(op->getNumResults()), gradients;
     cotangents[0] = ConstantOp::create(builder, op->getLoc(), op->getResult(0).getType(), builder.getF64FloatAttr(1));
-    ASSERT_TRUE(succeeded(cast<VjpOpInterface>(op).buildVjp(
-        builder, cotangents, SmallVector<bool>(op->getNumOperands(), true), gradients)));
+    ASSERT_TRUE(succeeded(cast<VjpOpInterface>(op).buildVjp(builder, cotangents,
+                                                            SmallVector<bool>(op->getNumOperands(), true), gradients)));
     for (Value gradient : gradients)
       if (gradient)
         made.insert(gradient.getDefiningOp()->getName().stripDialect().str());
   }
   forComputing([&](const std::string &name, Operation *op) {
     auto elsewhere = testedByKernel.find(name);
-    bool byKernel = elsewhere != testedByKernel.end() &&
-                    isNamed(readText(source / "test/unit/kernel" / elsewhere->second), name);
+    bool byKernel =
+        elsewhere != testedByKernel.end() && isNamed(readText(source / "test/unit/kernel" / elsewhere->second), name);
     EXPECT_TRUE(isNamed(reference, name) || made.count(name) || byKernel ||
                 (isNamed(vjps, name) && (isa<DecomposeOpInterface>(op) || isDifferentiable(op))))
         << "model." << name << " has no test of its values";

@@ -20,10 +20,11 @@ namespace sluice::model::test {
 
 /// A context with the dialects, whose diagnostics are kept.
 struct Programs {
-  Programs() : handler(&context, [this](mlir::Diagnostic &diagnostic) {
-      diagnostics += diagnostic.str() + "\n";
-      return mlir::success();
-    }) {
+  Programs()
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          diagnostics += diagnostic.str() + "\n";
+          return mlir::success();
+        }) {
     context.loadDialect<ModelDialect, mlir::func::FuncDialect>();
   }
 
@@ -34,8 +35,8 @@ struct Programs {
   }
   /// Every op of the dialect at least once: the round-trip test.
   mlir::OwningOpRef<mlir::ModuleOp> parseAll() {
-    auto module = mlir::parseSourceFile<mlir::ModuleOp>(
-        SLUICE_SOURCE_DIR "/test/dialect/model/round-trip.mlir", &context);
+    auto module =
+        mlir::parseSourceFile<mlir::ModuleOp>(SLUICE_SOURCE_DIR "/test/dialect/model/round-trip.mlir", &context);
     EXPECT_TRUE(module) << diagnostics;
     return module;
   }

@@ -51,7 +51,8 @@ TEST(ModelRules, KernelCallsFitTheCatalogue) {
     const KernelRecord &record = kernelRecord(call.kernel);
     const Attributes attributes = launchAttributes(call.attributes);
     const OperandCounts counts = expectedOperands(record, attributes, call.inputs.size(), op->getNumResults());
-    EXPECT_TRUE(counts.isAtLeast ? call.inputs.size() >= counts.inputs : call.inputs.size() == counts.inputs) << describe(op);
+    EXPECT_TRUE(counts.isAtLeast ? call.inputs.size() >= counts.inputs : call.inputs.size() == counts.inputs)
+        << describe(op);
     // A split is a view; where it is not, each piece is a copy of its own.
     if (!isa<ViewOpInterface>(op.getOperation())) {
       EXPECT_EQ(counts.outputs, op->getNumResults()) << describe(op);
@@ -122,8 +123,7 @@ TEST(ModelRules, ReducedFactorsCombine) {
 }
 
 TEST(ModelRules, ElementwiseRuleRepeatsBroadcastDims) {
-  EXPECT_EQ("([1, j], [i, j], []) -> ([i, j]) {i=3, j=4}",
-            elementwiseRule({{1, 4}, {3, 4}, {}}, {{3, 4}}).str());
+  EXPECT_EQ("([1, j], [i, j], []) -> ([i, j]) {i=3, j=4}", elementwiseRule({{1, 4}, {3, 4}, {}}, {{3, 4}}).str());
 }
 
 } // namespace

@@ -15,8 +15,8 @@ LogicalResult build(VjpOpInterface op, ArrayRef<unsigned> through, SmallVectorIm
   builder.setInsertionPointAfter(op);
   SmallVector<Value> cotangents(op->getNumResults());
   for (unsigned result : through)
-    cotangents[result] = ConstantOp::create(builder, op->getLoc(), op->getResult(result).getType(),
-                                            builder.getF64FloatAttr(1));
+    cotangents[result] =
+        ConstantOp::create(builder, op->getLoc(), op->getResult(result).getType(), builder.getF64FloatAttr(1));
   SmallVector<bool> needed(op->getNumOperands(), true);
   return op.buildVjp(builder, cotangents, needed, gradients);
 }

@@ -22,9 +22,7 @@ protected:
     auto names = llvm::map_to_vector(axes, [&](StringRef axis) { return StringAttr::get(&context, axis); });
     return DimShardingAttr::get(&context, ArrayRef<StringAttr>(names), segments, chunk, total, priority);
   }
-  ShardingAttr sharding(ArrayRef<DimShardingAttr> dims) {
-    return ShardingAttr::get(&context, dims, {});
-  }
+  ShardingAttr sharding(ArrayRef<DimShardingAttr> dims) { return ShardingAttr::get(&context, dims, {}); }
   RankedTensorType tensor(ArrayRef<std::int64_t> shape) {
     return RankedTensorType::get(shape, Float32Type::get(&context));
   }

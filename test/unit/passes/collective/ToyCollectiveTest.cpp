@@ -1,8 +1,8 @@
 //===- ToyCollectiveTest.cpp - passes work on a collective of another dialect ---------===//
 //
 // toy.all_to_all_start implements CollectiveOpInterface, and nothing in passes/ names it. The phases from partition to
-// memory compile a step with two of them, and emission writes the plan; only the checker, which has a rule for each kind,
-// refuses it.
+// memory compile a step with two of them, and emission writes the plan; only the checker, which has a rule for each
+// kind, refuses it.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/passes/collective/Toy.h"
