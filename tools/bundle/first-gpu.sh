@@ -69,17 +69,7 @@ model() {
   [[ -n $issued && $issued == "$replayed" ]] || { echo "error: losses differ: issued" "${issued//$'\n'/ }" "replayed" "${replayed//$'\n'/ }"; return 1; }
   echo "losses ${issued//$'\n'/ }"
 }
-# world N COMMAND...: one process per rank, as torchrun starts them.
-world() {
-  local size=$1 port=$((20000 + RANDOM % 20000)) code=0 rank processes=()
-  shift
-  for ((rank = 0; rank < size; ++rank)); do
-    RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$size LOCAL_WORLD_SIZE=$size MASTER_ADDR=localhost MASTER_PORT=$port "$@" &
-    processes+=($!)
-  done
-  for process in "${processes[@]}"; do wait "$process" || code=$?; done
-  return "$code"
-}
+source "$here/world.sh"
 numericOnGpu() {
   SLUICE_TOOLS=$here/kept/tools SLUICE_KEPT=$here/kept SLUICE_DEVICE=cuda SLUICE_REFERENCE=$here/reference numeric --gtest_brief=1 \
     --gtest_filter="$(cat "$here/kept/filter")"

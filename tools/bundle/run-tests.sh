@@ -51,17 +51,7 @@ close() {
 }
 # At most five minutes: a rank that waits for ever is a failure.
 train() { timeout -k 5 300 sluice-train "$@" --data tokens.bin --init init.safetensors --steps 10; }
-# world N COMMAND...: one process per rank, as torchrun starts them.
-world() {
-  local size=$1 port=$((20000 + RANDOM % 20000)) code=0 rank processes=()
-  shift
-  for ((rank = 0; rank < size; ++rank)); do
-    RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$size LOCAL_WORLD_SIZE=$size MASTER_ADDR=localhost MASTER_PORT=$port "$@" &
-    processes+=($!)
-  done
-  for process in "${processes[@]}"; do wait "$process" || code=$?; done
-  return "$code"
-}
+source "$here/world.sh"
 # checkLog NAME PLAN: ten steps of one process per rank, and NCCL's own log of them beside the plan.
 checkLog() {
   rm -f "$logs/$1".nccl.*
