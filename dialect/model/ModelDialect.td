@@ -12,7 +12,7 @@ include "dialect/rules/Rules.td"
 def Model_Dialect : Dialect {
   let name = "model";
   let cppNamespace = "::sluice::model";
-  let summary = "what is computed: tensors of one rank's micro-batch, unsharded parameters, no devices";
+  let summary = "the computation: tensors of one rank's micro-batch, unsharded parameters, no devices";
   let description = [{
     The semantics and the constraints of each op of the `model` dialect. A label such as `matmul_c2` is here, at the check in
     `dialect/model/ops/<Family>.cpp`, and above the test in `test/dialect/model/errors-<family>.mlir`.

@@ -19,7 +19,7 @@ def Spmd_Dialect : Dialect {
     ```
 
     Answers: where does each piece live, and what crosses ranks? Compute ops are still those of the [model dialect](model.md), on the tensors
-    of one rank; this dialect adds the mesh, the shard's type, sections, and collectives in two halves. A label such as `wait_c3` stands here,
+    of one rank; this dialect adds the mesh, the shard's type, sections, and collectives in two halves. A label such as `wait_c3` is here,
     beside the check in `dialect/spmd/ops/`, and above the test in `test/dialect/spmd/errors-structure.mlir` or `errors-collective.mlir`.
 
     ## An entry point
@@ -46,7 +46,7 @@ def Spmd_Dialect : Dialect {
 
     When the sharding phase ends, `spmd-verify` has found: no `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint`,
     `recompute` and no conversion cast in an entry; every argument of a parameter has the type that the mesh gives it; every token is waited for
-    once; no op reads a value in the other memory but `copy_start`; nothing reads a gathered value, or a view of one, behind its release, and every gathered value is released; no collective has
+    once; no op reads a value in the other memory but `copy_start`; nothing reads a gathered value, or a view of one, after its release, and every gathered value is released; no collective has
     an axis of one rank.
 
     ## Shardings
@@ -90,8 +90,8 @@ def Spmd_Dialect : Dialect {
 
     ## Collectives
 
-    A collective is started by one op and waited for by another; between the two stands what runs meanwhile. The start takes a list of
-    tensors, each a segment of one instruction; the token stands for all of them. Where a start stands is where it is issued.
+    A collective is started by one op and waited for by another; other ops run in between. The start takes a list of
+    tensors, each a segment of one instruction; the token represents all of them. A start is issued at its position.
   }];
   let discardableAttrs = (ins
     // On arguments of entry points.

@@ -293,7 +293,7 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "memory.offload",
        .kinds = recipeStrings,
        .doc =
-           "what is kept in host memory: parameters are copied to the device before each use of their unit; where the "
+           "values in host memory: parameters are copied to the device before each use of their unit; where the "
            "optimizer's states are, gradients are copied and the update runs",
        .laterKinds = recipeText,
        .elements = enumCases<Offloaded>(),

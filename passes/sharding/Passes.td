@@ -284,7 +284,7 @@ def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
   let summary = "averages running statistics over the data-parallel ranks";
   let description = [{
     With `statistics.sync = "last"`, all states of floats that a train entry writes go through one all_reduce in the last
-    micro-batch, started behind the last of them and waited for where the section ends. Counts of batches are alike on all
+    micro-batch, started after the last of them and waited for where the section ends. Counts of batches are alike on all
     ranks and stay. A remark says so where the model has no running statistics.
     ```mlir
     %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -311,7 +311,7 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
   let description = [{
     Arguments with `spmd.space` lie in host memory. Where all states of the optimizer do, ops of the section `update` get
     `spmd.stream = #spmd.stream<host>`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
-    initial values there. A value that is read in the other space is copied: gradients behind their reduction, all of a
+    initial values there. A value that is read in the other space is copied: gradients after their reduction, all of a
     unit together. Parameters are copied to the device by spmd-lower-reshards. Does nothing without `memory.offload`.
     ```mlir
     %g = spmd.wait %r : tensor<4xf32>
@@ -328,7 +328,7 @@ def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
   let summary = "diagnoses what the sharding phase must not leave behind";
   let description = [{
     No `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or `recompute` in entry points; every token
-    waited once, in its section; nothing reads a gathered value behind its release; local extent times ranks covers the
+    waited once, in its section; nothing reads a gathered value after its release; local extent times ranks covers the
     global extent of each parameter; donated results have the donating argument's type. Collects all errors.
   }];
 }
