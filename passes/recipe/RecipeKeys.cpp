@@ -292,9 +292,8 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(memory.budget));
   add({.name = "memory.offload",
        .kinds = recipeStrings,
-       .doc =
-           "values in host memory: parameters are copied to the device before each use of their unit; where the "
-           "optimizer's states are, gradients are copied and the update runs",
+       .doc = "values in host memory: parameters are copied to the device before each use of their unit; where the "
+              "optimizer's states are, gradients are copied and the update runs",
        .laterKinds = recipeText,
        .elements = enumCases<Offloaded>(),
        .laterElements = {"activations"}},
