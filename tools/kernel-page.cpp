@@ -87,7 +87,7 @@ int main() {
       "of its type if nothing reads the input afterwards, or that must be there. CPU `reference`: the kernel has no "
       "fast "
       "form. Workspace: the devices whose kernels take scratch memory ([kernels.md](../kernels.md), "
-      "[cuda.md](../cuda.md)).\n\n"
+      "[cuda-kernels.md](../cuda-kernels.md)).\n\n"
       "| kernel | result | inputs | outputs | attributes | reduction | shares memory | CPU | workspace |\n"
       "|---|---|---|---|---|---|---|---|---|");
   for (const KernelRecord &record : catalogue()) {

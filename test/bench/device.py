@@ -4,7 +4,7 @@
   test/bench/device.py                   bytes and flops of a step's kernels, and the least time of each on three GPUs
   test/bench/device.py FILE.cu...        registers, spills, shared memory and blocks an SM of each kernel (needs nvcc)
 
-Files are those of runtime/kernel/cuda. Both print tables for docs/benchmarks.md and docs/cuda.md.
+Files are those of runtime/kernel/cuda. Both print tables for docs/benchmarks.md.
 """
 import os
 import re

@@ -68,8 +68,8 @@ struct KernelTarget {
 };
 
 /// Workspace cap in bytes that a plan declares for a launch on the target, enough for every implementation of the
-/// kernel there (docs/kernels.md, docs/cuda.md). 0 for an unknown kernel, and for a launch whose number of operands or
-/// whose ranks the kernel refuses.
+/// kernel there (docs/kernels.md, docs/cuda-kernels.md). 0 for an unknown kernel, and for a launch whose number of
+/// operands or whose ranks the kernel refuses.
 std::uint64_t workspaceCap(std::string_view name, std::span<const Operand> inputs, std::span<const Operand> outputs,
                            const Attributes &attributes, const KernelTarget &target);
 

@@ -1,6 +1,6 @@
 //===- WorkspaceCaps.h - the workspace functions of the records ----------------===//
 //
-// Each takes a launch with the record's number of operands. docs/kernels.md and docs/cuda.md derive the formulas.
+// Each takes a launch with the record's number of operands. docs/kernels.md, docs/cuda-kernels.md give the formulas.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_WORKSPACECAPS_H
