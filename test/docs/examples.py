@@ -1,8 +1,8 @@
 """examples.py SLUICE_OPT PAGE...: every mlir block of the pages parses and verifies.
 
-A block may use values that it does not define: it is read once to learn their types (a module is a graph region, where
-a use may stand before its definition), and then stands in a function that takes them. Parameters that a page declares
-are there for all of its blocks.
+A block may use values that it does not define. It is parsed once to find their types (a module is a graph region, where
+a use may precede its definition), and then inserted in a function with these values as arguments. All blocks of a page
+may use the parameters that the page declares.
 """
 
 import re

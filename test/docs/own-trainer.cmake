@@ -56,7 +56,7 @@ if(NOT last LESS first)
   message(FATAL_ERROR "expected the loss to fall but it went from ${first} to ${last}")
 endif()
 
-# A plan of a model without tokens is told, not run.
+# A plan of a model without tokens is refused with a message.
 file(READ ${SOURCE}/test/numeric/graphs/regression.mlir.in graph)
 string(REPLACE "@BATCH@" "2" graph "${graph}")
 file(WRITE ${work}/regression.mlir "${graph}")

@@ -46,7 +46,7 @@ def moved(weights, along, step):
 @test
 def gradients_by_differences():
     """Along the gradient of the products' weights the mean of all losses changes by the gradient's square times the ranks: each
-    loss changes with what every rank adds to the sums, and no rank is told of the others' losses."""
+    loss depends on the terms that every rank adds to the sums, and no rank receives the losses of others."""
     model = zoo("reduce-model")
     for ranks in (2, 3):
         plan = Plan(model, sharded(ranks) + ["optimizer.name=sgd", "optimizer.lr=1.0"])

@@ -1,4 +1,4 @@
-"""`sharding.sequence`: between layers, values lie in parts of the sequence over the tensor axis.
+"""`sharding.sequence`: between layers, values are sharded along the sequence over the tensor axis.
 
 Per layer, attention and feed-forward each take two of both kinds: forward, an all_gather ahead of what is split by column
 and a reduce_scatter after what is split by row; backward, an all_gather of the cotangent, one of the column's input again

@@ -1,7 +1,7 @@
 /* other-malloc.c - memory at other addresses, for tests of determinism.
  *
- * Preloaded, it hands out memory from the top of one reserve downwards, with gaps drawn from OTHER_MALLOC_SEED, and never
- * takes it back. So pointers hash otherwise and compare the other way round than with the C library's allocator. */
+ * Preloaded, it allocates memory from the top of one reserve downwards, with gaps drawn from OTHER_MALLOC_SEED, and never
+ * frees it. So hashes and the order of pointers differ from those with the C library's allocator. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
