@@ -1,8 +1,8 @@
 //===- Kernel.h - the request of a kernel, and how to find one ---------------------===//
 //
 // A kernel is a function from operands (typed strided windows of arenas) and attributes to written outputs. It runs on
-// the thread of its stream, takes scratch memory only from `workspace`, and neither allocates nor prints. Whatever a
-// kernel needs beyond that (a oneDNN primitive, say) it makes in prepare(), once, at load.
+// the thread of its stream, takes scratch memory only from `workspace`, and neither allocates nor prints. Its prepare
+// function creates what it needs in addition, such as a oneDNN primitive, once, at load.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_KERNEL_H
@@ -29,16 +29,18 @@ struct KernelRequest {
   std::uint64_t workspace = 0;
   /// The GPU of the kernel; null for CPU kernels. Outlives the kernel.
   cuda::KernelContext *cuda = nullptr;
+  /// Set by prepareByRecord.
+  const KernelRecord *record = nullptr;
 };
 
-/// A kernel bound to its operands. Made at load, run many times, by one thread at a time.
+/// A kernel bound to its operands. Prepared at load, run many times, by one thread at a time.
 class BoundKernel {
 public:
   virtual ~BoundKernel() = default;
-  /// `offset` repetitions: inputs or outputs with a repetition stride have moved; the executor passes the current
-  /// data pointers, in the order of the request. `workspace` is 64-byte aligned and holds at least the cap.
+  /// The data pointers are those of the current repetition, in the order of the request. `workspace` is 64-byte aligned
+  /// and holds at least the cap.
   virtual Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) = 0;
-  /// The same as work of a stream. The CPU's kernels run at once, on the stream's own thread; a GPU's go on the stream.
+  /// The same as work of a stream. A CPU kernel runs immediately, on the stream's thread; a GPU kernel is enqueued.
   virtual Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
                          void *workspace) {
     return run(inputs, outputs, workspace);
@@ -48,28 +50,30 @@ public:
 /// Returns a bound kernel, or the reason of the refusal.
 using PrepareFunction = Result<std::unique_ptr<BoundKernel>> (*)(const KernelRequest &request);
 
-/// Checks a request against the record, then has the implementation prepare it. The implementation sees the record's
-/// number of operands, its element types, and every attribute that has a fallback.
+/// Checks a request against the record, then calls the implementation with the record's number of operands, its element
+/// types, and every attribute that has a fallback. An implementation that reads an attribute which the record does not
+/// declare is an internal error.
 Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record, PrepareFunction implementation,
                                                      const KernelRequest &request);
 
-/// Which implementation to take.
+/// The implementation of a kernel.
 enum class KernelFlavour : std::uint8_t { fast, reference };
 
-/// The kernels of the CPU device by catalogue name; null if it has none. Flavour `reference` returns the plain
+/// The kernels of the CPU device by catalogue name; null for an unknown name. Flavour `reference` is the plain
 /// implementation that the fast one is tested against. Both refuse a request that differs from the kernel's record.
 PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour = KernelFlavour::fast);
 PrepareFunction findCpuKernel(KernelId id, KernelFlavour flavour = KernelFlavour::fast);
 
-/// Keeps the CPU's kernels of this process, the matrix library's among them, to an instruction set: "avx512", "avx2" or
-/// "sse2". Bits depend on it, so that a plan's ranks take the plan's on unlike machines too. Called before kernels are
-/// prepared; the first call decides for the process. Refused where the machine lacks it, another was taken before, or
-/// the library was used and the machine has a larger one. Any thread may call it.
+/// Limits the CPU kernels of this process, the matrix library included, to an instruction set: "avx512", "avx2" or
+/// "sse2". Results depend on it to the bit, so all ranks of a plan use the plan's, on different machines too. Called
+/// before kernels are prepared; the first call decides for the process. Refused if the machine lacks it, the process
+/// uses a different one, or the library was used and the machine has a larger one. Thread-safe.
 Status useInstructionSet(std::string_view isa);
 /// The best instruction set of this machine: "avx512", "avx2" or "sse2".
 std::string_view machineIsa();
 
-/// The kernels of the CUDA device by catalogue name; null if it has none (docs/cuda-kernels.md lists them).
+/// The kernels of the CUDA device by catalogue name; null for a kernel that it does not have (docs/cuda-kernels.md lists
+/// them).
 PrepareFunction findCudaKernel(std::string_view name);
 PrepareFunction findCudaKernel(KernelId id);
 

@@ -10,7 +10,12 @@ Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record,
   const Attributes all = withFallbacks(record, given);
   KernelRequest checked = request;
   checked.attributes = &all;
-  return implementation(checked);
+  checked.record = &record;
+  Result<std::unique_ptr<BoundKernel>> kernel = implementation(checked);
+  if (kernel.isOk() && !all.undeclared().empty())
+    return internalError("kernel '" + std::string(record.name) + "' reads attribute '" + std::string(all.undeclared()) +
+                         "', which its record does not declare");
+  return kernel;
 }
 
 } // namespace sluice

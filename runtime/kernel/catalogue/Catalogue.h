@@ -1,4 +1,4 @@
-//===- Catalogue.h - the records of all kernels, and what follows from them ----===//
+//===- Catalogue.h - the records of all kernels, and functions of them ---------===//
 //
 // The part of the kernels that the compiler and the plan checker link: no kernel, no matrix library, no threads.
 //
@@ -53,8 +53,8 @@ std::string attributeProblem(const KernelRecord &record, const Attributes &attri
 /// Adds the record's fallbacks of absent attributes.
 Attributes withFallbacks(const KernelRecord &record, const Attributes &attributes);
 
-/// Ok, or a refusal that names the kernel and what differs from the record: the number of operands, an element type,
-/// the presence or the value of an attribute of the record. Kernels ignore other attributes.
+/// Ok, or a refusal that names the kernel and the difference from the record: in the number of operands, an element
+/// type, or the presence or value of an attribute of the record. Kernels ignore other attributes.
 Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
                    const Attributes &attributes);
 

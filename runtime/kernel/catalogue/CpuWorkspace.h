@@ -33,7 +33,7 @@ constexpr std::uint64_t plainLinearLossWorkspace(std::int64_t columns, std::int6
   return static_cast<std::uint64_t>(std::max(columns, classes)) * 8;
 }
 
-/// The widest panel of any instruction set: sizes are rounded up to it.
+/// The widest panel of all instruction sets: sizes are rounded up to it.
 inline constexpr std::int64_t widestPanel = 32;
 constexpr std::int64_t roundUp(std::int64_t size, std::int64_t unit) { return (size + unit - 1) / unit * unit; }
 

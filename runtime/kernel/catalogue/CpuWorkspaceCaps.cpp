@@ -1,4 +1,4 @@
-//===- CpuWorkspaceCaps.cpp - scratch memory of the CPU's kernels --------------===//
+//===- CpuWorkspaceCaps.cpp - scratch memory of the CPU kernels ----------------===//
 //
 // A test compares the caps with the memory that the kernels use.
 //
@@ -65,7 +65,7 @@ std::uint64_t ownWeightGrad(const LaunchDescription &launch, const ConvolutionOp
                                      {stride[0], stride[1]},
                                      {dilation[0], dilation[1]}};
   std::uint64_t bytes = 0;
-  if (WeightGradTasks::serves(sizes))
+  if (WeightGradTasks::isSuitable(sizes))
     for (std::int64_t panel : {8, 16})
       bytes = std::max(bytes, WeightGradTasks(sizes, panel).workspace(sizes, launch.threads));
   return bytes;

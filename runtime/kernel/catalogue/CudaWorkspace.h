@@ -13,7 +13,7 @@
 
 namespace sluice::cuda {
 
-/// What cuBLASLt may take; NVIDIA's advice for Hopper and later.
+/// Workspace of cuBLASLt: NVIDIA's advice for Hopper and later.
 inline constexpr std::uint64_t blasWorkspace = std::uint64_t(32) << 20;
 
 /// Runs of normVectors (device/Rows.h), two sums of 8 bytes a column.
@@ -30,8 +30,8 @@ constexpr std::uint64_t batchNormWorkspace(std::int64_t channels) {
   return static_cast<std::uint64_t>(channels) * 65 * 2 * 8;
 }
 
-/// Runs of places that the gradient of a convolution's weight is added up from: as many as make 512 tiles, of 128
-/// places or more. `weight` is [O, C / groups, h, w], `y` [N, H, W, O].
+/// Number of runs of positions whose sums are added to the gradient of a convolution's weight: as many as give 512
+/// tiles, each of 128 positions or more. `weight` is [O, C / groups, h, w], `y` [N, H, W, O].
 constexpr std::int64_t convolutionRuns(std::int64_t groups, const std::int64_t *weight, const std::int64_t *y) {
   const auto tiles = [](std::int64_t size) { return (size + 63) / 64; };
   const std::int64_t all = groups * tiles(weight[0] / groups) * tiles(weight[1] * weight[2] * weight[3]);
@@ -43,16 +43,16 @@ constexpr std::uint64_t convolutionWorkspace(std::int64_t groups, const std::int
   return runs == 1 ? 0 : static_cast<std::uint64_t>(runs * weight[0] * weight[1] * weight[2] * weight[3]) * 8;
 }
 
-/// What cuDNN may take for a convolution: its engines copy the weight into the order that they like, and some split
-/// sums.
+/// Workspace of cuDNN for a convolution: its engines copy the weight into a different order, and some split sums.
 constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) {
   return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256;
 }
 
-/// What cuDNN may take for attention: counters of its blocks.
+/// Workspace of cuDNN for attention: counters of its blocks.
 inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;
 
-/// A loss with its projection: a chunk of logits; one number a row, or the factor on all; what the products may take.
+/// Workspace of a loss with its projection: a chunk of logits, and one number a row, or one factor on all. In addition
+/// to that of the products.
 struct LinearLossWorkspace {
   std::uint64_t logits = 0, numbers = 0;
   constexpr LinearLossWorkspace(std::int64_t rows, std::int64_t chunk, std::int64_t classes, std::uint64_t bytes)

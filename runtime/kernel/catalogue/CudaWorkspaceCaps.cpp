@@ -1,4 +1,4 @@
-//===- CudaWorkspaceCaps.cpp - scratch memory of CUDA's kernels ------------------===//
+//===- CudaWorkspaceCaps.cpp - scratch memory of the CUDA kernels ----------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/catalogue/WorkspaceCaps.h"
 

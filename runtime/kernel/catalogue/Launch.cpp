@@ -1,4 +1,4 @@
-//===- Launch.cpp - a launch against the record of its kernel --------------------===//
+//===- Launch.cpp - checks a launch against the record of its kernel --------------===//
 #include "runtime/kernel/catalogue/Catalogue.h"
 
 #include <algorithm>
@@ -6,11 +6,12 @@
 namespace sluice {
 namespace {
 
-/// The records of the operands that a launch with these attributes has; of a list or an update each once.
+/// The records of the operands that a launch with these attributes has; those of a list or of an update's parameters
+/// once.
 std::vector<const OperandRecord *> present(std::span<const OperandRecord> operands, const Attributes &attributes) {
   std::vector<const OperandRecord *> result;
   for (const OperandRecord &operand : operands)
-    if (operand.given.empty() || attributes.number(operand.given) != 0)
+    if (operand.given.empty() || attributes.number(operand.given, 0) != 0)
       result.push_back(&operand);
   return result;
 }
@@ -159,7 +160,7 @@ std::string attributeProblem(const KernelRecord &record, const Attributes &attri
 }
 
 Attributes withFallbacks(const KernelRecord &record, const Attributes &attributes) {
-  Attributes all = attributes;
+  Attributes all({attributes.all().begin(), attributes.all().end()});
   for (const AttributeRecord &attribute : record.attributes)
     if (attribute.absence == AttributeAbsence::fallback && !attributes.find(attribute.name))
       all.add({attribute.name, static_cast<std::int64_t>(attribute.fallback), attribute.fallback, {}});

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,8 @@ struct Operand {
   template <typename T> T *as() const { return static_cast<T *>(data); }
 };
 
-/// Attributes by name. Absent names give the fallback.
+/// Attributes by name. A kernel reads an attribute of its record without a fallback, and with one where the kernel
+/// computes the value of an absent attribute, or where it shares code with kernels whose records lack the attribute.
 class Attributes {
 public:
   struct Item {
@@ -57,21 +59,21 @@ public:
     std::vector<std::int64_t> list;
   };
   explicit Attributes(std::vector<Item> items = {}) : items(std::move(items)) {}
-  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const {
-    const Item *item = find(name);
-    return item ? item->integer : fallback;
+  std::int64_t integer(std::string_view name, std::optional<std::int64_t> fallback = {}) const {
+    const Item *item = read(name, fallback.has_value());
+    return item ? item->integer : fallback.value_or(0);
   }
-  /// The enumerator of an integer that names one of a few values.
+  /// The enumerator of a choice.
   template <typename Choice> Choice choice(std::string_view name) const { return static_cast<Choice>(integer(name)); }
   /// A number may be given as an integer.
-  double number(std::string_view name, double fallback = 0) const {
-    const Item *item = find(name);
+  double number(std::string_view name, std::optional<double> fallback = {}) const {
+    const Item *item = read(name, fallback.has_value());
     if (!item)
-      return fallback;
+      return fallback.value_or(0);
     return item->number == 0 ? static_cast<double>(item->integer) : item->number;
   }
   std::span<const std::int64_t> list(std::string_view name) const {
-    const Item *item = find(name);
+    const Item *item = read(name, false);
     return item ? std::span<const std::int64_t>(item->list) : std::span<const std::int64_t>();
   }
   const Item *find(std::string_view name) const {
@@ -82,8 +84,18 @@ public:
   }
   std::span<const Item> all() const { return items; }
   void add(Item item) { items.push_back(std::move(item)); }
+  /// The first attribute that was read without a fallback and is absent; empty if there is no such attribute.
+  std::string_view undeclared() const { return firstUndeclared; }
 
 private:
+  const Item *read(std::string_view name, bool hasFallback) const {
+    const Item *item = find(name);
+    if (!item && !hasFallback && firstUndeclared.empty())
+      firstUndeclared = name;
+    return item;
+  }
+
+  mutable std::string_view firstUndeclared;
   std::vector<Item> items;
 };
 

@@ -19,7 +19,7 @@ enum class KernelId : std::uint16_t {
 #include "runtime/kernel/catalogue/catalogue.def"
 };
 
-/// A list of at most N items that a constant can hold.
+/// A list of at most N items, for constants.
 template <typename T, std::size_t N> class RecordList {
 public:
   constexpr RecordList() = default;
@@ -54,7 +54,7 @@ private:
 /// Number of operands of a launch that one operand of a record describes.
 enum class OperandCount : std::uint8_t {
   one,
-  /// One or none, by the attribute `given`, else by the number of inputs.
+  /// Present by the attribute `given`, else by the number of inputs.
   optional,
   oneOrMore,
   /// One per parameter of an update; the operands of one parameter are neighbours, before all others.
@@ -65,13 +65,14 @@ struct OperandRecord {
   std::string_view name;
   DTypeSet dtypes;
   OperandCount count = OperandCount::one;
-  /// The attribute that is not 0 where the operand is there; empty: no attribute decides.
+  /// The attribute that is not 0 if the operand is present; empty: not by an attribute.
   std::string_view given = {};
 };
 
 enum class AttributeKind : std::uint8_t { integer, flag, choice, number, list };
 
-/// The value of an attribute that a launch does not have: the fallback, a number that the kernel computes, or none.
+/// The value of an attribute that a launch does not have: the fallback, or a number that the kernel computes; or an
+/// error.
 enum class AttributeAbsence : std::uint8_t { fallback, computed, refused };
 
 struct AttributeRecord {

@@ -14,7 +14,7 @@
 namespace sluice::cpu {
 
 struct WeightGradTasks {
-  /// Images, channels and outputs; of both dims the places of the result, the taps, the distance between windows and
+  /// Images, channels and outputs; in both dims the positions of the result, the taps, the distance between windows and
   /// between taps.
   struct Sizes {
     std::int64_t images, inputs, outputs;
@@ -25,9 +25,9 @@ struct WeightGradTasks {
   /// Minimum number of tasks, if there are enough rows.
   static constexpr std::int64_t wantedTasks = 16, leastRows = 16;
 
-  /// A panel holds the channels of several taps: for few channels.
+  /// With few channels a panel holds the channels of several taps.
   bool merged;
-  /// Columns of the products in all, stretches that are read of a packed row, panels, blocks, runs.
+  /// Columns of all products, stretches of a packed row that are read, panels, blocks, runs.
   std::int64_t columns, taps, panels, blocks, runs;
   /// Rows of a packed panel, the distance of the taps' ranges in it, and its floats.
   std::int64_t places, tapStep, rowFloats;
@@ -43,7 +43,7 @@ struct WeightGradTasks {
     blocks = roundUp(s.outputs, blockOutputs) / blockOutputs;
     std::int64_t tasks = panels * blocks, rows = s.images * s.out[0];
     runs = std::max<std::int64_t>(1, std::min(roundUp(wantedTasks, tasks) / tasks, rows / leastRows));
-    // At a stride of 1 the taps read one stretch, each from its own place on.
+    // With a stride of 1 the taps read one stretch, each from a different position on.
     tapStep = s.stride[1] == 1 ? s.dilation[1] : s.out[1];
     places = s.out[1] + (taps - 1) * tapStep;
     rowFloats = roundUp(places * panel, 16);
@@ -55,8 +55,8 @@ struct WeightGradTasks {
   constexpr std::uint64_t workspace(const Sizes &s, int threads) const {
     return static_cast<std::uint64_t>(tasks() * sumFloats + std::max(1, threads) * threadFloats(s)) * 4;
   }
-  /// Is the workspace small compared with the operands?
-  static constexpr bool serves(const Sizes &s) {
+  /// The workspace is small compared with the operands.
+  static constexpr bool isSuitable(const Sizes &s) {
     constexpr std::int64_t most = std::int64_t(1) << 20;
     return s.out[1] >= 16 && s.out[1] <= most && s.outputs >= 8 && s.outputs <= most && s.inputs <= most &&
            s.kernel[0] <= mostTaps && s.kernel[1] <= mostTaps && s.dilation[1] <= mostTaps;

@@ -1,13 +1,13 @@
 //===- Attention.cpp - attention by tiles, never a T x T buffer ---------------===//
 //
-// A running maximum and sum per query over tiles of keys. Within a tile a few rows at a time go only as far as they
-// read, so that a diagonal or a window costs little more than its pairs. Work is cut by batch row and key head; keys
-// and values of one head are packed once in panels for the tile product. Order of sums: tiles of keys upwards.
+// A running maximum and sum per query over tiles of keys. Within a tile, groups of a few rows compute only the columns
+// that they read, so that a diagonal or a window costs little more than its pairs. Work is divided by batch row and key
+// head; keys and values of one head are packed once in panels for the tile product. Order of sums: tiles of keys
+// upwards.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionTiles.h"
 #include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// A head's rows as floats: in place where they are, else widened into `room`.
+/// A head's rows as floats: f32 in place, other types widened into `room`.
 template <typename T> struct FloatRows {
   const float *data;
   std::int64_t pitch;
@@ -40,7 +40,7 @@ template <typename T> struct Forward {
   Call &call;
   const Loops &l = loops();
 
-  /// A few queries and what they read of a tile of keys.
+  /// A few queries and the columns that they read of a tile of keys.
   struct Group {
     std::int64_t first = 0, count = 0;
     Columns any = {};
@@ -166,15 +166,14 @@ template <typename T> struct Forward {
 } // namespace
 
 Bound fast::attention(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::attention(request));
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
-                                             request.inputs[2], {&request.outputs[0]}, request.outputs[1]));
+                          AttentionShape::of(request, request.inputs[0], request.inputs[1], request.inputs[2],
+                                             {&request.outputs[0]}, request.outputs[1]));
   DType type = request.inputs[0].dtype;
   if (!hasLoops(type) || !fits(request, request.outputs[1], type))
-    return plain;
+    return useReference();
   std::int64_t floats = attentionFloats(shape.keys, shape.size);
-  SLUICE_RETURN_IF_ERROR(Check("attention", request).workspace(floats * 4 * std::max(1, request.threads)));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(floats * 4 * std::max(1, request.threads)));
   return withLoops(type, [&]<typename T>() { return attentionOf<Forward<T>>(request, shape, floats); });
 }
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionTiles.h"
 #include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 namespace sluice::cpu {
@@ -169,16 +168,15 @@ template <typename T> struct Backward {
 } // namespace
 
 Bound fast::attention_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::attention_grad(request));
-  SLUICE_ASSIGN_OR_RETURN(
-      AttentionShape shape,
-      AttentionShape::of("attention_grad", request, request.inputs[1], request.inputs[2], request.inputs[3],
-                         {&request.inputs[0], &request.inputs[4], &request.outputs[0]}, request.inputs[5]));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
+                          AttentionShape::of(request, request.inputs[1], request.inputs[2], request.inputs[3],
+                                             {&request.inputs[0], &request.inputs[4], &request.outputs[0]},
+                                             request.inputs[5]));
   DType type = request.inputs[0].dtype;
   if (!hasLoops(type) || !fits(request, request.inputs[5], type))
-    return plain;
+    return useReference();
   std::int64_t floats = attentionGradFloats(shape.queries, shape.keys, shape.size);
-  SLUICE_RETURN_IF_ERROR(Check("attention_grad", request).workspace(floats * 4 * std::max(1, request.threads)));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(floats * 4 * std::max(1, request.threads)));
   return withLoops(type, [&]<typename T>() { return attentionOf<Backward<T>>(request, shape, floats); });
 }
 

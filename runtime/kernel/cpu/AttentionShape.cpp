@@ -5,10 +5,10 @@
 
 namespace sluice::cpu {
 
-Result<AttentionShape> AttentionShape::of(std::string_view kernel, const KernelRequest &request, const Operand &q,
-                                          const Operand &k, const Operand &v,
-                                          std::initializer_list<const Operand *> likeQ, const Operand &statistics) {
-  Check check(kernel, request);
+Result<AttentionShape> AttentionShape::of(const KernelRequest &request, const Operand &q, const Operand &k,
+                                          const Operand &v, std::initializer_list<const Operand *> likeQ,
+                                          const Operand &statistics) {
+  Check check(request);
   for (const Operand *operand : {&q, &k, &v})
     SLUICE_RETURN_IF_ERROR(check.rank(*operand, 4));
   AttentionShape shape;

@@ -14,7 +14,7 @@
 
 namespace sluice::cpu {
 
-/// Bound of D, so that a row fits on the stack.
+/// Limit of D, so that a row fits on the stack.
 inline constexpr std::int64_t maxHeadSize = 512;
 
 struct AttentionShape {
@@ -34,10 +34,9 @@ struct AttentionShape {
     return causal ? std::min(queries, j + queries - keys + window) : queries;
   }
 
-  /// `q`, `k`, `v` are operands of the request; `likeQ` and `statistics` those that must go with them.
-  static Result<AttentionShape> of(std::string_view kernel, const KernelRequest &request, const Operand &q,
-                                   const Operand &k, const Operand &v, std::initializer_list<const Operand *> likeQ,
-                                   const Operand &statistics);
+  /// All are operands of the request; those of `likeQ` have the extents of q, `statistics` has [B, H, T].
+  static Result<AttentionShape> of(const KernelRequest &request, const Operand &q, const Operand &k, const Operand &v,
+                                   std::initializer_list<const Operand *> likeQ, const Operand &statistics);
 };
 
 } // namespace sluice::cpu

@@ -9,7 +9,6 @@
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cmath>
@@ -82,9 +81,9 @@ void findStatistics(const Scratch &scratch, int threads, const Rows &x, float *m
       const float *shift = scratch.run(r) + begin, *sums = shift + channels, *ofSquares = sums + channels;
       auto rows = static_cast<double>(runs.size(r));
       for (std::int64_t c = 0; c < count; ++c) {
-        // The run's squares about its own mean, and its mean's distance.
-        double part = sums[c] / rows, apart = shift[c] + part - centre[c];
-        squares[c] += ofSquares[c] - part * sums[c] + apart * apart * rows;
+        // The squares about the run's mean, and the distance of that mean from the total one.
+        double part = sums[c] / rows, distance = shift[c] + part - centre[c];
+        squares[c] += ofSquares[c] - part * sums[c] + distance * distance * rows;
       }
     }
     for (std::int64_t c = 0; c < count; ++c) {
@@ -174,34 +173,32 @@ bool isDenseVector(const Operand &operand) { return operand.isDense(); }
 } // namespace
 
 Bound fast::batch_norm(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
   if (in[0].elements() == 0 || !allContiguousRows(request) || !allOf(DType::f32, out[1], out[2]))
-    return plain;
+    return useReference();
   for (const Operand *vector : {&in[1], &in[2], &out[1], &out[2]})
     if (!isDenseVector(*vector))
-      return plain;
-  SLUICE_RETURN_IF_ERROR(Check("batch_norm", request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
+      return useReference();
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
   double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0]))
-    return plain;
+    return useReference();
   return withLoops(in[0].dtype, [&]<typename T>() { return forwardOf<T>(request, epsilon); });
 }
 
 Bound fast::batch_norm_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::batch_norm_grad(request));
   auto &in = request.inputs;
   auto &out = request.outputs;
   if (in[1].elements() == 0 || !allContiguousRows(request) || !allOf(DType::f32, in[3], in[4]))
-    return plain;
+    return useReference();
   for (const Operand *vector : {&in[2], &in[3], &in[4], &out[1], &out[2]})
     if (!isDenseVector(*vector))
-      return plain;
-  SLUICE_RETURN_IF_ERROR(Check("batch_norm_grad", request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
+      return useReference();
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
   double epsilon = request.attributes->number("epsilon");
   if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0], out[1], out[2]))
-    return plain;
+    return useReference();
   return withLoops(in[0].dtype, [&]<typename T>() { return backwardOf<T>(request, epsilon); });
 }
 

@@ -1,8 +1,8 @@
-//===- Bound.h - making bound kernels and checking their requests -------------===//
+//===- Bound.h - bound kernels, and checks of their requests ------------------===//
 //
-// A request comes from a plan, and a plan from anywhere. The registry checks counts, element types and attributes
-// against the record; each prepare function checks with Check what relates operands, such as extents, before it trusts
-// them, so that a kernel never leaves its operands.
+// Requests come from plans, which are untrusted. prepareByRecord checks counts, element types and attributes; each
+// prepare function checks relations between operands, such as equal extents, with Check, so that a kernel never
+// accesses memory outside its operands.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
@@ -48,6 +48,9 @@ private:
   Function body;
 };
 
+/// The result of a fast form that does not accept the operands.
+inline Bound useReference() { return std::unique_ptr<BoundKernel>(); }
+
 template <typename Function> Bound makeKernel(const KernelRequest &request, Function body) {
   return Bound(std::unique_ptr<BoundKernel>(new FunctionKernel<Function>(request, std::move(body))));
 }
@@ -55,7 +58,7 @@ template <typename Function> Bound makeKernel(const KernelRequest &request, Func
 /// Checks of a request. Every method returns ok or a refusal that names the kernel and the operand.
 class Check {
 public:
-  Check(std::string_view kernel, const KernelRequest &request) : kernel(kernel), request(request) {}
+  explicit Check(const KernelRequest &request) : request(request) {}
 
   Status dtype(const Operand &operand, DType expected) const;
   Status rank(const Operand &operand, int expected) const;
@@ -67,11 +70,12 @@ public:
   /// Extents of dims [begin, end) against those of `expected`'s from `from` on.
   Status dims(const Operand &operand, int begin, int end, const Operand &expected, int from = 0) const;
   Status workspace(std::uint64_t needed) const;
-  Status refuse(const std::string &what) const;
+  /// The attribute `dim`, a dim of the operand.
+  Result<int> dimOf(const Operand &operand) const;
+  Status refuse(const std::string &problem) const;
 
 private:
   std::string name(const Operand &operand) const;
-  std::string_view kernel;
   const KernelRequest &request;
 };
 

@@ -23,8 +23,8 @@ std::string Check::name(const Operand &operand) const {
   return "operand";
 }
 
-Status Check::refuse(const std::string &what) const {
-  return refusedError("kernel '" + std::string(kernel) + "' " + what);
+Status Check::refuse(const std::string &problem) const {
+  return refusedError("kernel '" + std::string(request.record->name) + "' " + problem);
 }
 
 Status Check::dtype(const Operand &operand, DType expected) const {
@@ -71,6 +71,13 @@ Status Check::dims(const Operand &operand, int begin, int end, const Operand &ex
   for (int d = begin; d < end; ++d)
     SLUICE_RETURN_IF_ERROR(dim(operand, d, expected.extent[from + d - begin]));
   return Status::ok();
+}
+
+Result<int> Check::dimOf(const Operand &operand) const {
+  const std::int64_t dim = request.attributes->integer("dim");
+  if (dim < 0 || dim >= operand.rank)
+    return refuse("dim, expected 0 to " + std::to_string(operand.rank - 1) + " but got " + std::to_string(dim));
+  return static_cast<int>(dim);
 }
 
 Status Check::workspace(std::uint64_t needed) const {

@@ -10,7 +10,6 @@
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 namespace sluice::cpu {
@@ -92,27 +91,25 @@ template <typename Compute> Bound bind(const KernelRequest &request, Kind kind, 
   });
 }
 
-Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, PrepareFunction reference) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference(request));
+Bound prepare(const KernelRequest &request, Kind kind) {
   Roles r = rolesOf(kind, request.inputs, request.outputs);
   DType type = r.x->dtype;
   if (!hasLoops(type))
-    return plain;
+    return useReference();
   std::uint64_t taken = 0;
   for (const Operand *operand : {r.x, r.weight, r.bias, r.y}) {
     if (!operand)
       continue;
     if (operand->elements() == 0 || operand->dtype != type)
-      return plain;
+      return useReference();
     taken += static_cast<std::uint64_t>(copiedFloats(operand)) * 4;
   }
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape shape,
-                          ConvolutionShape::of(Check(name, request), request, *r.x, *r.weight, *r.y));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape shape, ConvolutionShape::of(request, *r.x, *r.weight, *r.y));
   if (taken > request.workspace)
-    return Check(name, request).workspace(taken);
-  if (kind == Kind::weightGrad && WeightGrad::serves(shape)) {
+    return Check(request).workspace(taken);
+  if (kind == Kind::weightGrad && WeightGrad::isFaster(shape)) {
     WeightGrad own(shape);
-    SLUICE_RETURN_IF_ERROR(Check(name, request).workspace(taken + own.workspace(request.threads)));
+    SLUICE_RETURN_IF_ERROR(Check(request).workspace(taken + own.workspace(request.threads)));
     return bind(request, kind, [own](void *const *places, void *workspace, int threads) {
       own.run(static_cast<const float *>(places[3]), static_cast<const float *>(places[0]),
               static_cast<float *>(places[1]), workspace, threads);
@@ -121,7 +118,7 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
   }
   auto library = LibraryConvolution::make(kind, shape, r.bias != nullptr, request.threads, request.workspace - taken);
   if (!library.isOk())
-    return plain;
+    return useReference();
   std::shared_ptr<LibraryConvolution> shared = std::move(*library);
   return bind(request, kind, [shared](void *const *places, void *workspace, int) {
     return shared->run(places[0], places[1], places[2], places[3], workspace);
@@ -130,14 +127,8 @@ Bound prepare(const KernelRequest &request, Kind kind, std::string_view name, Pr
 
 } // namespace
 
-Bound fast::conv2d(const KernelRequest &request) {
-  return prepare(request, Kind::forward, "conv2d", reference::conv2d);
-}
-Bound fast::conv2d_input_grad(const KernelRequest &request) {
-  return prepare(request, Kind::inputGrad, "conv2d_input_grad", reference::conv2d_input_grad);
-}
-Bound fast::conv2d_weight_grad(const KernelRequest &request) {
-  return prepare(request, Kind::weightGrad, "conv2d_weight_grad", reference::conv2d_weight_grad);
-}
+Bound fast::conv2d(const KernelRequest &request) { return prepare(request, Kind::forward); }
+Bound fast::conv2d_input_grad(const KernelRequest &request) { return prepare(request, Kind::inputGrad); }
+Bound fast::conv2d_weight_grad(const KernelRequest &request) { return prepare(request, Kind::weightGrad); }
 
 } // namespace sluice::cpu

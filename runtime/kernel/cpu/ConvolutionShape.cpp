@@ -4,11 +4,11 @@
 namespace sluice::cpu {
 namespace {
 
-/// Sizes that leave room for arithmetic on places.
+/// Limit of extents, so that products of positions do not overflow.
 constexpr std::int64_t largest = std::int64_t(1) << 40;
 
-Status readPair(const Check &check, const KernelRequest &request, std::string_view name, std::int64_t least,
-                Pair &pair) {
+Status readPair(const KernelRequest &request, std::string_view name, std::int64_t least, Pair &pair) {
+  const Check check(request);
   auto list = request.attributes->list(name);
   if (list.size() != 2)
     return check.refuse(std::string(name) + ", expected 2 numbers but got " + std::to_string(list.size()));
@@ -31,14 +31,15 @@ Status checkImages(const Check &check, const Operand &operand) {
 
 } // namespace
 
-Result<ConvolutionShape> ConvolutionShape::of(const Check &check, const KernelRequest &request, const Operand &x,
-                                              const Operand &weight, const Operand &y) {
+Result<ConvolutionShape> ConvolutionShape::of(const KernelRequest &request, const Operand &x, const Operand &weight,
+                                              const Operand &y) {
+  const Check check(request);
   for (const Operand *operand : {&x, &weight, &y})
     SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
   ConvolutionShape s;
-  SLUICE_RETURN_IF_ERROR(readPair(check, request, "stride", 1, s.stride));
-  SLUICE_RETURN_IF_ERROR(readPair(check, request, "padding", 0, s.padding));
-  SLUICE_RETURN_IF_ERROR(readPair(check, request, "dilation", 1, s.dilation));
+  SLUICE_RETURN_IF_ERROR(readPair(request, "stride", 1, s.stride));
+  SLUICE_RETURN_IF_ERROR(readPair(request, "padding", 0, s.padding));
+  SLUICE_RETURN_IF_ERROR(readPair(request, "dilation", 1, s.dilation));
   s.groups = request.attributes->integer("groups");
   s.images = x.extent[0], s.inputs = x.extent[3], s.outputs = weight.extent[0];
   if (s.groups < 1 || s.inputs % s.groups != 0 || s.outputs % s.groups != 0)
@@ -57,19 +58,21 @@ Result<ConvolutionShape> ConvolutionShape::of(const Check &check, const KernelRe
   return s;
 }
 
-Result<PoolShape> PoolShape::of(const Check &check, const KernelRequest &request, const Operand &x, const Operand &y) {
+Result<PoolShape> PoolShape::of(const KernelRequest &request, const Operand &x, const Operand &y) {
+  const Check check(request);
   for (const Operand *operand : {&x, &y})
     SLUICE_RETURN_IF_ERROR(checkImages(check, *operand));
   PoolShape s;
-  s.adaptive = request.attributes->integer("adaptive") != 0;
-  s.withoutPadding = request.attributes->integer("without_padding") != 0;
+  // Only avg_pool2d and its gradient have them.
+  s.adaptive = request.attributes->integer("adaptive", 0) != 0;
+  s.withoutPadding = request.attributes->integer("without_padding", 0) != 0;
   s.images = x.extent[0], s.channels = x.extent[3];
   SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
   SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.channels));
   if (!s.adaptive) {
-    SLUICE_RETURN_IF_ERROR(readPair(check, request, "kernel", 1, s.kernel));
-    SLUICE_RETURN_IF_ERROR(readPair(check, request, "stride", 1, s.stride));
-    SLUICE_RETURN_IF_ERROR(readPair(check, request, "padding", 0, s.padding));
+    SLUICE_RETURN_IF_ERROR(readPair(request, "kernel", 1, s.kernel));
+    SLUICE_RETURN_IF_ERROR(readPair(request, "stride", 1, s.stride));
+    SLUICE_RETURN_IF_ERROR(readPair(request, "padding", 0, s.padding));
   }
   for (int d = 0; d < 2; ++d) {
     s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d];

@@ -18,8 +18,8 @@ struct ConvolutionShape {
   Pair in{}, out{}, kernel{}, stride{}, padding{}, dilation{};
 
   /// x, weight and y by their roles; attributes from the request.
-  static Result<ConvolutionShape> of(const Check &check, const KernelRequest &request, const Operand &x,
-                                     const Operand &weight, const Operand &y);
+  static Result<ConvolutionShape> of(const KernelRequest &request, const Operand &x, const Operand &weight,
+                                     const Operand &y);
 
   /// The input position of a window's element, or -1 for padding.
   std::int64_t place(int dim, std::int64_t window, std::int64_t element) const {
@@ -33,7 +33,7 @@ struct PoolShape {
   Pair in{}, out{}, kernel{}, stride{}, padding{};
   bool adaptive = false, withoutPadding = false;
 
-  static Result<PoolShape> of(const Check &check, const KernelRequest &request, const Operand &x, const Operand &y);
+  static Result<PoolShape> of(const KernelRequest &request, const Operand &x, const Operand &y);
 
   /// The elements [begin, end) of a window that are no padding.
   std::int64_t begin(int dim, std::int64_t window) const {

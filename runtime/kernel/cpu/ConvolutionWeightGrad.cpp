@@ -15,9 +15,9 @@
 namespace sluice::cpu {
 namespace {
 
-/// Places of a product's inner dim: of both operands they fit the first cache.
+/// Positions of a product's inner dim: those of both operands fit the first-level cache.
 constexpr std::int64_t placeBlock = 96;
-/// Rows whose sums are added up before they join the others.
+/// Rows whose sums are added separately before they are added to the total.
 constexpr std::int64_t rowsTogether = 32;
 
 std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -39,8 +39,8 @@ struct WeightGrad::Task {
   std::int64_t panel, firstOutput, outputs, firstRow, endRow;
 };
 
-bool WeightGrad::serves(const ConvolutionShape &s) {
-  return loops().isa != "avx512" && s.groups == 1 && WeightGradTasks::serves(sizesOf(s));
+bool WeightGrad::isFaster(const ConvolutionShape &s) {
+  return loops().isa != "avx512" && s.groups == 1 && WeightGradTasks::isSuitable(sizesOf(s));
 }
 
 WeightGrad::WeightGrad(const ConvolutionShape &shape)
@@ -89,7 +89,7 @@ void WeightGrad::pack(const Task &task, const float *row, const float *end, floa
   }
   bool shared = stride == 1;
   for (std::int64_t tap = 0; tap < (shared ? 1 : cut.taps); ++tap) {
-    // Packed place t holds the input's place t * stride - shift.
+    // Packed position t holds input position t * stride - shift.
     std::int64_t shift = s.padding[1] - tap * s.dilation[1], count = shared ? cut.places : s.out[1];
     std::int64_t low = shift > 0 ? ceilDiv(shift, stride) : 0, high = std::min(count, ceilDiv(width + shift, stride));
     if (low < high)

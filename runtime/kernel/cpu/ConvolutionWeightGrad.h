@@ -1,9 +1,9 @@
 //===- ConvolutionWeightGrad.h - the gradient of a convolution's weight ------------===//
 //
-// Without AVX-512 the library's form for channels-last images runs at a third of the speed of its other convolutions.
-// Here dweight[o, c] of a tap is a sum of small products: over a row's places q, dy[q, o] times x[q', c], with the row
-// of x packed in panels of channels, of which every tap along the row reads its own stretch. Of few channels a panel
-// holds the channels of several taps.
+// Without AVX-512 the library's implementation for channels-last images has a third of the speed of its other
+// convolutions. Here dweight[o, c] of a tap is a sum of small products: over a row's positions q, dy[q, o] times
+// x[q', c], with the row of x packed in panels of channels; each tap along the row reads a different range of a panel.
+// If there are few channels, a panel contains the channels of several taps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_CONVOLUTIONWEIGHTGRAD_H
@@ -16,8 +16,8 @@ namespace sluice::cpu {
 
 class WeightGrad {
 public:
-  /// True where this form is the faster one on this machine.
-  static bool serves(const ConvolutionShape &shape);
+  /// True where this is faster than the library on this machine.
+  static bool isFaster(const ConvolutionShape &shape);
   explicit WeightGrad(const ConvolutionShape &shape);
 
   std::uint64_t workspace(int threads) const;

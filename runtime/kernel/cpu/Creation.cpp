@@ -1,7 +1,7 @@
-//===- Creation.cpp - tensors from nothing ------------------------------------===//
+//===- Creation.cpp - kernels that create tensors -----------------------------===//
 //
-// Random rows are drawn as the reference draws elements: by their global index, with a block of four and a pair of
-// deviates made once for the neighbours that share them.
+// Random rows are drawn as the reference draws elements, by their global index; neighbours that share a block of four
+// words or a pair of deviates compute it once.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
@@ -9,13 +9,12 @@
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Philox.h"
 #include "runtime/kernel/cpu/ZeroElements.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
 
 namespace sluice::cpu {
 
-/// One element is written, then copied to the rest.
+/// Writes one element, then copies it to the others.
 void fillRows(const Operand &y, double value, int threads) {
   std::size_t bytes = dtypeBytes(y.dtype);
   forStretches<1>(threads, {&y}, [&](auto &at, std::int64_t count) {
@@ -65,13 +64,10 @@ struct Normal {
   }
 };
 
-/// y = offset + spread * deviate, for rows of neighbouring elements, which are neighbours of the global tensor too.
-template <typename Deviates>
-Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> plain, double offset, double spread) {
-  if (!plain.isOk())
-    return plain;
+/// y = offset + spread * deviate, for rows of contiguous elements, which are contiguous in the global tensor too.
+template <typename Deviates> Bound random(const KernelRequest &request, double offset, double spread) {
   if (!contiguousRows(request.outputs[0]) || request.outputs[0].rank == 0)
-    return plain;
+    return useReference();
   auto key = static_cast<std::uint64_t>(request.attributes->integer("key"));
   ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
@@ -101,9 +97,8 @@ Bound random(const KernelRequest &request, Result<std::unique_ptr<BoundKernel>> 
 } // namespace
 
 Bound fast::constant(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::constant(request));
   if (!contiguousRows(request.outputs[0]))
-    return slow;
+    return useReference();
   double value = request.attributes->number("value");
   return makeKernel(request, [value](Call &call) {
     fillRows(call.outputs[0], value, call.threads);
@@ -112,13 +107,12 @@ Bound fast::constant(const KernelRequest &request) {
 }
 
 Bound fast::random_normal(const KernelRequest &request) {
-  return random<Normal>(request, reference::random_normal(request), request.attributes->number("mean"),
-                        request.attributes->number("stddev"));
+  return random<Normal>(request, request.attributes->number("mean"), request.attributes->number("stddev"));
 }
 
 Bound fast::random_uniform(const KernelRequest &request) {
   double low = request.attributes->number("low");
-  return random<Uniform>(request, reference::random_uniform(request), low, request.attributes->number("high") - low);
+  return random<Uniform>(request, low, request.attributes->number("high") - low);
 }
 
 } // namespace sluice::cpu

@@ -1,13 +1,12 @@
 //===- CrossEntropy.cpp - cross entropy by rows -------------------------------===//
 //
-// Losses of rows go to workspace in f64 and are added in order of rows: the sum does not depend on threads.
+// Losses of rows are written to workspace in f64 and added in order of rows: the sum does not depend on threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cmath>
@@ -88,26 +87,21 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
 } // namespace
 
 Bound fast::cross_entropy(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy(request));
   const Operand &logits = request.inputs[0];
   if (!contiguousRows(logits) || !hasLoops(logits.dtype))
-    return plain;
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
-                          CrossEntropyShape::of("cross_entropy", request, logits, request.inputs[1], request.outputs[1],
-                                                request.outputs[0]));
-  SLUICE_RETURN_IF_ERROR(
-      Check("cross_entropy", request).workspace(crossEntropyWorkspace(request.inputs[1].elements())));
+    return useReference();
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, logits, request.inputs[1],
+                                                                         request.outputs[1], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(crossEntropyWorkspace(request.inputs[1].elements())));
   return withLoops(logits.dtype, [&]<typename T>() { return forwardOf<T>(request, shape); });
 }
 
 Bound fast::cross_entropy_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::cross_entropy_grad(request));
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype || !hasLoops(logits.dtype))
-    return plain;
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
-                          CrossEntropyShape::of("cross_entropy_grad", request, logits, request.inputs[2],
-                                                request.inputs[3], request.inputs[0]));
+    return useReference();
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, logits, request.inputs[2],
+                                                                         request.inputs[3], request.inputs[0]));
   return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
 }
 

@@ -8,7 +8,7 @@
 namespace sluice::cpu {
 
 struct CrossEntropyShape {
-  /// The local logits: their number, and the first class; and the number of all classes.
+  /// Number and first class of the local logits, and the number of all classes.
   std::int64_t classes = 0, first = 0, total = 0, ignore = -100;
   bool mean = true;
   /// Share of the target that all classes have in common.
@@ -18,7 +18,7 @@ struct CrossEntropyShape {
     return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
   }
   bool isClass(std::int64_t target) const { return target >= 0 && target < total; }
-  /// The target's place among the logits that are here; -1 where another rank has it.
+  /// The target's index among the local logits; -1 if it is on a different rank.
   std::int64_t placeOf(std::int64_t target) const {
     return target >= first && target < first + classes ? target - first : -1;
   }
@@ -34,9 +34,9 @@ struct CrossEntropyShape {
                        " but got " + std::to_string(target));
   }
 
-  static Result<CrossEntropyShape> of(std::string_view kernel, const KernelRequest &request, const Operand &logits,
-                                      const Operand &targets, const Operand &lse, const Operand &loss) {
-    Check check(kernel, request);
+  static Result<CrossEntropyShape> of(const KernelRequest &request, const Operand &logits, const Operand &targets,
+                                      const Operand &lse, const Operand &loss) {
+    Check check(request);
     if (logits.rank < 1)
       return check.rank(logits, 1);
     for (const Operand *operand : {&targets, &lse}) {

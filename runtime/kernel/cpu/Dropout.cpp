@@ -1,8 +1,7 @@
-//===- Dropout.cpp - zero by chance, sixteen Philox blocks at a time ----------===//
+//===- Dropout.cpp - dropout, sixteen Philox blocks at a time ------------------===//
 #include "runtime/kernel/cpu/DropoutMask.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 namespace sluice::cpu {
@@ -89,7 +88,7 @@ Bound fast::dropout(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (contiguousRows(x) && contiguousRows(y) && hasLoops(x.dtype) && x.dtype == y.dtype)
     return withLoops(x.dtype, [&]<typename T>() { return dropoutOf<T>(request, mask); });
-  return reference::dropout(request);
+  return useReference();
 }
 
 } // namespace sluice::cpu

@@ -22,7 +22,7 @@ struct DropoutMask {
   double factor = 1;
 
   static Result<DropoutMask> of(const KernelRequest &request) {
-    Check check("dropout", request);
+    Check check(request);
     SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], request.inputs[0].dtype));
     SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
     for (int i = 1; i < 4; ++i) {

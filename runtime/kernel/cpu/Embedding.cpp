@@ -1,13 +1,12 @@
 //===- Embedding.cpp - rows of a table, by index -----------------------------------===//
 //
-// Reading copies rows; adding goes over the rows of the table, each with the list of positions that name it, in order,
-// a block of columns at a time in f32.
+// Reading copies rows; adding goes over the rows of the table, each with the list of positions with its index, in
+// order, a block of columns at a time in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/SortedIndices.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cstring>
@@ -17,12 +16,11 @@ namespace {
 
 constexpr std::int64_t tableColumns = 512;
 
-Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+Bound rows(const KernelRequest &request) {
   const Operand &table = request.inputs[0], &y = request.outputs[0];
   if (table.rank != 2 || !contiguousRows(table) || !contiguousRows(y))
-    return slow;
-  return makeKernel(request, [name](Call &call) {
+    return useReference();
+  return makeKernel(request, [name = request.record->name](Call &call) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1];
     Rows out(call.outputs[0]);
     auto bytes = static_cast<std::int64_t>(dtypeBytes(table.dtype));
@@ -45,8 +43,8 @@ Bound rows(std::string_view name, PrepareFunction plain, const KernelRequest &re
   });
 }
 
-template <typename T> Bound addRowsOf(std::string_view name, std::int64_t padding, const KernelRequest &request) {
-  return makeKernel(request, [&l = loops(), name, padding](Call &call) {
+template <typename T> Bound addRowsOf(std::int64_t padding, const KernelRequest &request) {
+  return makeKernel(request, [&l = loops(), name = request.record->name, padding](Call &call) {
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
     SortedIndices sorted(call.workspace);
@@ -67,23 +65,20 @@ template <typename T> Bound addRowsOf(std::string_view name, std::int64_t paddin
 }
 
 /// `padding`: the index whose updates add nothing; -1: no index.
-Bound addRows(std::string_view name, std::int64_t padding, PrepareFunction plain, const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+Bound addRows(std::int64_t padding, const KernelRequest &request) {
   const Operand &updates = request.inputs[0], &y = request.outputs[0];
   if (y.rank != 2 || !contiguousRows(updates) || !contiguousRows(y) || !hasLoops(updates.dtype) || !hasLoops(y.dtype))
-    return slow;
-  return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(name, padding, request); });
+    return useReference();
+  return withLoops(updates.dtype, [&]<typename T>() { return addRowsOf<T>(padding, request); });
 }
 
 } // namespace
 
-Bound fast::gather(const KernelRequest &request) { return rows("gather", reference::gather, request); }
-Bound fast::embedding(const KernelRequest &request) { return rows("embedding", reference::embedding, request); }
-Bound fast::scatter_add(const KernelRequest &request) {
-  return addRows("scatter_add", -1, reference::scatter_add, request);
-}
+Bound fast::gather(const KernelRequest &request) { return rows(request); }
+Bound fast::embedding(const KernelRequest &request) { return rows(request); }
+Bound fast::scatter_add(const KernelRequest &request) { return addRows(-1, request); }
 Bound fast::embedding_grad(const KernelRequest &request) {
-  return addRows("embedding_grad", request.attributes->integer("padding"), reference::embedding_grad, request);
+  return addRows(request.attributes->integer("padding"), request);
 }
 
 } // namespace sluice::cpu

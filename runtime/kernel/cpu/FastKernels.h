@@ -1,7 +1,7 @@
-//===- FastKernels.h - the fast form of the CPU's kernels ----------------------===//
+//===- FastKernels.h - the fast forms of the CPU kernels ----------------------===//
 //
 // One function per record with a fast form, cpu::fast::<name>, in the file of its family. The reference of the same
-// name serves operands that the fast form does not take.
+// name has accepted the request before, and computes operands for which the fast form returns useReference().
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_FASTKERNELS_H

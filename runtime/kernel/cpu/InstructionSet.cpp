@@ -1,4 +1,4 @@
-//===- InstructionSet.cpp - the instruction set that a process keeps to ----------------===//
+//===- InstructionSet.cpp - the instruction set of a process ---------------------------===//
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 

@@ -1,14 +1,11 @@
 //===- LayerNorm.cpp - layer norm by rows -------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Norms.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
 namespace {
 
 struct LayerNorm {
-  static constexpr PrepareFunction plain = reference::layer_norm, plainGrad = reference::layer_norm_grad;
-  static constexpr std::string_view gradName = "layer_norm_grad";
   static constexpr std::int64_t vectors = 2;
   static std::uint64_t workspace(std::int64_t columns) { return layerNormGradWorkspace(columns); }
 

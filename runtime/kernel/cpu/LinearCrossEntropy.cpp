@@ -1,15 +1,15 @@
 //===- LinearCrossEntropy.cpp - a projection and its cross entropy, chunk by chunk ----===//
 //
-// Each chunk of rows is a product into workspace and the kernels of cross entropy on it. The gradient recomputes the
-// chunk's logits, replaces them by their gradient in place, and ends in two products. The kernels are those of the
-// catalogue, prepared once for full chunks and once for a shorter last one. Sums of chunks are added in f64, in order.
+// Each chunk of rows is a product into workspace, followed by the kernel of cross entropy. The gradient recomputes the
+// chunk's logits, replaces them by their gradient in place, and computes two products of it. The kernels are those of
+// the catalogue, prepared once for full chunks and once for a shorter last one. Sums of chunks are added in f64, in
+// order.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
 namespace {
@@ -96,7 +96,7 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
   chunks->dxPitch = dx && dx->rank > 1 ? Rows(*dx).pitch : s.columns;
   chunks->logitsBytes = linearLossLogits(s.chunk, s.classes, dtypeBytes(x.dtype));
   std::uint64_t used = chunks->logitsBytes + 64;
-  SLUICE_RETURN_IF_ERROR(Check("linear_cross_entropy", request).workspace(used));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(used));
   std::vector<Attributes::Item> loss = {{"reduction", static_cast<std::int64_t>(kernel::LossReduction::sum), 0, {}},
                                         {"ignore_index", s.loss.ignore, 0, {}}};
   if (s.loss.smoothing != 0)
@@ -143,12 +143,10 @@ bool areRows(const Operand &operand) {
 } // namespace
 
 Bound fast::linear_cross_entropy(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy(request));
   auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
-                          LinearLossShape::of("linear_cross_entropy", request, x, weight, targets, lse, loss));
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(request, x, weight, targets, lse, loss));
   if (!areRows(x) || !areRows(weight) || !targets.isDense() || !lse.isDense())
-    return plain;
+    return useReference();
   SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, s, x, weight, targets, lse, nullptr));
   return makeKernel(request, [chunks](Call &call) {
     const Chunks &c = *chunks;
@@ -170,13 +168,11 @@ Bound fast::linear_cross_entropy(const KernelRequest &request) {
 }
 
 Bound fast::linear_cross_entropy_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::linear_cross_entropy_grad(request));
   auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
-                          LinearLossShape::of("linear_cross_entropy_grad", request, x, weight, targets, lse, dloss));
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(request, x, weight, targets, lse, dloss));
   const Operand &dx = request.outputs[0], &dweight = request.outputs[1];
   if (!areRows(x) || !areRows(weight) || !areRows(dx) || !targets.isDense() || !lse.isDense() || !dweight.isDense())
-    return plain;
+    return useReference();
   SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, s, x, weight, targets, lse, &dx));
   return makeKernel(request, [chunks](Call &call) {
     const Chunks &c = *chunks;

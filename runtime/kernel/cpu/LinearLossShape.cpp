@@ -6,10 +6,9 @@
 
 namespace sluice::cpu {
 
-Result<LinearLossShape> LinearLossShape::of(std::string_view kernel, const KernelRequest &request, const Operand &x,
-                                            const Operand &weight, const Operand &targets, const Operand &lse,
-                                            const Operand &loss) {
-  Check check(kernel, request);
+Result<LinearLossShape> LinearLossShape::of(const KernelRequest &request, const Operand &x, const Operand &weight,
+                                            const Operand &targets, const Operand &lse, const Operand &loss) {
+  Check check(request);
   if (x.rank < 1)
     return check.rank(x, 1);
   SLUICE_RETURN_IF_ERROR(check.rank(weight, 2));

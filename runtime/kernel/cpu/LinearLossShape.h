@@ -2,7 +2,7 @@
 //
 //   logits[n, v] = sum over c of x[n, c] weight[v, c]
 //
-// x and everything else by rows n, whatever their leading dims; only `chunk` rows of logits exist at a time.
+// The leading dims of all operands are flattened to rows n; only `chunk` rows of logits exist at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_LINEARLOSSSHAPE_H
@@ -17,12 +17,11 @@ struct LinearLossShape {
   /// Reduction, ignored class, smoothing; how targets are read.
   CrossEntropyShape loss;
 
-  static Result<LinearLossShape> of(std::string_view kernel, const KernelRequest &request, const Operand &x,
-                                    const Operand &weight, const Operand &targets, const Operand &lse,
-                                    const Operand &loss);
+  static Result<LinearLossShape> of(const KernelRequest &request, const Operand &x, const Operand &weight,
+                                    const Operand &targets, const Operand &lse, const Operand &loss);
 };
 
-/// Operands of the forward and of the gradient, by what they are.
+/// Operands of the forward and of the gradient by role.
 struct LinearLossOperands {
   const Operand &x, &weight, &targets, &lse, &loss;
   static LinearLossOperands ofForward(std::span<const Operand> in, std::span<const Operand> out) {

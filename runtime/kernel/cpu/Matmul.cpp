@@ -11,7 +11,6 @@
 #include "runtime/kernel/cpu/MatmulShape.h"
 #include "runtime/kernel/cpu/Onednn.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cstring>
@@ -19,7 +18,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// Makes one product of batches where b is the same for all and the rows of a, c and the residual go on.
+/// Turns batches with a common b into one product where the rows of a, c and the residual continue at one distance.
 void fold(MatmulShape &s) {
   std::int64_t rows = s.m;
   for (int d = s.batchRank - 1; d >= 0; --d) {
@@ -166,9 +165,8 @@ template <typename T> struct Widened {
 };
 
 template <typename T> Bound widened(const KernelRequest &request, const MatmulShape &s) {
-  Check check("matmul", request);
   std::uint64_t panels = widenWorkspace(s.m, s.n, s.k);
-  SLUICE_RETURN_IF_ERROR(check.workspace(panels));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(panels));
   auto products = std::make_shared<PanelProducts>();
   for (int lastM = 0; lastM < 2; ++lastM)
     for (int lastN = 0; lastN < 2; ++lastN)
@@ -193,7 +191,7 @@ template <typename T> Bound widened(const KernelRequest &request, const MatmulSh
           auto &product = products->of[lastM][lastN][lastK][later];
           SLUICE_ASSIGN_OR_RETURN(product, LibraryProduct::make(p));
           if (!product)
-            return reference::matmul(request);
+            return useReference();
         }
   return makeKernel(request, Widened<T>{s, products});
 }
@@ -201,7 +199,6 @@ template <typename T> Bound widened(const KernelRequest &request, const MatmulSh
 } // namespace
 
 Bound fast::matmul(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::matmul(request));
   SLUICE_ASSIGN_OR_RETURN(MatmulShape s, MatmulShape::of(request));
   const Operand &a = request.inputs[0], &c = request.outputs[0];
   fold(s);
@@ -210,7 +207,7 @@ Bound fast::matmul(const KernelRequest &request) {
   for (int i : {s.bias, s.residual})
     fits = fits && (i < 0 || (contiguousRows(request.inputs[i]) && request.inputs[i].dtype != DType::f64));
   if (!fits)
-    return plain;
+    return useReference();
   bool sameTypes = s.residual < 0 || request.inputs[s.residual].dtype == c.dtype;
   bool f32 =
       a.dtype == DType::f32 && c.dtype == DType::f32 && (s.bias < 0 || request.inputs[s.bias].dtype == DType::f32);
@@ -231,15 +228,15 @@ Bound fast::matmul(const KernelRequest &request) {
     if (product.isOk() && *product)
       return direct(request, s, biasFirst, std::move(*product));
     if (!product.isOk() && f32)
-      return Check("matmul", request).refuse(product.status().message());
+      return Check(request).refuse(product.status().message());
     if (f32)
-      return plain;
+      return useReference();
   }
   if (a.dtype == DType::bf16)
     return widened<Bf16>(request, s);
   if (a.dtype == DType::f16)
     return widened<F16>(request, s);
-  return plain;
+  return useReference();
 }
 
 } // namespace sluice::cpu

@@ -25,8 +25,10 @@ private:
   bool isGrad;
 };
 
-Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavour flavour, bool isGrad) {
-  Check check(name, request);
+} // namespace
+
+Bound matmulGelu(const KernelRequest &request, KernelFlavour flavour, bool isGrad) {
+  Check check(request);
   const Operand &first = request.outputs[0];
   for (auto operands : {request.inputs, request.outputs})
     for (const Operand &operand : operands)
@@ -46,17 +48,7 @@ Bound bindBoth(std::string_view name, const KernelRequest &request, KernelFlavou
   return Bound(std::make_unique<ProductAndGelu>(std::move(product), std::move(gelu), isGrad));
 }
 
-} // namespace
-
-Bound matmulGelu(const KernelRequest &request, KernelFlavour flavour) {
-  return bindBoth("matmul_gelu", request, flavour, /*isGrad=*/false);
-}
-
-Bound matmulGeluGrad(const KernelRequest &request, KernelFlavour flavour) {
-  return bindBoth("matmul_gelu_grad", request, flavour, /*isGrad=*/true);
-}
-
-Bound fast::matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast); }
-Bound fast::matmul_gelu_grad(const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::fast); }
+Bound fast::matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast, false); }
+Bound fast::matmul_gelu_grad(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::fast, true); }
 
 } // namespace sluice::cpu

@@ -11,10 +11,9 @@
 
 namespace sluice::cpu {
 
-/// a, b, [bias] -> product, gelu of it, in the tanh form; both kernels of `flavour`.
-Bound matmulGelu(const KernelRequest &request, KernelFlavour flavour);
-/// a, b, x -> product times the slope of gelu at x.
-Bound matmulGeluGrad(const KernelRequest &request, KernelFlavour flavour);
+/// a, b, [bias] -> product, gelu of it; with `isGrad` a, b, x -> product times the slope of gelu at x. In the tanh
+/// form, by two kernels of `flavour`.
+Bound matmulGelu(const KernelRequest &request, KernelFlavour flavour, bool isGrad);
 
 } // namespace sluice::cpu
 

@@ -19,10 +19,11 @@ Status batchStrides(const Check &check, const Operand &operand, const Operand &c
 } // namespace
 
 Result<MatmulShape> MatmulShape::of(const KernelRequest &request) {
-  Check check("matmul", request);
+  Check check(request);
   MatmulShape shape;
   bool transposeA = request.attributes->integer("transpose_a"), transposeB = request.attributes->integer("transpose_b");
-  bool hasBias = request.attributes->integer("bias"), hasResidual = request.attributes->integer("residual");
+  // matmul_gelu_grad has no bias, and only matmul has a residual.
+  bool hasBias = request.attributes->integer("bias", 0), hasResidual = request.attributes->integer("residual", 0);
   const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(b, a.dtype));
   for (const Operand *operand : {&a, &b, &c})

@@ -6,7 +6,6 @@
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
 
@@ -50,16 +49,14 @@ void copyWindow(const Operand &x, const Operand &y, int threads) {
 }
 
 Bound fast::copy(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::copy(request));
   return makeKernel(request, [](Call &call) {
     copyWindow(call.inputs[0], call.outputs[0], call.threads);
     return Status::ok();
   });
 }
 
-/// The rows that the output's origin and extent say.
+/// The rows at the output's origin and extent.
 Bound fast::slice(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::slice(request));
   std::int64_t dim = request.attributes->integer("dim");
   return makeKernel(request, [dim](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -70,7 +67,6 @@ Bound fast::slice(const KernelRequest &request) {
 }
 
 Bound fast::concat(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::concat(request));
   std::int64_t dim = request.attributes->integer("dim");
   return makeKernel(request, [dim](Call &call) {
     const Operand &y = call.outputs[0];
@@ -86,9 +82,8 @@ Bound fast::concat(const KernelRequest &request) {
 
 /// The padding value everywhere, then the input over it.
 Bound fast::pad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::pad(request));
   if (!contiguousRows(request.outputs[0]))
-    return slow;
+    return useReference();
   Dims low{}, step{};
   for (int d = 0; d < request.outputs[0].rank; ++d) {
     auto steps = request.attributes->list("step");

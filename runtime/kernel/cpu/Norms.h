@@ -1,4 +1,4 @@
-//===- Norms.h - the frame of the norms over rows ------------------------------===//
+//===- Norms.h - common code of the norms over rows ----------------------------===//
 //
 // The gradients of the vectors are sums over rows: rows are divided into a fixed number of runs, each run is summed in
 // order into vectors in workspace, and these are added in order. The order of addition depends only on the number of
@@ -18,8 +18,8 @@ namespace sluice::cpu {
 
 inline float *rowStatistic(const Operand &o, std::int64_t row) { return o.as<float>() + offsetOf(o, 0, o.rank, row); }
 
-/// A norm says its plain forms; how many `vectors` it has (weight, bias), and as many statistics; and what
-/// it does with a row.
+/// `Norm` has the number of its `vectors` (weight, bias), which is also that of its statistics, its workspace, and
+/// functions for one row.
 ///   forward:  (x, vectors...) -> (y, statistics...)
 ///   backward: (dy, x, weight, statistics...) -> (dx, gradients of the vectors...)
 template <typename Norm> struct NormKernels {
@@ -60,33 +60,21 @@ template <typename Norm> struct NormKernels {
     });
   }
 
-  static bool areF32(std::span<const Operand> statistics) {
-    for (const Operand &statistic : statistics)
-      if (statistic.dtype != DType::f32)
-        return false;
-    return true;
-  }
-
   static Bound forward(const KernelRequest &request) {
-    SLUICE_ASSIGN_OR_RETURN(auto plain, Norm::plain(request));
-    DType type = request.inputs[0].dtype;
-    for (const Operand &vector : request.inputs)
-      if (vector.dtype != type)
-        return plain;
-    if (!allContiguousRows(request) || !areF32(request.outputs.subspan(1)) || !hasLoops(type) ||
-        request.outputs[0].dtype != type)
-      return plain;
+    const DType type = request.inputs[0].dtype;
+    if (!hasLoops(type) || !allContiguousRows(request) || !haveType(type, request.inputs) ||
+        request.outputs[0].dtype != type || !haveType(DType::f32, request.outputs.subspan(1)))
+      return useReference();
     return withLoops(type, [&]<typename T>() { return forwardOf<T>(request); });
   }
 
   static Bound backward(const KernelRequest &request) {
-    SLUICE_ASSIGN_OR_RETURN(auto plain, Norm::plainGrad(request));
     const Operand &dy = request.inputs[0], &x = request.inputs[1], &weight = request.inputs[2];
-    if (!allContiguousRows(request) || !areF32(request.inputs.subspan(3)))
-      return plain;
-    SLUICE_RETURN_IF_ERROR(Check(Norm::gradName, request).workspace(Norm::workspace(x.extent[x.rank - 1])));
+    if (!allContiguousRows(request) || !haveType(DType::f32, request.inputs.subspan(3)))
+      return useReference();
+    SLUICE_RETURN_IF_ERROR(Check(request).workspace(Norm::workspace(x.extent[x.rank - 1])));
     if (!hasLoops(x.dtype) || !allOf(x.dtype, dy, weight, request.outputs[0]))
-      return plain;
+      return useReference();
     return withLoops(x.dtype, [&]<typename T>() { return backwardOf<T>(request); });
   }
 };

@@ -51,7 +51,7 @@ inline double loadNumber(const void *data, DType dtype, std::int64_t index) {
   return 0;
 }
 
-/// To an integer, towards zero; what does not fit takes the nearest limit and NaN becomes 0.
+/// To an integer, towards zero; a value out of range becomes the nearest limit, NaN becomes 0.
 template <typename T> T toInteger(double value) {
   if (std::isnan(value))
     return 0;

@@ -28,7 +28,7 @@ bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t wo
 
 memory at(const memory::desc &desc) { return memory(desc, sharedEngine(), nullptr); }
 
-/// A convolution over dy with a transposed weight, which gives dx: for windows that move by one place. The library's
+/// A convolution over dy with a transposed weight, which gives dx: for windows with a stride of 1. The library's
 /// forward form for AVX2 is the faster of its two.
 std::optional<ConvolutionShape> transposed(const ConvolutionShape &s) {
   ConvolutionShape t = s;

@@ -1,7 +1,7 @@
 //===- OnednnConvolution.h - one convolution of oneDNN -----------------------------===//
 //
 // f32 images, channels last, and weights as torch keeps them, which the library packs into the caller's memory at each
-// run. Bound to a number of threads. The gradient of x is a convolution over dy where windows move by one place.
+// run. Bound to a number of threads. For windows with a stride of 1 the gradient of x is a convolution over dy.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ONEDNNCONVOLUTION_H

@@ -7,7 +7,6 @@
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <algorithm>
@@ -84,7 +83,7 @@ float *writtenFrom(const Operand &old, const Operand &written, const Segment &se
 
 template <typename G> Bound optimizerOf(const KernelRequest &request, const OptimizerUpdate &update) {
   return makeKernel(request, [&l = loops().of<G>(), u = update, segments = segmentsOf(update, request)](Call &call) {
-    if (segments.empty() || !u.guarded(call))
+    if (segments.empty() || !u.isAllowed(call))
       return Status::ok();
     const OptimizerUpdate::Step step = u.step(call);
     const AdamStep adam = adamStep(u, step);
@@ -110,9 +109,8 @@ template <typename G> Bound optimizerOf(const KernelRequest &request, const Opti
   });
 }
 
-Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFunction plain,
-                const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
+Bound optimizer(kernel::OptimizerKind kind, const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(kind, request));
   const DType gradient = request.inputs[1].dtype;
   bool fits = hasLoops(gradient);
   for (std::size_t i = 0; i < update.scalars(); ++i) {
@@ -122,21 +120,15 @@ Bound optimizer(std::string_view name, kernel::OptimizerKind kind, PrepareFuncti
   for (const Operand &output : request.outputs)
     fits = fits && contiguousRows(output);
   if (!fits)
-    return plain(request);
+    return useReference();
   return withLoops(gradient, [&]<typename G>() { return optimizerOf<G>(request, update); });
 }
 
 } // namespace
 
-Bound fast::sgd(const KernelRequest &request) {
-  return optimizer("sgd", kernel::OptimizerKind::sgd, reference::sgd, request);
-}
-Bound fast::adam(const KernelRequest &request) {
-  return optimizer("adam", kernel::OptimizerKind::adam, reference::adam, request);
-}
+Bound fast::sgd(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::sgd, request); }
+Bound fast::adam(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::adam, request); }
 
-Bound fast::adamw(const KernelRequest &request) {
-  return optimizer("adamw", kernel::OptimizerKind::adamw, reference::adamw, request);
-}
+Bound fast::adamw(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::adamw, request); }
 
 } // namespace sluice::cpu

@@ -6,19 +6,22 @@
 
 namespace sluice::cpu {
 
-Result<OptimizerUpdate> OptimizerUpdate::of(std::string_view kernel, kernel::OptimizerKind kind,
-                                            const KernelRequest &request) {
-  Check check(kernel, request);
+Result<OptimizerUpdate> OptimizerUpdate::of(kernel::OptimizerKind kind, const KernelRequest &request) {
+  Check check(request);
   OptimizerUpdate update;
   update.kind = kind;
-  update.beta1 = request.attributes->number("beta1");
-  update.beta2 = request.attributes->number("beta2");
-  update.epsilon = request.attributes->number("epsilon");
   update.weightDecay = request.attributes->number("weight_decay");
-  update.momentum = request.attributes->number("momentum");
-  update.dampening = request.attributes->number("dampening");
-  update.nesterov = request.attributes->integer("nesterov") != 0;
-  update.states = kind != kernel::OptimizerKind::sgd ? 2 : update.momentum != 0 ? 1 : 0;
+  if (kind == kernel::OptimizerKind::sgd) {
+    update.momentum = request.attributes->number("momentum");
+    update.dampening = request.attributes->number("dampening");
+    update.nesterov = request.attributes->integer("nesterov") != 0;
+    update.states = update.momentum != 0 ? 1 : 0;
+  } else {
+    update.beta1 = request.attributes->number("beta1");
+    update.beta2 = request.attributes->number("beta2");
+    update.epsilon = request.attributes->number("epsilon");
+    update.states = 2;
+  }
   const std::size_t states = update.states;
   update.parameters = std::max<std::size_t>(request.outputs.size() / (1 + states), 1);
   for (std::size_t p = 0; p < update.parameters; ++p) {

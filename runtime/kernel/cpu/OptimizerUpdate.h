@@ -18,7 +18,7 @@ struct OptimizerUpdate {
   /// States of each parameter.
   int states = 0;
   std::size_t parameters = 1;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0, momentum = 0, dampening = 0;
+  double beta1 = 0, beta2 = 0, epsilon = 0, weightDecay = 0, momentum = 0, dampening = 0;
   bool nesterov = false;
 
   /// The scalars of a step.
@@ -27,15 +27,15 @@ struct OptimizerUpdate {
     bool first;
   };
   Step step(const Call &call) const;
-  /// False where the guard forbids the update.
-  bool guarded(const Call &call) const { return call.inputs[scalars() + 3].as<std::uint8_t>()[0] != 0; }
+  /// False where the guard is 0: nothing is written.
+  bool isAllowed(const Call &call) const { return call.inputs[scalars() + 3].as<std::uint8_t>()[0] != 0; }
 
   /// First input and output of a parameter; the scalars follow the inputs of all parameters.
   std::size_t inputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(2 + states); }
   std::size_t outputOf(std::size_t parameter) const { return parameter * static_cast<std::size_t>(1 + states); }
   std::size_t scalars() const { return inputOf(parameters); }
 
-  static Result<OptimizerUpdate> of(std::string_view kernel, kernel::OptimizerKind kind, const KernelRequest &request);
+  static Result<OptimizerUpdate> of(kernel::OptimizerKind kind, const KernelRequest &request);
 };
 
 } // namespace sluice::cpu

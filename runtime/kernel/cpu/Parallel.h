@@ -69,16 +69,13 @@ inline bool stepsBy01(const Operand &x, const Operand &frame) {
 
 /// True where all operands have contiguous rows.
 inline bool allContiguousRows(const KernelRequest &request) {
-  for (const Operand &operand : request.inputs)
-    if (!contiguousRows(operand))
-      return false;
-  for (const Operand &operand : request.outputs)
-    if (!contiguousRows(operand))
-      return false;
-  return true;
+  return std::ranges::all_of(request.inputs, contiguousRows) && std::ranges::all_of(request.outputs, contiguousRows);
 }
 
-/// True where the named operands have the type.
+/// True where the operands have the type.
+inline bool haveType(DType dtype, std::span<const Operand> operands) {
+  return std::ranges::all_of(operands, [dtype](const Operand &operand) { return operand.dtype == dtype; });
+}
 template <typename... Operands> bool allOf(DType dtype, const Operands &...operands) {
   return ((operands.dtype == dtype) && ...);
 }

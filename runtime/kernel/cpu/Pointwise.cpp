@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
-#include "runtime/kernel/cpu/vector/Loops.h"
+#include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {
 namespace {
@@ -34,121 +32,77 @@ template <typename T> Bound binaryOf(const KernelRequest &request, BinaryLoop op
   });
 }
 
-Bound binary(const KernelRequest &request, PrepareFunction plain, BinaryLoop op) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
+Bound binary(const KernelRequest &request, BinaryLoop op) {
   const Operand &a = request.inputs[0], &b = request.inputs[1], &c = request.outputs[0];
-  if (!contiguousRows(c) || !stepsBy01(a, c) || !stepsBy01(b, c))
-    return slow;
-  if (!hasLoops(c.dtype) || !allOf(c.dtype, a, b))
-    return slow;
+  if (!contiguousRows(c) || !stepsBy01(a, c) || !stepsBy01(b, c) || !hasLoops(c.dtype) || !allOf(c.dtype, a, b))
+    return useReference();
   return withLoops(c.dtype, [&]<typename T>() { return binaryOf<T>(request, op); });
 }
 
-template <typename T> Bound unaryOf(const KernelRequest &request, UnaryLoop op, float factor) {
-  return makeKernel(request, [&l = loops().of<T>(), op, factor](Call &call) {
-    const Operand &x = call.inputs[0], &y = call.outputs[0];
-    forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-      l.unary(op, x.as<T>() + at[0], y.as<T>() + at[1], count, factor);
-    });
-    return Status::ok();
-  });
-}
-
-Bound unary(const KernelRequest &request, PrepareFunction plain, UnaryLoop op, float factor = 1) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, plain(request));
-  const Operand &x = request.inputs[0], &y = request.outputs[0];
-  if (!sameExtent(x, y) || !allContiguousRows(request))
-    return slow;
-  if (!hasLoops(x.dtype) || x.dtype != y.dtype)
-    return slow;
-  return withLoops(x.dtype, [&]<typename T>() { return unaryOf<T>(request, op, factor); });
-}
-
-template <typename T> Bound squareOf(const KernelRequest &request) {
-  return makeKernel(request, [&l = loops().of<T>()](Call &call) {
-    const Operand &x = call.inputs[0], &y = call.outputs[0];
-    forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
-      l.binary(BinaryLoop::multiply, x.as<T>() + at[0], 1, x.as<T>() + at[0], 1, y.as<T>() + at[1], count);
-    });
-    return Status::ok();
-  });
+Bound unary(const KernelRequest &request, UnaryLoop op, float factor = 1) {
+  if (!sameExtent(request.inputs[0], request.outputs[0]))
+    return useReference();
+  return byStretches<2>(
+      request, [op, factor](auto &l, auto *x, auto *y, std::int64_t count) { l.unary(op, x, y, count, factor); });
 }
 
 } // namespace
 
-Bound fast::add(const KernelRequest &request) { return binary(request, reference::add, BinaryLoop::add); }
-Bound fast::subtract(const KernelRequest &request) {
-  return binary(request, reference::subtract, BinaryLoop::subtract);
-}
-Bound fast::multiply(const KernelRequest &request) {
-  return binary(request, reference::multiply, BinaryLoop::multiply);
-}
-Bound fast::divide(const KernelRequest &request) { return binary(request, reference::divide, BinaryLoop::divide); }
-Bound fast::maximum(const KernelRequest &request) { return binary(request, reference::maximum, BinaryLoop::maximum); }
-Bound fast::negate(const KernelRequest &request) { return unary(request, reference::negate, UnaryLoop::negate); }
-Bound fast::exp(const KernelRequest &request) { return unary(request, reference::exp, UnaryLoop::exp); }
-Bound fast::log(const KernelRequest &request) { return unary(request, reference::log, UnaryLoop::log); }
-Bound fast::relu(const KernelRequest &request) { return unary(request, reference::relu, UnaryLoop::relu); }
+Bound fast::add(const KernelRequest &request) { return binary(request, BinaryLoop::add); }
+Bound fast::subtract(const KernelRequest &request) { return binary(request, BinaryLoop::subtract); }
+Bound fast::multiply(const KernelRequest &request) { return binary(request, BinaryLoop::multiply); }
+Bound fast::divide(const KernelRequest &request) { return binary(request, BinaryLoop::divide); }
+Bound fast::maximum(const KernelRequest &request) { return binary(request, BinaryLoop::maximum); }
+Bound fast::negate(const KernelRequest &request) { return unary(request, UnaryLoop::negate); }
+Bound fast::exp(const KernelRequest &request) { return unary(request, UnaryLoop::exp); }
+Bound fast::log(const KernelRequest &request) { return unary(request, UnaryLoop::log); }
+Bound fast::relu(const KernelRequest &request) { return unary(request, UnaryLoop::relu); }
 Bound fast::scale(const KernelRequest &request) {
-  return unary(request, reference::scale, UnaryLoop::scale, static_cast<float>(request.attributes->number("factor")));
+  return unary(request, UnaryLoop::scale, static_cast<float>(request.attributes->number("factor")));
 }
-Bound fast::sqrt(const KernelRequest &request) { return unary(request, reference::sqrt, UnaryLoop::sqrt); }
-Bound fast::rsqrt(const KernelRequest &request) { return unary(request, reference::rsqrt, UnaryLoop::rsqrt); }
-Bound fast::tanh(const KernelRequest &request) { return unary(request, reference::tanh, UnaryLoop::tanh); }
-Bound fast::erf(const KernelRequest &request) { return unary(request, reference::erf, UnaryLoop::erf); }
-Bound fast::relu_grad(const KernelRequest &request) {
-  return binary(request, reference::relu_grad, BinaryLoop::maskPositive);
-}
-Bound fast::sigmoid(const KernelRequest &request) { return unary(request, reference::sigmoid, UnaryLoop::sigmoid); }
-Bound fast::softplus(const KernelRequest &request) { return unary(request, reference::softplus, UnaryLoop::softplus); }
+Bound fast::sqrt(const KernelRequest &request) { return unary(request, UnaryLoop::sqrt); }
+Bound fast::rsqrt(const KernelRequest &request) { return unary(request, UnaryLoop::rsqrt); }
+Bound fast::tanh(const KernelRequest &request) { return unary(request, UnaryLoop::tanh); }
+Bound fast::erf(const KernelRequest &request) { return unary(request, UnaryLoop::erf); }
+Bound fast::relu_grad(const KernelRequest &request) { return binary(request, BinaryLoop::maskPositive); }
+Bound fast::sigmoid(const KernelRequest &request) { return unary(request, UnaryLoop::sigmoid); }
+Bound fast::softplus(const KernelRequest &request) { return unary(request, UnaryLoop::softplus); }
 
-/// The powers that have a loop: the square, the roots and the identity; others by the reference.
+/// The square, the roots and the identity have loops.
 Bound fast::power(const KernelRequest &request) {
-  double exponent = request.attributes->number("exponent");
+  const double exponent = request.attributes->number("exponent");
   if (exponent == 0.5)
-    return unary(request, reference::power, UnaryLoop::sqrt);
+    return unary(request, UnaryLoop::sqrt);
   if (exponent == -0.5)
-    return unary(request, reference::power, UnaryLoop::rsqrt);
+    return unary(request, UnaryLoop::rsqrt);
   if (exponent == 1)
-    return unary(request, reference::power, UnaryLoop::scale);
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::power(request));
-  const Operand &x = request.inputs[0], &y = request.outputs[0];
-  if (exponent != 2 || !sameExtent(x, y) || !allContiguousRows(request))
-    return slow;
-  if (!hasLoops(x.dtype) || x.dtype != y.dtype)
-    return slow;
-  return withLoops(x.dtype, [&]<typename T>() { return squareOf<T>(request); });
+    return unary(request, UnaryLoop::scale);
+  if (exponent != 2 || !sameExtent(request.inputs[0], request.outputs[0]))
+    return useReference();
+  return byStretches<2>(request, [](auto &l, auto *x, auto *y, std::int64_t count) {
+    l.binary(BinaryLoop::multiply, x, 1, x, 1, y, count);
+  });
 }
 
-/// Between f32 and the narrow types; others by the reference.
+/// Between f32 and the narrow types.
 Bound fast::cast(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::cast(request));
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  if (!sameExtent(x, y) || !allContiguousRows(request))
-    return slow;
-  if (!hasLoops(x.dtype) || !hasLoops(y.dtype) || x.dtype == y.dtype)
-    return slow;
-  if (y.dtype == DType::f32)
-    return withLoops(x.dtype, [&]<typename T>() {
-      return makeKernel(request, [&l = loops().of<T>()](Call &call) {
-        const Operand &x = call.inputs[0], &y = call.outputs[0];
-        forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+  const bool widens = y.dtype == DType::f32;
+  if (!sameExtent(x, y) || !allContiguousRows(request) || !hasLoops(x.dtype) || !hasLoops(y.dtype) ||
+      x.dtype == y.dtype || (!widens && x.dtype != DType::f32))
+    return useReference();
+  return withLoops(widens ? x.dtype : y.dtype, [&]<typename T>() {
+    return makeKernel(request, [&l = loops().of<T>(), widens](Call &call) {
+      const Operand &x = call.inputs[0], &y = call.outputs[0];
+      forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+        if (widens)
           l.widen(x.as<T>() + at[0], y.as<float>() + at[1], count);
-        });
-        return Status::ok();
-      });
-    });
-  if (x.dtype == DType::f32)
-    return withLoops(y.dtype, [&]<typename T>() {
-      return makeKernel(request, [&l = loops().of<T>()](Call &call) {
-        const Operand &x = call.inputs[0], &y = call.outputs[0];
-        forStretches<2>(call.threads, {&x, &y}, [&](auto &at, std::int64_t count) {
+        else
           l.narrow(x.as<float>() + at[0], y.as<T>() + at[1], count);
-        });
-        return Status::ok();
       });
+      return Status::ok();
     });
-  return slow;
+  });
 }
 
 } // namespace sluice::cpu

@@ -1,13 +1,11 @@
 //===- Pooling.cpp - pooling by rows of channels ------------------------------------===//
 //
-// A window is gone over place by place, all channels of a place at a time. Images are shared among threads: each writes
-// its own.
+// A window is visited position by position, all channels of a position at a time. Each image is computed by one thread.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cstring>
@@ -15,7 +13,7 @@
 namespace sluice::cpu {
 namespace {
 
-/// The channels of a place.
+/// The channels of a position.
 float *at(const Operand &o, std::int64_t n, std::int64_t i, std::int64_t j) {
   return o.as<float>() + n * o.strides[0] + i * o.strides[1] + j * o.strides[2];
 }
@@ -63,7 +61,7 @@ Bound maxForward(const KernelRequest &request, const PoolShape &s) {
   });
 }
 
-/// The place that is as large as the maximum, the first of them, takes the cotangent.
+/// The first position with the maximum receives the cotangent.
 Bound maxBackward(const KernelRequest &request, const PoolShape &s) {
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
@@ -128,34 +126,22 @@ Bound meanBackward(const KernelRequest &request, const PoolShape &s) {
   });
 }
 
-/// The fast form for f32 with neighbouring channels, else the reference.
-Bound prepare(const KernelRequest &request, std::string_view name, PrepareFunction reference, bool isGrad,
-              Bound (*fast)(const KernelRequest &, const PoolShape &)) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference(request));
+/// The fast form is for f32 with contiguous channels.
+Bound prepare(const KernelRequest &request, bool isGrad, Bound (*fast)(const KernelRequest &, const PoolShape &)) {
   const Operand &y = isGrad ? request.inputs[0] : request.outputs[0];
   const Operand &x = isGrad ? request.outputs[0] : request.inputs[0];
-  for (const Operand &operand : request.inputs)
-    if (operand.dtype != DType::f32)
-      return plain;
-  if (request.outputs[0].dtype != DType::f32 || !allContiguousRows(request) || x.elements() == 0 || y.elements() == 0)
-    return plain;
-  SLUICE_ASSIGN_OR_RETURN(PoolShape shape, PoolShape::of(Check(name, request), request, x, y));
+  if (!haveType(DType::f32, request.inputs) || !haveType(DType::f32, request.outputs) || !allContiguousRows(request) ||
+      x.elements() == 0 || y.elements() == 0)
+    return useReference();
+  SLUICE_ASSIGN_OR_RETURN(PoolShape shape, PoolShape::of(request, x, y));
   return fast(request, shape);
 }
 
 } // namespace
 
-Bound fast::max_pool2d(const KernelRequest &request) {
-  return prepare(request, "max_pool2d", reference::max_pool2d, false, maxForward);
-}
-Bound fast::max_pool2d_grad(const KernelRequest &request) {
-  return prepare(request, "max_pool2d_grad", reference::max_pool2d_grad, true, maxBackward);
-}
-Bound fast::avg_pool2d(const KernelRequest &request) {
-  return prepare(request, "avg_pool2d", reference::avg_pool2d, false, meanForward);
-}
-Bound fast::avg_pool2d_grad(const KernelRequest &request) {
-  return prepare(request, "avg_pool2d_grad", reference::avg_pool2d_grad, true, meanBackward);
-}
+Bound fast::max_pool2d(const KernelRequest &request) { return prepare(request, false, maxForward); }
+Bound fast::max_pool2d_grad(const KernelRequest &request) { return prepare(request, true, maxBackward); }
+Bound fast::avg_pool2d(const KernelRequest &request) { return prepare(request, false, meanForward); }
+Bound fast::avg_pool2d_grad(const KernelRequest &request) { return prepare(request, true, meanBackward); }
 
 } // namespace sluice::cpu

@@ -6,8 +6,16 @@ namespace sluice {
 namespace cpu {
 namespace {
 
-template <KernelId id, PrepareFunction form> Bound prepareAs(const KernelRequest &request) {
-  return prepareByRecord(kernelRecord(id), form, request);
+template <PrepareFunction fast, PrepareFunction reference> Bound fastOrReference(const KernelRequest &request) {
+  Bound plain = reference(request);
+  if (!plain.isOk())
+    return plain;
+  Bound best = fast(request);
+  return best.isOk() && !*best ? std::move(plain) : std::move(best);
+}
+
+template <KernelId id, PrepareFunction form, PrepareFunction reference> Bound prepareAs(const KernelRequest &request) {
+  return prepareByRecord(kernelRecord(id), form == reference ? reference : fastOrReference<form, reference>, request);
 }
 
 struct Forms {
@@ -17,7 +25,7 @@ struct Forms {
 /// By KernelId.
 constexpr Forms forms[] = {
 #define SLUICE_KERNEL(name, form, ...)                                                                                 \
-  {prepareAs<KernelId::name, form::name>, prepareAs<KernelId::name, reference::name>},
+  {prepareAs<KernelId::name, form::name, reference::name>, prepareAs<KernelId::name, reference::name, reference::name>},
 #include "runtime/kernel/catalogue/catalogue.def"
 };
 

@@ -1,14 +1,11 @@
 //===- RmsNorm.cpp - the norm by the root of the mean square, by rows ----------===//
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Norms.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu {
 namespace {
 
 struct RmsNorm {
-  static constexpr PrepareFunction plain = reference::rms_norm, plainGrad = reference::rms_norm_grad;
-  static constexpr std::string_view gradName = "rms_norm_grad";
   static constexpr std::int64_t vectors = 1;
   static std::uint64_t workspace(std::int64_t columns) { return rmsNormGradWorkspace(columns); }
 

@@ -6,13 +6,12 @@
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/RopeShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
 namespace sluice::cpu {
 namespace {
 
-/// Bound of D, so that a position's cosines and sines fit on the stack.
+/// Limit of D, so that a position's cosines and sines fit on the stack.
 constexpr std::int64_t maxSize = 1024;
 
 template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape) {
@@ -35,11 +34,10 @@ template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape
 } // namespace
 
 Bound fast::rope(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto plain, reference::rope(request));
   SLUICE_ASSIGN_OR_RETURN(RopeShape shape, RopeShape::of(request));
   DType type = request.inputs[0].dtype;
   if (!allContiguousRows(request) || shape.size > maxSize || !hasLoops(type) || !allOf(type, request.outputs[0]))
-    return plain;
+    return useReference();
   return withLoops(type, [&]<typename T>() { return ropeOf<T>(request, std::move(shape)); });
 }
 

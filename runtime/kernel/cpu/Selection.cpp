@@ -1,4 +1,4 @@
-//===- Selection.cpp - comparing and choosing, by rows of the last dim --------===//
+//===- Selection.cpp - compare and select, by rows of the last dim ------------===//
 //
 // Plain loops that the compiler vectorises for every machine's instruction set: an operand's step along the row is 0 or
 // 1 and known to each of them.
@@ -7,7 +7,6 @@
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <functional>
 
@@ -95,10 +94,9 @@ template <typename Word> Bound selectOf(const KernelRequest &request) {
 } // namespace
 
 Bound fast::compare(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::compare(request));
   const Operand &c = request.outputs[0];
   if (!contiguousRows(c) || !stepsBy01(request.inputs[0], c) || !stepsBy01(request.inputs[1], c))
-    return slow;
+    return useReference();
   switch (request.inputs[0].dtype) {
   case DType::f32:
     return compareOf<float>(request);
@@ -115,18 +113,17 @@ Bound fast::compare(const KernelRequest &request) {
   case DType::u8:
     return compareOf<std::uint8_t>(request);
   default:
-    return slow;
+    return useReference();
   }
 }
 
 Bound fast::select(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto slow, reference::select(request));
   const Operand &c = request.outputs[0];
   if (!contiguousRows(c))
-    return slow;
+    return useReference();
   for (const Operand &input : request.inputs)
     if (!stepsBy01(input, c))
-      return slow;
+      return useReference();
   switch (dtypeBytes(c.dtype)) {
   case 1:
     return selectOf<std::uint8_t>(request);

@@ -1,7 +1,7 @@
-//===- SortedIndices.h - which positions name a row, in order -----------------===//
+//===- SortedIndices.h - positions of the indices of each row, in order --------===//
 //
-// A list of indices sorted by row and, within a row, by position: the order in which scattered rows are added, known
-// before the adding, so that it does not depend on threads. The list lives in the kernel's workspace.
+// A list of indices sorted by row and, within a row, by position: the order in which scattered rows are added, so that
+// it does not depend on threads. The list is in the kernel's workspace.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H
@@ -19,7 +19,7 @@ inline Status indexError(std::string_view kernel, std::int64_t position, std::in
                      std::to_string(rows - 1) + " but got " + std::to_string(index));
 }
 
-/// The rows of a table that one rank has of all of it: an index of another rank's rows is in order, but not here.
+/// The rows of a sharded table that are on one rank. An index of a row on another rank is valid, but not local.
 struct LocalRows {
   std::int64_t first = 0, count = 0, total = 0;
   explicit LocalRows(const Operand &table, int dim = 0)
@@ -35,8 +35,8 @@ public:
 
   explicit SortedIndices(void *workspace) : words(static_cast<std::uint64_t *>(workspace)) {}
 
-  /// Rows (from the first that is here) and positions are below 2^32. Fails on an index outside all rows; one that is
-  /// `skipped` is left out.
+  /// Rows (counted from the first local one) and positions are below 2^32. Fails on an index outside all rows; the
+  /// index `skipped` is left out.
   Status sort(std::string_view kernel, const Operand &indices, const LocalRows &rows, std::int64_t skipped) {
     count = 0;
     for (std::int64_t i = 0, all = indices.elements(); i < all; ++i) {

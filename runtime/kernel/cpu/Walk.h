@@ -1,4 +1,4 @@
-//===- Walk.h - going over strided windows ------------------------------------===//
+//===- Walk.h - iteration over strided windows --------------------------------===//
 //
 // Offsets are in elements from the operand's data pointer. Order is row-major over the extents.
 //

@@ -28,7 +28,7 @@ struct ZeroElements {
       begin = list[0], end = list[1];
   }
   bool has(std::int64_t index) const { return index >= begin && index < end; }
-  /// Calls `visit` with the place of each in a row of neighbours that begins at `index`.
+  /// Calls `visit` with the position of each in a row of elements that begins at `index`.
   template <typename Visit> void forEachIn(std::int64_t index, std::int64_t count, Visit visit) const {
     for (std::int64_t i = std::max(begin, index), last = std::min(end, index + count); i < last; ++i)
       visit(i - index);

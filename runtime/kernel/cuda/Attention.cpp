@@ -87,7 +87,7 @@ Bound attention(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
-                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out[0]}, out[1]));
+                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out[0]}, out[1]));
   const AttentionArgs args = argsOf(resolved, in[0], in[1], in[2], out[0], out[1]);
   const auto bind = [](AttentionArgs &args, const RunAddresses &run) {
     args.q.data = run.inputs[0];
@@ -105,7 +105,7 @@ Bound attention(const KernelRequest &request) {
   std::string form;
   LaunchShape shape;
   SLUICE_RETURN_IF_ERROR(
-      chooseForm(cpu::Check("attention", request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
+      chooseForm(cpu::Check(request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
   return oneLaunch<AttentionArgs>(request, "sluice_attention" + form, shape, args, bind);
 }
@@ -125,15 +125,14 @@ Bound attentionGrad(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("attention_grad", request));
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  SLUICE_ASSIGN_OR_RETURN(
-      cpu::AttentionShape resolved,
-      cpu::AttentionShape::of("attention_grad", request, in[1], in[2], in[3], {&in[0], &in[4], &out[0]}, in[5]));
+  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
+                          cpu::AttentionShape::of(request, in[1], in[2], in[3], {&in[0], &in[4], &out[0]}, in[5]));
   AttentionArgs args = argsOf(resolved, in[1], in[2], in[3], in[4], in[5]);
   args.dout = viewOf(in[0]);
   args.dq = viewOf(out[0]);
   args.dk = viewOf(out[1]);
   args.dv = viewOf(out[2]);
-  const cpu::Check check("attention_grad", request);
+  const cpu::Check check(request);
   SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
   const auto rows = {&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]};
   auto list = std::make_unique<LaunchList>(*request.cuda);

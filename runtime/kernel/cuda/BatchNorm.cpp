@@ -33,7 +33,7 @@ Bound batchNormOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   BatchNormArgs args = argsOf(request, in[0]);
-  SLUICE_RETURN_IF_ERROR(cpu::Check("batch_norm", request).workspace(batchNormWorkspace(args.columns)));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(batchNormWorkspace(args.columns)));
   args.x = viewOf(in[0]), args.weight = viewOf(in[1]), args.bias = viewOf(in[2]);
   args.y = viewOf(out[0]), args.mean = viewOf(out[1]), args.variance = viewOf(out[2]);
   const Bind bind = [](BatchNormArgs &args, const RunAddresses &run) {
@@ -55,7 +55,7 @@ Bound batchNormGradOf(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   BatchNormArgs args = argsOf(request, in[1]);
-  SLUICE_RETURN_IF_ERROR(cpu::Check("batch_norm_grad", request).workspace(batchNormWorkspace(args.columns)));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(batchNormWorkspace(args.columns)));
   args.dy = viewOf(in[0]), args.x = viewOf(in[1]), args.weight = viewOf(in[2]), args.mean = viewOf(in[3]),
   args.variance = viewOf(in[4]);
   args.dx = viewOf(out[0]), args.dweight = viewOf(out[1]), args.dbias = viewOf(out[2]);

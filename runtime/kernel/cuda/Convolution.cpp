@@ -13,10 +13,10 @@ namespace sluice::cuda {
 namespace {
 
 /// The arguments, or a refusal where a number of places does not fit the kernels' 32 bits.
-Result<ConvolutionArgs> argsOf(std::string_view name, const KernelRequest &request, const Operand &x,
-                               const Operand &weight, const Operand &y) {
-  const cpu::Check check(name, request);
-  SLUICE_ASSIGN_OR_RETURN(cpu::ConvolutionShape s, cpu::ConvolutionShape::of(check, request, x, weight, y));
+Result<ConvolutionArgs> argsOf(const KernelRequest &request, const Operand &x, const Operand &weight,
+                               const Operand &y) {
+  const cpu::Check check(request);
+  SLUICE_ASSIGN_OR_RETURN(cpu::ConvolutionShape s, cpu::ConvolutionShape::of(request, x, weight, y));
   ConvolutionArgs args;
   args.x = viewOf(x);
   args.weight = viewOf(weight);
@@ -55,7 +55,7 @@ Bound convolutionOf(const KernelRequest &request) {
   if (Bound other = byDnn("conv2d", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d", request, in[0], in[1], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, in[0], in[1], request.outputs[0]));
   args.hasBias = in.size() == 3;
   if (args.hasBias)
     args.bias = viewOf(in[2]);
@@ -75,7 +75,7 @@ Bound inputGradOf(const KernelRequest &request) {
   if (Bound other = byDnn("conv2d_input_grad", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_input_grad", request, request.outputs[0], in[1], in[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, request.outputs[0], in[1], in[0]));
   const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
   return oneLaunch<ConvolutionArgs>(request, "sluice_convolutionInput_" + policy,
                                     tilesFor<ConvolutionInput>(args, policy), args,
@@ -93,12 +93,12 @@ Bound weightGradOf(const KernelRequest &request) {
     return other;
   const auto &in = request.inputs;
   const Operand &dy = in[0], &dweight = request.outputs[0];
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf("conv2d_weight_grad", request, in[1], dweight, dy));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, in[1], dweight, dy));
   args.runs = convolutionRuns(args.groups, dweight.shape.data(), dy.shape.data());
   const Index places = args.images * args.out[0] * args.out[1];
   args.runLength = (places + args.runs - 1) / args.runs;
-  SLUICE_RETURN_IF_ERROR(cpu::Check("conv2d_weight_grad", request)
-                             .workspace(convolutionWorkspace(args.groups, dweight.shape.data(), dy.shape.data())));
+  SLUICE_RETURN_IF_ERROR(
+      cpu::Check(request).workspace(convolutionWorkspace(args.groups, dweight.shape.data(), dy.shape.data())));
   const std::string policy = policyOf({&dy, &in[1], &dweight});
   const auto bind = [](ConvolutionArgs &args, const RunAddresses &run) {
     args.y.data = run.inputs[0];

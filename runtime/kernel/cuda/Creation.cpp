@@ -85,9 +85,8 @@ Bound ropeOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("rope", request));
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
   if (shape.size / 2 > ropeFrequencies)
-    return cpu::Check("rope", request)
-        .refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) + " on cuda but got " +
-                std::to_string(shape.size));
+    return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
+                                      " on cuda but got " + std::to_string(shape.size));
   RopeArgs args;
   args.x = viewOf(request.inputs[0]);
   args.y = viewOf(request.outputs[0]);

@@ -72,7 +72,7 @@ Status checkDnnAttention(const KernelRequest &request) {
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
   SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
-                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
+                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out}, lse));
   const DType type = in[0].dtype;
   if ((type != DType::bf16 && type != DType::f16) || in[1].dtype != type || in[2].dtype != type || out.dtype != type ||
       lse.dtype != DType::f32)
@@ -88,7 +88,7 @@ Status dnnAttention(const KernelRequest &request, DnnGraph &graph) {
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
   SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
-                          cpu::AttentionShape::of("attention", request, in[0], in[1], in[2], {&out}, lse));
+                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out}, lse));
   const int element = *dnnType(in[0].dtype);
   const DnnTensor q = headsOf(graph, 0, in[0]), k = headsOf(graph, 1, in[1], true), v = headsOf(graph, 2, in[2]),
                   result = headsOf(graph, 3, out);

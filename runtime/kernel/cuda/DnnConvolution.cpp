@@ -20,10 +20,8 @@ DnnTensor weightOf(DnnGraph &graph, int place, const Operand &o) {
                       {o.strides[0], o.strides[1], o.strides[2], o.strides[3]});
 }
 
-Result<DnnWindow> windowOf(std::string_view name, const KernelRequest &request, const Operand &x, const Operand &weight,
-                           const Operand &y) {
-  SLUICE_ASSIGN_OR_RETURN(const cpu::ConvolutionShape s,
-                          cpu::ConvolutionShape::of(cpu::Check(name, request), request, x, weight, y));
+Result<DnnWindow> windowOf(const KernelRequest &request, const Operand &x, const Operand &weight, const Operand &y) {
+  SLUICE_ASSIGN_OR_RETURN(const cpu::ConvolutionShape s, cpu::ConvolutionShape::of(request, x, weight, y));
   return DnnWindow{s.kernel, s.stride, s.padding, s.padding, s.dilation};
 }
 
@@ -33,7 +31,7 @@ Result<DnnWindow> windowOf(std::string_view name, const KernelRequest &request, 
 Status dnnConvolution(const KernelRequest &request, DnnGraph &graph) {
   const auto &in = request.inputs;
   const Operand &y = request.outputs[0];
-  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf("conv2d", request, in[0], in[1], y));
+  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, in[0], in[1], y));
   const bool hasBias = in.size() == 3;
   const DnnTensor x = imageOf(graph, 0, in[0]), weight = weightOf(graph, 1, in[1]),
                   result = imageOf(graph, hasBias ? 3 : 2, y);
@@ -56,7 +54,7 @@ Status dnnConvolution(const KernelRequest &request, DnnGraph &graph) {
 
 Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph) {
   const Operand &dy = request.inputs[0], &weight = request.inputs[1], &dx = request.outputs[0];
-  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf("conv2d_input_grad", request, dx, weight, dy));
+  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, dx, weight, dy));
   const DnnTensor y = imageOf(graph, 0, dy), w = weightOf(graph, 1, weight), x = imageOf(graph, 2, dx);
   graph.convolve(dnn::convolutionInputGrad, window, x, w, y, dy.dtype == DType::f64);
   return {};
@@ -64,7 +62,7 @@ Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph) {
 
 Status dnnConvolutionWeightGrad(const KernelRequest &request, DnnGraph &graph) {
   const Operand &dy = request.inputs[0], &x = request.inputs[1], &dweight = request.outputs[0];
-  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf("conv2d_weight_grad", request, x, dweight, dy));
+  SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, x, dweight, dy));
   const DnnTensor y = imageOf(graph, 0, dy), image = imageOf(graph, 1, x), w = weightOf(graph, 2, dweight);
   graph.convolve(dnn::convolutionWeightGrad, window, image, w, y, dy.dtype == DType::f64);
   return {};

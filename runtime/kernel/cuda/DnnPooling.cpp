@@ -17,9 +17,8 @@ DnnTensor planesOf(DnnGraph &graph, int place, const Operand &o) {
 }
 
 /// x has the windows' places, y one number a window.
-Status addPool(std::string_view name, const KernelRequest &request, DnnGraph &graph, const Operand &x, const Operand &y,
-               bool isMean) {
-  SLUICE_ASSIGN_OR_RETURN(const cpu::PoolShape s, cpu::PoolShape::of(cpu::Check(name, request), request, x, y));
+Status addPool(const KernelRequest &request, DnnGraph &graph, const Operand &x, const Operand &y, bool isMean) {
+  SLUICE_ASSIGN_OR_RETURN(const cpu::PoolShape s, cpu::PoolShape::of(request, x, y));
   DnnWindow window;
   for (std::size_t d = 0; d < 2; ++d) {
     window.size[d] = s.adaptive ? s.in[d] / s.out[d] : s.kernel[d];
@@ -40,7 +39,7 @@ Status addPool(std::string_view name, const KernelRequest &request, DnnGraph &gr
 Status checkPool(const KernelRequest &request, const Operand &x, const Operand &y) {
   if (x.dtype == DType::f64)
     return refusedError("element type of a pooling, expected f32, bf16 or f16 but got f64");
-  for (int d = 1; d < 3 && request.attributes && request.attributes->integer("adaptive") != 0; ++d)
+  for (int d = 1; d < 3 && request.attributes && request.attributes->integer("adaptive", 0) != 0; ++d)
     if (x.extent[d] % y.extent[d] != 0)
       return refusedError("adaptive windows, expected all of one size");
   return {};
@@ -54,13 +53,13 @@ Status checkDnnPoolGrad(const KernelRequest &request) {
 }
 
 Status dnnMaxPool(const KernelRequest &request, DnnGraph &graph) {
-  return addPool("max_pool2d", request, graph, request.inputs[0], request.outputs[0], false);
+  return addPool(request, graph, request.inputs[0], request.outputs[0], false);
 }
 Status dnnMeanPool(const KernelRequest &request, DnnGraph &graph) {
-  return addPool("avg_pool2d", request, graph, request.inputs[0], request.outputs[0], true);
+  return addPool(request, graph, request.inputs[0], request.outputs[0], true);
 }
 Status dnnMeanPoolGrad(const KernelRequest &request, DnnGraph &graph) {
-  return addPool("avg_pool2d_grad", request, graph, request.outputs[0], request.inputs[0], true);
+  return addPool(request, graph, request.outputs[0], request.inputs[0], true);
 }
 
 } // namespace sluice::cuda

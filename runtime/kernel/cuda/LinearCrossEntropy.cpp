@@ -120,16 +120,14 @@ RowArgs lossArgs(const LinearLossShape &s, std::int64_t rows) {
 }
 
 /// `dx` null: forward.
-Result<std::shared_ptr<Chunks>> prepare(std::string_view name, const KernelRequest &request,
-                                        const LinearLossOperands &o, const Operand *dx) {
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s,
-                          LinearLossShape::of(name, request, o.x, o.weight, o.targets, o.lse, o.loss));
+Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const LinearLossOperands &o, const Operand *dx) {
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(request, o.x, o.weight, o.targets, o.lse, o.loss));
   const int dims = o.x.rank - 1;
   for (const Operand *operand : {&o.x, dx ? dx : &o.x, &o.targets, &o.lse})
     if (!pitchOf(*operand, dims))
       s.chunk = 1;
   const LinearLossWorkspace space(s.rows, s.chunk, s.classes, dtypeBytes(o.x.dtype));
-  SLUICE_RETURN_IF_ERROR(cpu::Check(name, request).workspace(space.own()));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(space.own()));
   auto chunks = std::make_shared<Chunks>(
       Chunks{s, space, {o.x, dims}, {dx ? *dx : o.x, dims}, {o.targets, dims}, {o.lse, dims}, {}, nullptr});
   const std::string policy = policyOf({&o.x});
@@ -184,8 +182,7 @@ char *shifted(void *data, std::int64_t bytes) { return static_cast<char *>(data)
 Bound forward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy", request));
   SLUICE_ASSIGN_OR_RETURN(auto chunks,
-                          prepare("linear_cross_entropy", request,
-                                  LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
+                          prepare(request, LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[1] = viewOf(request.inputs[2]);
   args.out[0] = viewOf(request.outputs[0]);
@@ -214,8 +211,8 @@ Bound forward(const KernelRequest &request) {
 
 Bound backward(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy_grad", request));
-  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare("linear_cross_entropy_grad", request,
-                                               LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(auto chunks,
+                          prepare(request, LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[0] = viewOf(request.inputs[0]);
   args.in[2] = viewOf(request.inputs[3]);

@@ -137,7 +137,7 @@ Status addListed(LaunchList &list, std::span<const Updated> listed) {
 /// Dense parameters of equal types by one launch, up to as many as fit its arguments; others each by its own.
 Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(name, kind, request));
+  SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(kind, request));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   std::map<std::array<int, 4>, std::vector<Updated>> alike;
   for (std::size_t p = 0; p < update.parameters; ++p) {

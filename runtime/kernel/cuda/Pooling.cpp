@@ -20,7 +20,7 @@ Bound pool(std::string_view name, std::string_view function, const KernelRequest
   if (name != "max_pool2d_grad")
     if (Bound other = byDnn(name, request); !other.isOk() || *other)
       return other;
-  SLUICE_ASSIGN_OR_RETURN(cpu::PoolShape s, cpu::PoolShape::of(cpu::Check(name, request), request, x, y));
+  SLUICE_ASSIGN_OR_RETURN(cpu::PoolShape s, cpu::PoolShape::of(request, x, y));
   PoolArgs args;
   args.x = args.dx = viewOf(x);
   args.y = args.dy = viewOf(y);

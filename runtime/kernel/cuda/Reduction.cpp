@@ -41,7 +41,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
   args.y = out;
   args.outputs = countOf(args.outer);
   args.terms = countOf(args.inner);
-  if (request.attributes->integer("mean") != 0)
+  if (request.attributes->integer("mean", 0) != 0)
     args.divisor = static_cast<double>(args.terms);
   const bool byThread = args.outputs >= manyResults || args.terms <= 32;
   return oneLaunch<ReduceArgs>(
@@ -81,7 +81,7 @@ Status addList(LaunchList &list, const std::string &policy, PowerList &pending) 
 /// order of the inputs whichever launch makes them.
 Bound powerSumOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
-  SLUICE_RETURN_IF_ERROR(cpu::Check("power_sum", request).workspace(powerSumWorkspace(request.inputs.size())));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(powerSumWorkspace(request.inputs.size())));
   const double p = request.attributes->number("p");
   auto list = std::make_unique<LaunchList>(*request.cuda);
   std::map<std::string, PowerList> pending;

@@ -87,7 +87,7 @@ Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean)
   const auto &in = request.inputs;
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
-  SLUICE_RETURN_IF_ERROR(cpu::Check(name, request).workspace(normGradWorkspace(args.columns)));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.columns)));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   constexpr int threads = 128;
   const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
@@ -110,7 +110,7 @@ Bound crossEntropyOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy", request));
   RowArgs args = rowArgs(request, request.inputs[0]);
   setLoss(request, args);
-  SLUICE_RETURN_IF_ERROR(cpu::Check("cross_entropy", request).workspace(crossEntropyWorkspace(args.rows)));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyWorkspace(args.rows)));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(
       addRows(*list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args));
@@ -122,13 +122,13 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy_grad", request));
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape,
-                          cpu::CrossEntropyShape::of("cross_entropy_grad", request, in[1], in[2], in[3], in[0]));
+                          cpu::CrossEntropyShape::of(request, in[1], in[2], in[3], in[0]));
   RowArgs args = rowArgs(request, in[1]);
   setLoss(request, args);
   // A tensor rank has some of the classes.
   args.classes = shape.total;
   args.firstClass = shape.first;
-  SLUICE_RETURN_IF_ERROR(cpu::Check("cross_entropy_grad", request).workspace(crossEntropyGradWorkspace));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyGradWorkspace));
   auto list = std::make_unique<LaunchList>(*request.cuda);
   SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args));
   SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),

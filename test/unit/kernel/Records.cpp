@@ -95,6 +95,26 @@ TEST(Records, Fallbacks) {
   EXPECT_EQ(Attributes({integer("momentum", 1)}).number("momentum"), 1);
 }
 
+/// A kernel with an attribute that its record does not declare.
+Result<std::unique_ptr<BoundKernel>> prepareWithWindow(const KernelRequest &request) {
+  (void)request.attributes->integer("window");
+  return std::unique_ptr<BoundKernel>();
+}
+/// The same with a value for its absence.
+Result<std::unique_ptr<BoundKernel>> prepareWithOptionalWindow(const KernelRequest &request) {
+  (void)request.attributes->integer("window", 0);
+  return std::unique_ptr<BoundKernel>();
+}
+
+TEST(Records, RefuseReadsOfUndeclaredAttributes) {
+  Tensor x(DType::f32, {2});
+  const KernelRequest request{{&x.operand, 1}, {&x.operand, 1}};
+  const Status status = prepareByRecord(kernelRecord(KernelId::relu), prepareWithWindow, request).status();
+  EXPECT_EQ(status.code(), StatusCode::internal);
+  EXPECT_EQ(status.message(), "kernel 'relu' reads attribute 'window', which its record does not declare");
+  EXPECT_TRUE(prepareByRecord(kernelRecord(KernelId::relu), prepareWithOptionalWindow, request).isOk());
+}
+
 std::string refusal(const Run &run, std::vector<Tensor *> inputs, std::vector<Tensor *> outputs) {
   return tryRun(run, std::move(inputs), std::move(outputs)).message();
 }

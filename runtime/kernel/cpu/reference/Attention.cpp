@@ -70,8 +70,8 @@ struct Pair {
 
 Bound attention(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of("attention", request, request.inputs[0], request.inputs[1],
-                                             request.inputs[2], {&request.outputs[0]}, request.outputs[1]));
+                          AttentionShape::of(request, request.inputs[0], request.inputs[1], request.inputs[2],
+                                             {&request.outputs[0]}, request.outputs[1]));
   return makeKernel(request, [s = shape](Call &call) {
     for (std::int64_t b = 0; b < s.batch; ++b)
       for (std::int64_t h = 0; h < s.heads; ++h)
@@ -82,11 +82,11 @@ Bound attention(const KernelRequest &request) {
 }
 
 Bound attention_grad(const KernelRequest &request) {
-  Check check("attention_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(
-      AttentionShape shape,
-      AttentionShape::of("attention_grad", request, request.inputs[1], request.inputs[2], request.inputs[3],
-                         {&request.inputs[0], &request.inputs[4], &request.outputs[0]}, request.inputs[5]));
+  Check check(request);
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
+                          AttentionShape::of(request, request.inputs[1], request.inputs[2], request.inputs[3],
+                                             {&request.inputs[0], &request.inputs[4], &request.outputs[0]},
+                                             request.inputs[5]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[1], request.inputs[2]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[2], request.inputs[2]));
   return makeKernel(request, [s = shape](Call &call) {

@@ -1,5 +1,5 @@
 //===- BatchNorm.cpp - batch norm over all dims but the last, running statistics --------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/reference/Elementwise.h"
 
 #include <cmath>
 
@@ -28,7 +28,7 @@ double at(const Rows &rows, std::int64_t row, std::int64_t c) {
 } // namespace
 
 Bound batch_norm(const KernelRequest &request) {
-  Check check("batch_norm", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(checkChannels(
       check, request.inputs[0], {&request.inputs[1], &request.inputs[2], &request.outputs[1], &request.outputs[2]}));
@@ -56,7 +56,7 @@ Bound batch_norm(const KernelRequest &request) {
 
 /// With u the normalized x: dbias = sum dy, dweight = sum dy u, dx = weight rstd (dy - dbias / n - u dweight / n).
 Bound batch_norm_grad(const KernelRequest &request) {
-  Check check("batch_norm_grad", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.inputs[1]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
   SLUICE_RETURN_IF_ERROR(checkChannels(
@@ -87,22 +87,14 @@ Bound batch_norm_grad(const KernelRequest &request) {
 }
 
 Bound running_average(const KernelRequest &request) {
-  Check check("running_average", request);
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
   double momentum = request.attributes->number("momentum"), factor = request.attributes->number("factor");
-  return makeKernel(request, [momentum, factor](Call &call) {
-    const Operand &old = call.inputs[0], &value = call.inputs[1], &y = call.outputs[0];
-    walk<3>(y.rank, y.extent, {old.strides, value.strides, y.strides}, [&](auto &at) {
-      store(y, at[2], (1 - momentum) * load(old, at[0]) + momentum * factor * load(value, at[1]));
-    });
-    return Status::ok();
+  return elementwise<2>(request, [momentum, factor](double old, double value) {
+    return (1 - momentum) * old + momentum * factor * value;
   });
 }
 
 Bound count_up(const KernelRequest &request) {
-  Check check("count_up", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) {

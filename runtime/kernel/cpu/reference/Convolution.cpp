@@ -22,9 +22,9 @@ template <typename Body> void forWindow(const ConvolutionShape &s, std::int64_t 
 } // namespace
 
 Bound conv2d(const KernelRequest &request) {
-  Check check("conv2d", request);
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[0], request.inputs[1],
-                                                                   request.outputs[0]));
+  Check check(request);
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s,
+                          ConvolutionShape::of(request, request.inputs[0], request.inputs[1], request.outputs[0]));
   bool hasBias = request.inputs.size() == 3;
   if (hasBias) {
     SLUICE_RETURN_IF_ERROR(check.rank(request.inputs[2], 1));
@@ -51,13 +51,12 @@ Bound conv2d(const KernelRequest &request) {
 /// dx[n, p, q, c] = sum over the windows that see it. In double, one image row of sums at a time would need memory:
 /// each element looks for its windows instead.
 Bound conv2d_input_grad(const KernelRequest &request) {
-  Check check("conv2d_input_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.outputs[0],
-                                                                   request.inputs[1], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s,
+                          ConvolutionShape::of(request, request.outputs[0], request.inputs[1], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &weight = call.inputs[1], &dx = call.outputs[0];
     std::int64_t ins = s.inputs / s.groups, outs = s.outputs / s.groups;
-    // The window whose element `element` is at `place`, or -1.
+    // The window whose element `element` is at position `place`, or -1.
     auto window = [&](int dim, std::int64_t place, std::int64_t element) -> std::int64_t {
       std::int64_t from = place + s.padding[dim] - element * s.dilation[dim];
       return from >= 0 && from % s.stride[dim] == 0 && from / s.stride[dim] < s.out[dim] ? from / s.stride[dim] : -1;
@@ -82,9 +81,8 @@ Bound conv2d_input_grad(const KernelRequest &request) {
 }
 
 Bound conv2d_weight_grad(const KernelRequest &request) {
-  Check check("conv2d_weight_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s, ConvolutionShape::of(check, request, request.inputs[1],
-                                                                   request.outputs[0], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s,
+                          ConvolutionShape::of(request, request.inputs[1], request.outputs[0], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dweight = call.outputs[0];
     std::int64_t ins = s.inputs / s.groups, outs = s.outputs / s.groups;

@@ -1,4 +1,4 @@
-//===- Creation.cpp - tensors from nothing ------------------------------------===//
+//===- Creation.cpp - kernels that create tensors -----------------------------===//
 #include "runtime/kernel/cpu/Philox.h"
 #include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cpu/reference/References.h"
@@ -22,9 +22,8 @@ struct GlobalIndex {
 };
 
 /// y = offset + spread * deviate(block, word), by seed, key and global element index.
-template <typename Deviate>
-Bound random(std::string_view name, const KernelRequest &request, double offset, double spread, Deviate deviate) {
-  Check check(name, request);
+template <typename Deviate> Bound random(const KernelRequest &request, double offset, double spread, Deviate deviate) {
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(ZeroElements::check(check, request));
   auto key = static_cast<std::uint64_t>(request.attributes->integer("key"));
@@ -49,7 +48,6 @@ Bound random(std::string_view name, const KernelRequest &request, double offset,
 } // namespace
 
 Bound constant(const KernelRequest &request) {
-  Check check("constant", request);
   double value = request.attributes->number("value");
   return makeKernel(request, [value](Call &call) {
     const Operand &y = call.outputs[0];
@@ -59,11 +57,7 @@ Bound constant(const KernelRequest &request) {
 }
 
 Bound iota(const KernelRequest &request) {
-  Check check("iota", request);
-  std::int64_t dim = request.attributes->integer("dim");
-  if (dim < 0 || dim >= request.outputs[0].rank)
-    return check.refuse("dim, expected 0 to " + std::to_string(request.outputs[0].rank - 1) + " but got " +
-                        std::to_string(dim));
+  SLUICE_ASSIGN_OR_RETURN(int dim, Check(request).dimOf(request.outputs[0]));
   return makeKernel(request, [dim](Call &call) {
     const Operand &y = call.outputs[0];
     Dims along{};
@@ -74,13 +68,12 @@ Bound iota(const KernelRequest &request) {
 }
 
 Bound random_normal(const KernelRequest &request) {
-  return random("random_normal", request, request.attributes->number("mean"), request.attributes->number("stddev"),
-                philoxNormal);
+  return random(request, request.attributes->number("mean"), request.attributes->number("stddev"), philoxNormal);
 }
 
 Bound random_uniform(const KernelRequest &request) {
   double low = request.attributes->number("low"), high = request.attributes->number("high");
-  return random("random_uniform", request, low, high - low, philoxUniform);
+  return random(request, low, high - low, philoxUniform);
 }
 
 } // namespace sluice::cpu::reference

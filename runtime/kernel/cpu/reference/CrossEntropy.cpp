@@ -16,9 +16,8 @@
 namespace sluice::cpu::reference {
 
 Bound cross_entropy(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
-                          CrossEntropyShape::of("cross_entropy", request, request.inputs[0], request.inputs[1],
-                                                request.outputs[1], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, request.inputs[0], request.inputs[1],
+                                                                         request.outputs[1], request.outputs[0]));
   return makeKernel(request, [s = shape](Call &call) {
     Rows x(call.inputs[0]);
     const Operand &targets = call.inputs[1], &lse = call.outputs[1];
@@ -50,11 +49,9 @@ Bound cross_entropy(const KernelRequest &request) {
 }
 
 Bound cross_entropy_grad(const KernelRequest &request) {
-  Check check("cross_entropy_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
-                          CrossEntropyShape::of("cross_entropy_grad", request, request.inputs[1], request.inputs[2],
-                                                request.inputs[3], request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, request.inputs[1], request.inputs[2],
+                                                                         request.inputs[3], request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.outputs[0], request.inputs[1]));
   return makeKernel(request, [s = shape](Call &call) {
     Rows x(call.inputs[1]), dx(call.outputs[0]);
     const Operand &targets = call.inputs[2], &lse = call.inputs[3];

@@ -31,11 +31,11 @@ Dims rowDims(const Dims &dims, int first) {
   return row;
 }
 
-Bound rows(std::string_view name, const KernelRequest &request) {
-  Check check(name, request);
+Bound rows(const KernelRequest &request) {
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(checkRows(check, request.inputs[0], request.inputs[1], request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
-  return makeKernel(request, [name](Call &call) {
+  return makeKernel(request, [name = request.record->name](Call &call) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1], &y = call.outputs[0];
     std::size_t bytes = dtypeBytes(y.dtype);
     int lead = indices.rank;
@@ -61,12 +61,12 @@ Bound rows(std::string_view name, const KernelRequest &request) {
 }
 
 /// `padding`: the index whose updates add nothing; -1: no index.
-Bound addRows(std::string_view name, std::int64_t padding, const KernelRequest &request) {
-  Check check(name, request);
+Bound addRows(std::int64_t padding, const KernelRequest &request) {
+  Check check(request);
   const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
   SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
-  return makeKernel(request, [name, padding](Call &call) {
+  return makeKernel(request, [name = request.record->name, padding](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
     SortedIndices sorted(call.workspace);
@@ -89,11 +89,9 @@ Bound addRows(std::string_view name, std::int64_t padding, const KernelRequest &
 
 } // namespace
 
-Bound gather(const KernelRequest &request) { return rows("gather", request); }
-Bound embedding(const KernelRequest &request) { return rows("embedding", request); }
-Bound scatter_add(const KernelRequest &request) { return addRows("scatter_add", -1, request); }
-Bound embedding_grad(const KernelRequest &request) {
-  return addRows("embedding_grad", request.attributes->integer("padding"), request);
-}
+Bound gather(const KernelRequest &request) { return rows(request); }
+Bound embedding(const KernelRequest &request) { return rows(request); }
+Bound scatter_add(const KernelRequest &request) { return addRows(-1, request); }
+Bound embedding_grad(const KernelRequest &request) { return addRows(request.attributes->integer("padding"), request); }
 
 } // namespace sluice::cpu::reference

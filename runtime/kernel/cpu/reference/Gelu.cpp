@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/reference/Elementwise.h"
 
 #include <cmath>
 
@@ -31,30 +31,15 @@ double tanhSlope(double x) {
 
 } // namespace
 
-Bound gelu(const KernelRequest &request) {
-  Check check("gelu", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
-  auto form =
-      request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhForm : erfForm;
-  return makeKernel(request, [form](Call &call) {
-    const Operand &x = call.inputs[0], &y = call.outputs[0];
-    walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) { store(y, at[1], form(load(x, at[0]))); });
-    return Status::ok();
-  });
+static bool isTanhForm(const KernelRequest &request) {
+  return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
 }
 
+Bound gelu(const KernelRequest &request) { return elementwise<1>(request, isTanhForm(request) ? tanhForm : erfForm); }
+
 Bound gelu_grad(const KernelRequest &request) {
-  Check check("gelu_grad", request);
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  auto slope =
-      request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh ? tanhSlope : erfSlope;
-  return makeKernel(request, [slope](Call &call) {
-    const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
-    walk<3>(dx.rank, dx.extent, {dy.strides, x.strides, dx.strides},
-            [&](auto &at) { store(dx, at[2], load(dy, at[0]) * slope(load(x, at[1]))); });
-    return Status::ok();
-  });
+  auto slope = isTanhForm(request) ? tanhSlope : erfSlope;
+  return elementwise<2>(request, [slope](double dy, double x) { return dy * slope(x); });
 }
 
 } // namespace sluice::cpu::reference

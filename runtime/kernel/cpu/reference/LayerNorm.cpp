@@ -3,7 +3,7 @@
 
 namespace sluice::cpu::reference {
 
-Bound layer_norm(const KernelRequest &request) { return norm<true>("layer_norm", request); }
-Bound layer_norm_grad(const KernelRequest &request) { return normGrad<true>("layer_norm_grad", request); }
+Bound layer_norm(const KernelRequest &request) { return norm<true>(request); }
+Bound layer_norm_grad(const KernelRequest &request) { return normGrad<true>(request); }
 
 } // namespace sluice::cpu::reference

@@ -39,11 +39,9 @@ Status checkTarget(const CrossEntropyShape &loss, std::int64_t row, std::int64_t
 } // namespace
 
 Bound linear_cross_entropy(const KernelRequest &request) {
-  Check check("linear_cross_entropy", request);
   auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(request.inputs, request.outputs);
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape,
-                          LinearLossShape::of("linear_cross_entropy", request, x, weight, targets, lse, loss));
-  SLUICE_RETURN_IF_ERROR(check.workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape, LinearLossShape::of(request, x, weight, targets, lse, loss));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
   return makeKernel(request, [s = shape](Call &call) {
     auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
     Logits logits{s, Rows(x), weight};
@@ -72,10 +70,9 @@ Bound linear_cross_entropy(const KernelRequest &request) {
 }
 
 Bound linear_cross_entropy_grad(const KernelRequest &request) {
-  Check check("linear_cross_entropy_grad", request);
+  Check check(request);
   auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(request.inputs);
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape,
-                          LinearLossShape::of("linear_cross_entropy_grad", request, x, weight, targets, lse, dloss));
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape shape, LinearLossShape::of(request, x, weight, targets, lse, dloss));
   const Operand *like[] = {&x, &weight};
   for (int i : {0, 1}) {
     SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[i], like[i]->dtype));

@@ -7,7 +7,7 @@
 namespace sluice::cpu::reference {
 
 Bound logsumexp(const KernelRequest &request) {
-  Check check("logsumexp", request);
+  Check check(request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (x.rank < 1)
     return check.rank(x, 1);

@@ -1,6 +1,6 @@
 //===- Matmul.cpp - the matrix product as its formula -------------------------===//
 //
-// Sums run over k upwards, in double. Columns go in blocks so that a row of b is read in order.
+// Sums are over k upwards, in double. Columns are computed in blocks so that a row of b is read in order.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/MatmulShape.h"

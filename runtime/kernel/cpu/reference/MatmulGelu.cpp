@@ -11,7 +11,7 @@
 
 namespace sluice::cpu::reference {
 
-Bound matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::reference); }
-Bound matmul_gelu_grad(const KernelRequest &request) { return matmulGeluGrad(request, KernelFlavour::reference); }
+Bound matmul_gelu(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::reference, false); }
+Bound matmul_gelu_grad(const KernelRequest &request) { return matmulGelu(request, KernelFlavour::reference, true); }
 
 } // namespace sluice::cpu::reference

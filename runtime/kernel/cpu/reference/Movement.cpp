@@ -1,4 +1,4 @@
-//===- Movement.cpp - elements from place to place ----------------------------===//
+//===- Movement.cpp - copies of elements ----------------------------===//
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ void move(const Operand &x, const Dims &xStrides, std::int64_t xOffset, const Op
 } // namespace
 
 Bound copy(const KernelRequest &request) {
-  Check check("copy", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
   SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
@@ -30,13 +30,11 @@ Bound copy(const KernelRequest &request) {
 }
 
 Bound slice(const KernelRequest &request) {
-  Check check("slice", request);
+  Check check(request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));
-  std::int64_t dim = request.attributes->integer("dim");
-  if (dim < 0 || dim >= y.rank)
-    return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
+  SLUICE_ASSIGN_OR_RETURN(int dim, check.dimOf(y));
   for (int d = 0; d < y.rank; ++d)
     if (d != dim)
       SLUICE_RETURN_IF_ERROR(check.dim(x, d, y.extent[d]));
@@ -51,11 +49,9 @@ Bound slice(const KernelRequest &request) {
 }
 
 Bound concat(const KernelRequest &request) {
-  Check check("concat", request);
+  Check check(request);
   const Operand &y = request.outputs[0];
-  std::int64_t dim = request.attributes->integer("dim");
-  if (dim < 0 || dim >= y.rank)
-    return check.refuse("dim, expected 0 to " + std::to_string(y.rank - 1) + " but got " + std::to_string(dim));
+  SLUICE_ASSIGN_OR_RETURN(int dim, check.dimOf(y));
   std::int64_t total = 0;
   for (const Operand &input : request.inputs) {
     SLUICE_RETURN_IF_ERROR(check.dtype(input, y.dtype));
@@ -65,7 +61,7 @@ Bound concat(const KernelRequest &request) {
         SLUICE_RETURN_IF_ERROR(check.dim(input, d, y.extent[d]));
     total += input.extent[dim];
   }
-  SLUICE_RETURN_IF_ERROR(check.dim(y, static_cast<int>(dim), total));
+  SLUICE_RETURN_IF_ERROR(check.dim(y, dim, total));
   return makeKernel(request, [dim](Call &call) {
     const Operand &y = call.outputs[0];
     std::int64_t offset = 0;
@@ -79,7 +75,7 @@ Bound concat(const KernelRequest &request) {
 
 // A sharded input may be padded up to the capacity of its buffer.
 Bound pad(const KernelRequest &request) {
-  Check check("pad", request);
+  Check check(request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(check.dtype(x, y.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(x, y.rank));

@@ -15,7 +15,7 @@
 
 namespace sluice::cpu::reference {
 
-/// y and x have one extent; vectors go along x's last dim, statistics are one number a row.
+/// The operands `likeX` have x's extents, vectors have the extent of its last dim, statistics have one element a row.
 inline Status checkNorm(const Check &check, const Operand &x, std::initializer_list<const Operand *> likeX,
                         std::span<const Operand> vectors, std::span<const Operand> statistics) {
   if (x.rank < 1)
@@ -34,8 +34,8 @@ inline Status checkNorm(const Check &check, const Operand &x, std::initializer_l
 }
 
 /// (x, weight (, bias)) -> (y (, means), rstds)
-template <bool centred> Bound norm(std::string_view name, const KernelRequest &request) {
-  Check check(name, request);
+template <bool centred> Bound norm(const KernelRequest &request) {
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(checkNorm(check, request.inputs[0], {&request.outputs[0]}, request.inputs.subspan(1),
                                    request.outputs.subspan(1)));
   double epsilon = request.attributes->number("epsilon");
@@ -69,8 +69,8 @@ template <bool centred> Bound norm(std::string_view name, const KernelRequest &r
 }
 
 /// (dy, x, weight (, means), rstds) -> (dx, dweight (, dbias))
-template <bool centred> Bound normGrad(std::string_view name, const KernelRequest &request) {
-  Check check(name, request);
+template <bool centred> Bound normGrad(const KernelRequest &request) {
+  Check check(request);
   const Operand &x = request.inputs[1];
   SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {&request.inputs[0], &request.outputs[0]}, request.inputs.subspan(2, 1),
                                    request.inputs.subspan(3)));

@@ -53,10 +53,10 @@ void updateOne(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, cons
   });
 }
 
-Bound optimizer(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(name, kind, request));
+Bound optimizer(kernel::OptimizerKind kind, const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(OptimizerUpdate update, OptimizerUpdate::of(kind, request));
   return makeKernel(request, [u = update](Call &call) {
-    if (!u.guarded(call))
+    if (!u.isAllowed(call))
       return Status::ok();
     const OptimizerUpdate::Step step = u.step(call);
     for (std::size_t p = 0; p < u.parameters; ++p)
@@ -67,8 +67,8 @@ Bound optimizer(std::string_view name, kernel::OptimizerKind kind, const KernelR
 
 } // namespace
 
-Bound sgd(const KernelRequest &request) { return optimizer("sgd", kernel::OptimizerKind::sgd, request); }
-Bound adam(const KernelRequest &request) { return optimizer("adam", kernel::OptimizerKind::adam, request); }
-Bound adamw(const KernelRequest &request) { return optimizer("adamw", kernel::OptimizerKind::adamw, request); }
+Bound sgd(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::sgd, request); }
+Bound adam(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::adam, request); }
+Bound adamw(const KernelRequest &request) { return optimizer(kernel::OptimizerKind::adamw, request); }
 
 } // namespace sluice::cpu::reference

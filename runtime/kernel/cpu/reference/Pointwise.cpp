@@ -1,6 +1,6 @@
 //===- Pointwise.cpp - element by element, with broadcasting ------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/reference/Elementwise.h"
 
 #include <cmath>
 
@@ -8,9 +8,8 @@ namespace sluice::cpu::reference {
 namespace {
 
 /// y = op(x), floats.
-template <typename Op> Bound unary(std::string_view name, const KernelRequest &request, Op op) {
-  Check check(name, request);
-  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+template <typename Op> Bound unary(const KernelRequest &request, Op op) {
+  SLUICE_RETURN_IF_ERROR(Check(request).broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [op](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {broadcastStrides(x, y), y.strides},
@@ -20,8 +19,8 @@ template <typename Op> Bound unary(std::string_view name, const KernelRequest &r
 }
 
 /// c = op(a, b), all of one type. Integers are computed as integers.
-template <typename Op> Bound binary(std::string_view name, const KernelRequest &request, Op op) {
-  Check check(name, request);
+template <typename Op> Bound binary(const KernelRequest &request, Op op) {
+  Check check(request);
   for (const Operand &input : request.inputs) {
     SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
     // Floats may differ in type.
@@ -42,7 +41,7 @@ template <typename Op> Bound binary(std::string_view name, const KernelRequest &
   });
 }
 
-/// NaN wins, as in torch.maximum.
+/// NaN if either is NaN, as in torch.maximum.
 template <typename T> T larger(T a, T b) { return a != a || a > b ? a : b; }
 
 template <typename T> bool holds(kernel::ComparePredicate predicate, T a, T b) {
@@ -80,7 +79,7 @@ struct Multiply {
 };
 struct Divide {
   double operator()(double a, double b) const { return a / b; }
-  /// Division by zero gives zero and the one overflow wraps: integers have no other value to give.
+  /// Division by zero gives zero and the one overflow wraps: integers have no NaN.
   std::int64_t operator()(std::int64_t a, std::int64_t b) const {
     return b == 0 ? 0 : b == -1 ? wrap(0 - std::uint64_t(a)) : a / b;
   }
@@ -92,72 +91,63 @@ struct Maximum {
 
 } // namespace
 
-Bound add(const KernelRequest &request) { return binary("add", request, Add()); }
-Bound subtract(const KernelRequest &request) { return binary("subtract", request, Subtract()); }
-Bound multiply(const KernelRequest &request) { return binary("multiply", request, Multiply()); }
-Bound divide(const KernelRequest &request) { return binary("divide", request, Divide()); }
-Bound maximum(const KernelRequest &request) { return binary("maximum", request, Maximum()); }
+Bound add(const KernelRequest &request) { return binary(request, Add()); }
+Bound subtract(const KernelRequest &request) { return binary(request, Subtract()); }
+Bound multiply(const KernelRequest &request) { return binary(request, Multiply()); }
+Bound divide(const KernelRequest &request) { return binary(request, Divide()); }
+Bound maximum(const KernelRequest &request) { return binary(request, Maximum()); }
 
 Bound negate(const KernelRequest &request) {
-  return unary("negate", request, [](double x) { return -x; });
+  return unary(request, [](double x) { return -x; });
 }
 Bound exp(const KernelRequest &request) {
-  return unary("exp", request, [](double x) { return std::exp(x); });
+  return unary(request, [](double x) { return std::exp(x); });
 }
 Bound log(const KernelRequest &request) {
-  return unary("log", request, [](double x) { return std::log(x); });
+  return unary(request, [](double x) { return std::log(x); });
 }
 Bound tanh(const KernelRequest &request) {
-  return unary("tanh", request, [](double x) { return std::tanh(x); });
+  return unary(request, [](double x) { return std::tanh(x); });
 }
 Bound erf(const KernelRequest &request) {
-  return unary("erf", request, [](double x) { return std::erf(x); });
+  return unary(request, [](double x) { return std::erf(x); });
 }
 Bound sin(const KernelRequest &request) {
-  return unary("sin", request, [](double x) { return std::sin(x); });
+  return unary(request, [](double x) { return std::sin(x); });
 }
 Bound cos(const KernelRequest &request) {
-  return unary("cos", request, [](double x) { return std::cos(x); });
+  return unary(request, [](double x) { return std::cos(x); });
 }
 Bound sqrt(const KernelRequest &request) {
-  return unary("sqrt", request, [](double x) { return std::sqrt(x); });
+  return unary(request, [](double x) { return std::sqrt(x); });
 }
 Bound rsqrt(const KernelRequest &request) {
-  return unary("rsqrt", request, [](double x) { return 1 / std::sqrt(x); });
+  return unary(request, [](double x) { return 1 / std::sqrt(x); });
 }
 Bound relu(const KernelRequest &request) {
-  return unary("relu", request, [](double x) { return x < 0 ? 0 : x; });
+  return unary(request, [](double x) { return x < 0 ? 0 : x; });
 }
 Bound sigmoid(const KernelRequest &request) {
-  return unary("sigmoid", request, [](double x) { return 1 / (1 + std::exp(-x)); });
+  return unary(request, [](double x) { return 1 / (1 + std::exp(-x)); });
 }
 Bound softplus(const KernelRequest &request) {
-  return unary("softplus", request, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
+  return unary(request, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
 }
 Bound power(const KernelRequest &request) {
   double exponent = request.attributes->number("exponent");
-  return unary("power", request, [exponent](double x) { return std::pow(x, exponent); });
+  return unary(request, [exponent](double x) { return std::pow(x, exponent); });
 }
 Bound scale(const KernelRequest &request) {
   double factor = request.attributes->number("factor");
-  return unary("scale", request, [factor](double x) { return x * factor; });
+  return unary(request, [factor](double x) { return x * factor; });
 }
 
-/// dy where y > 0, else 0.
 Bound relu_grad(const KernelRequest &request) {
-  Check check("relu_grad", request);
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  return makeKernel(request, [](Call &call) {
-    const Operand &dy = call.inputs[0], &y = call.inputs[1], &dx = call.outputs[0];
-    walk<3>(dx.rank, dx.extent, {dy.strides, y.strides, dx.strides},
-            [&](auto &at) { store(dx, at[2], load(y, at[1]) > 0 ? load(dy, at[0]) : 0); });
-    return Status::ok();
-  });
+  return elementwise<2>(request, [](double dy, double y) { return y > 0 ? dy : 0; });
 }
 
 Bound compare(const KernelRequest &request) {
-  Check check("compare", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[1], request.inputs[0].dtype));
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
@@ -177,7 +167,7 @@ Bound compare(const KernelRequest &request) {
 }
 
 Bound select(const KernelRequest &request) {
-  Check check("select", request);
+  Check check(request);
   for (int i = 1; i < 3; ++i)
     SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], request.outputs[0].dtype));
   for (const Operand &input : request.inputs)
@@ -196,8 +186,7 @@ Bound select(const KernelRequest &request) {
 }
 
 Bound cast(const KernelRequest &request) {
-  Check check("cast", request);
-  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     std::array<Dims, 2> strides = {broadcastStrides(x, y), y.strides};

@@ -49,8 +49,7 @@ void addTo(const Operand &o, std::int64_t place, double value) { store(o, place,
 } // namespace
 
 Bound max_pool2d(const KernelRequest &request) {
-  Check check("max_pool2d", request);
-  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[0], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(request, request.inputs[0], request.outputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
@@ -62,9 +61,8 @@ Bound max_pool2d(const KernelRequest &request) {
 }
 
 Bound max_pool2d_grad(const KernelRequest &request) {
-  Check check("max_pool2d_grad", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[1], request.outputs[0]));
-  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[1], request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[1], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(request, request.inputs[1], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
     clear(dx);
@@ -77,8 +75,7 @@ Bound max_pool2d_grad(const KernelRequest &request) {
 }
 
 Bound avg_pool2d(const KernelRequest &request) {
-  Check check("avg_pool2d", request);
-  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.inputs[0], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(request, request.inputs[0], request.outputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
@@ -91,8 +88,7 @@ Bound avg_pool2d(const KernelRequest &request) {
 }
 
 Bound avg_pool2d_grad(const KernelRequest &request) {
-  Check check("avg_pool2d_grad", request);
-  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(check, request, request.outputs[0], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(PoolShape s, PoolShape::of(request, request.outputs[0], request.inputs[0]));
   return makeKernel(request, [s](Call &call) {
     const Operand &dy = call.inputs[0], &dx = call.outputs[0];
     clear(dx);

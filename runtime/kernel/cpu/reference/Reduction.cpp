@@ -8,9 +8,8 @@ namespace {
 
 /// y[kept] = combine over x[reduced], row-major over the reduced dims, starting from `start`; with the attribute `mean`
 /// divided by the number of elements combined.
-template <typename Combine>
-Bound reduce(std::string_view name, const KernelRequest &request, double start, Combine combine) {
-  Check check(name, request);
+template <typename Combine> Bound reduce(const KernelRequest &request, double start, Combine combine) {
+  Check check(request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   std::array<bool, maxRank> reduced{};
   int kept = x.rank;
@@ -24,7 +23,8 @@ Bound reduce(std::string_view name, const KernelRequest &request, double start, 
   // The output keeps the reduced dims with extent 1, or leaves them out.
   if (y.rank != x.rank)
     SLUICE_RETURN_IF_ERROR(check.rank(y, kept));
-  bool mean = request.attributes->integer("mean") != 0;
+  // reduce_max has no mean.
+  bool mean = request.attributes->integer("mean", 0) != 0;
   Dims outerExtent{}, outerX{}, outerY{}, innerExtent{}, innerX{};
   int outer = 0, inner = 0;
   for (int d = 0, out = 0; d < x.rank; ++d) {
@@ -57,11 +57,11 @@ Bound reduce(std::string_view name, const KernelRequest &request, double start, 
 } // namespace
 
 Bound reduce_sum(const KernelRequest &request) {
-  return reduce("reduce_sum", request, 0, [](double sum, double x) { return sum + x; });
+  return reduce(request, 0, [](double sum, double x) { return sum + x; });
 }
 
 Bound reduce_max(const KernelRequest &request) {
-  return reduce("reduce_max", request, -std::numeric_limits<double>::infinity(),
+  return reduce(request, -std::numeric_limits<double>::infinity(),
                 [](double best, double x) { return best != best || best > x ? best : x; });
 }
 

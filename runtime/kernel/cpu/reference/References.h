@@ -1,8 +1,8 @@
 //===- References.h - the plain form of every kernel --------------------------===//
 //
 // One function per record, under its name. References accept any strides, compute in double, and are written for
-// readability: fast kernels are tested against them, and operands that a fast kernel does not accept use them. Code
-// that they share with a device's kernels is written twice, so that tests find a mistake in one of them.
+// readability: fast kernels are tested against them, and operands that a fast kernel does not accept use them. They
+// share no arithmetic with fast kernels, so that tests find a mistake in one of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_REFERENCES_H

@@ -3,7 +3,7 @@
 
 namespace sluice::cpu::reference {
 
-Bound rms_norm(const KernelRequest &request) { return norm<false>("rms_norm", request); }
-Bound rms_norm_grad(const KernelRequest &request) { return normGrad<false>("rms_norm_grad", request); }
+Bound rms_norm(const KernelRequest &request) { return norm<false>(request); }
+Bound rms_norm_grad(const KernelRequest &request) { return normGrad<false>(request); }
 
 } // namespace sluice::cpu::reference

@@ -1,10 +1,10 @@
-//===- Silu.cpp - silu, alone and as a gate -----------------------------------===//
+//===- Silu.cpp - silu and swiglu -----------------------------------===//
 //
 //   silu x = x s,   s = 1 / (1 + exp(-x)),   d silu = s + silu x (1 - s)
 //   swiglu = silu(gate) up:   dgate = dy up d silu(gate),   dup = dy silu(gate)
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/reference/Elementwise.h"
 
 #include <cmath>
 
@@ -21,42 +21,18 @@ double slope(double x) {
 
 } // namespace
 
-Bound silu(const KernelRequest &request) {
-  Check check("silu", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
-  return makeKernel(request, [](Call &call) {
-    const Operand &x = call.inputs[0], &y = call.outputs[0];
-    walk<2>(y.rank, y.extent, {x.strides, y.strides}, [&](auto &at) { store(y, at[1], siluOf(load(x, at[0]))); });
-    return Status::ok();
-  });
-}
+Bound silu(const KernelRequest &request) { return elementwise<1>(request, siluOf); }
 
 Bound silu_grad(const KernelRequest &request) {
-  Check check("silu_grad", request);
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  return makeKernel(request, [](Call &call) {
-    const Operand &dy = call.inputs[0], &x = call.inputs[1], &dx = call.outputs[0];
-    walk<3>(dx.rank, dx.extent, {dy.strides, x.strides, dx.strides},
-            [&](auto &at) { store(dx, at[2], load(dy, at[0]) * slope(load(x, at[1]))); });
-    return Status::ok();
-  });
+  return elementwise<2>(request, [](double dy, double x) { return dy * slope(x); });
 }
 
 Bound swiglu(const KernelRequest &request) {
-  Check check("swiglu", request);
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
-  return makeKernel(request, [](Call &call) {
-    const Operand &x = call.inputs[0], &up = call.inputs[1], &y = call.outputs[0];
-    walk<3>(y.rank, y.extent, {x.strides, up.strides, y.strides},
-            [&](auto &at) { store(y, at[2], siluOf(load(x, at[0])) * load(up, at[1])); });
-    return Status::ok();
-  });
+  return elementwise<2>(request, [](double gate, double up) { return siluOf(gate) * up; });
 }
 
 Bound swiglu_grad(const KernelRequest &request) {
-  Check check("swiglu_grad", request);
+  Check check(request);
   for (const Operand &input : request.inputs)
     SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
   SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[1], request.outputs[0]));

@@ -7,8 +7,7 @@
 namespace sluice::cpu::reference {
 
 Bound softmax(const KernelRequest &request) {
-  Check check("softmax", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
     for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
@@ -27,9 +26,8 @@ Bound softmax(const KernelRequest &request) {
 
 /// dx = y * (dy - sum(dy * y))
 Bound softmax_grad(const KernelRequest &request) {
-  Check check("softmax_grad", request);
   for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.extent(input, request.outputs[0]));
+    SLUICE_RETURN_IF_ERROR(Check(request).extent(input, request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     Rows dy(call.inputs[0]), y(call.inputs[1]), dx(call.outputs[0]);
     for (std::int64_t row = 0; row < y.rows && y.columns; ++row) {

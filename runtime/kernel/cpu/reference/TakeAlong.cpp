@@ -5,20 +5,14 @@
 namespace sluice::cpu::reference {
 namespace {
 
-Result<int> dimOf(const Check &check, const KernelRequest &request, const Operand &operand) {
-  std::int64_t dim = request.attributes->integer("dim");
-  if (dim < 0 || dim >= operand.rank)
-    return check.refuse("dim, expected 0 to " + std::to_string(operand.rank - 1) + " but got " + std::to_string(dim));
-  return static_cast<int>(dim);
-}
-
 /// The indices are within the table in every dim except `dim`, and there is one value per index.
-Result<int> checkAlong(const Check &check, const KernelRequest &request, const Operand &table, const Operand &values) {
+Result<int> checkAlong(const KernelRequest &request, const Operand &table, const Operand &values) {
+  const Check check(request);
   const Operand &indices = request.inputs[1];
   SLUICE_RETURN_IF_ERROR(check.dtype(values, table.dtype));
   SLUICE_RETURN_IF_ERROR(check.rank(indices, table.rank));
   SLUICE_RETURN_IF_ERROR(check.extent(values, indices));
-  SLUICE_ASSIGN_OR_RETURN(int dim, dimOf(check, request, table));
+  SLUICE_ASSIGN_OR_RETURN(int dim, check.dimOf(table));
   for (int d = 0; d < table.rank; ++d)
     if (d != dim && indices.extent[d] > table.extent[d])
       return check.refuse("indices, expected at most " + std::to_string(table.extent[d]) + " in dim " +
@@ -26,7 +20,8 @@ Result<int> checkAlong(const Check &check, const KernelRequest &request, const O
   return dim;
 }
 
-/// body(table offset, value offset) for each index in row-major order; -1 for what another rank's part holds.
+/// body(table offset, value offset) for each index in row-major order; the table offset is -1 for a row of another
+/// rank.
 template <typename Body>
 Status forIndices(std::string_view kernel, const Operand &indices, const Operand &table, const Operand &values, int dim,
                   Body body) {
@@ -50,9 +45,9 @@ Status forIndices(std::string_view kernel, const Operand &indices, const Operand
 } // namespace
 
 Bound argmax(const KernelRequest &request) {
-  Check check("argmax", request);
+  Check check(request);
   const Operand &x = request.inputs[0], &y = request.outputs[0];
-  SLUICE_ASSIGN_OR_RETURN(int dim, dimOf(check, request, x));
+  SLUICE_ASSIGN_OR_RETURN(int dim, check.dimOf(x));
   SLUICE_RETURN_IF_ERROR(check.rank(y, x.rank - 1));
   Dims kept{};
   for (int d = 0, out = 0; d < x.rank; ++d)
@@ -81,8 +76,7 @@ Bound argmax(const KernelRequest &request) {
 }
 
 Bound take_along(const KernelRequest &request) {
-  Check check("take_along", request);
-  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(check, request, request.inputs[0], request.outputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(request, request.inputs[0], request.outputs[0]));
   return makeKernel(request, [dim](Call &call) {
     const Operand &table = call.inputs[0], &y = call.outputs[0];
     return forIndices("take_along", call.inputs[1], table, y, dim,
@@ -91,8 +85,7 @@ Bound take_along(const KernelRequest &request) {
 }
 
 Bound add_along(const KernelRequest &request) {
-  Check check("add_along", request);
-  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(check, request, request.outputs[0], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(int dim, checkAlong(request, request.outputs[0], request.inputs[0]));
   return makeKernel(request, [dim](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     walk<1>(y.rank, y.extent, {y.strides}, [&](auto &at) { store(y, at[0], 0); });

@@ -6,8 +6,7 @@
 namespace sluice::cpu::reference {
 
 Bound accumulate(const KernelRequest &request) {
-  Check check("accumulate", request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[0], request.outputs[0]));
   bool first = request.attributes->integer("first") != 0;
   return makeKernel(request, [first](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -18,7 +17,7 @@ Bound accumulate(const KernelRequest &request) {
 }
 
 Bound power_sum(const KernelRequest &request) {
-  Check check("power_sum", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   double p = request.attributes->number("p");
   if (!(p > 0))
@@ -39,7 +38,7 @@ Bound power_sum(const KernelRequest &request) {
 }
 
 Bound norm_root(const KernelRequest &request) {
-  Check check("norm_root", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   double p = request.attributes->number("p");
@@ -51,7 +50,7 @@ Bound norm_root(const KernelRequest &request) {
 }
 
 Bound clip_coefficient(const KernelRequest &request) {
-  Check check("clip_coefficient", request);
+  Check check(request);
   SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   double maxNorm = request.attributes->number("max_norm");
@@ -64,8 +63,7 @@ Bound clip_coefficient(const KernelRequest &request) {
 }
 
 Bound all_finite(const KernelRequest &request) {
-  Check check("all_finite", request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).scalar(request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     bool finite = true;
     for (const Operand &x : call.inputs)
