@@ -35,10 +35,8 @@ std::string jsonText(const Json &json) { return dumpJson(json, 2) + "\n"; }
 PlanCommandResult runCheck(const std::string &path, bool asJson) {
   PlanCommandResult result;
   Result<PlanFile> file = readPlan(path);
-  if (!file.isOk()) {
-    result.status = file.takeStatus();
-    return result;
-  }
+  if (!file.isOk())
+    return {{}, file.takeStatus()};
   CheckReport report;
   result.status = checkPlan(file->plan, &report);
   if (asJson) {
@@ -67,11 +65,8 @@ PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command)
     Result<Machine> machine = readMachine(command.machine);
     Result<DeviceShare> share =
         machine.isOk() ? deviceShare(plan, *machine) : Result<DeviceShare>(machine.takeStatus());
-    if (!share.isOk()) {
-      result.text.clear();
-      result.status = share.takeStatus();
-      return result;
-    }
+    if (!share.isOk())
+      return {{}, share.takeStatus()};
     if (command.json)
       json["machine"] = machineJson(*machine, *share);
     else
@@ -83,21 +78,15 @@ PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command)
 }
 
 PlanCommandResult runDiff(const PlanCommand &command) {
-  PlanCommandResult result;
-  Result<PlanFile> first = readCheckedPlan(command.files[0]);
-  if (!first.isOk()) {
-    result.status = first.takeStatus();
-    return result;
+  std::vector<plan::PlanT> plans;
+  for (const std::string &path : command.files) {
+    Result<PlanFile> file = readCheckedPlan(path);
+    if (!file.isOk())
+      return {{}, file.takeStatus()};
+    plans.push_back(std::move(file->plan));
   }
-  Result<PlanFile> second = readCheckedPlan(command.files[1]);
-  if (!second.isOk()) {
-    result.status = second.takeStatus();
-    return result;
-  }
-  const PlanDifference difference = diffPlans(first->plan, second->plan);
-  result.exitCode = difference.same() ? 0 : 1;
-  result.text = command.json ? jsonText(difference.toJson()) : difference.toText();
-  return result;
+  const PlanDifference difference = diffPlans(plans[0], plans[1]);
+  return {command.json ? jsonText(difference.toJson()) : difference.toText(), {}, difference.same() ? 0 : 1};
 }
 
 } // namespace
@@ -111,10 +100,8 @@ PlanCommandResult runPlanCommand(const PlanCommand &command) {
   if (command.name == "diff")
     return runDiff(command);
   Result<PlanFile> file = readPlan(command.files[0]);
-  if (!file.isOk()) {
-    result.status = file.takeStatus();
-    return result;
-  }
+  if (!file.isOk())
+    return {{}, file.takeStatus()};
   const plan::PlanT &plan = file->plan;
   CheckReport report;
   result.status = checkPlan(plan, &report);
@@ -122,16 +109,14 @@ PlanCommandResult runPlanCommand(const PlanCommand &command) {
   const bool printable = report.property(1).outcome == CheckReport::Outcome::proved;
   if (!result.status.isOk() && !(command.name == "print" && printable))
     return result;
-  // A step may repeat more than anyone could read, or this process hold.
+  // Reports that list repetitions are limited.
   Status listable;
   if (command.name == "describe" && command.json)
     listable = checkListable(plan, "events and collectives", isListed);
   else if (command.name == "schedule")
     listable = checkListable(plan, "instructions of work", isScheduled);
-  if (!listable.isOk()) {
-    result.status = std::move(listable);
-    return result;
-  }
+  if (!listable.isOk())
+    return {{}, std::move(listable)};
   if (command.name == "describe")
     result.text = command.json ? jsonText(describePlan(plan)) : describePlanText(plan);
   else if (command.name == "print")

@@ -96,7 +96,6 @@ Json describeCollective(const plan::PlanT &plan, const plan::EntryT &entry, cons
   call["axis"] = axesName(plan, collective.axes);
   call["unit"] = issued.instruction->unit >= 0 ? Json(plan.units[issued.instruction->unit]->name) : Json();
   call["dtype"] = plan::EnumNameDType(collective.dtype);
-  // Only what reduces has one.
   if (collective.op != plan::ReduceOp::none)
     call["op"] = plan::EnumNameReduceOp(collective.op);
   call["group"] = groupSize(plan, collective.axes);
@@ -135,9 +134,9 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
   }
 }
 
-/// The state of each unit, from which instruction on: `sharded`; `gathered` from the issue of its gather to its
+/// The states of each unit, each with its first instruction: `sharded`; `gathered` from the issue of its gather to its
 /// release; after that `resharded` if this rank keeps more than its shard, from which the next gather starts. A unit
-/// that is not sharded is `replicated`. `over`: the number of ranks that have all of it together.
+/// that is not sharded is `replicated`. `over`: the number of ranks over which it is sharded.
 Json describeStates(const plan::PlanT &plan) {
   Json states = Json::array();
   for (const auto &entry : plan.entries) {
@@ -185,14 +184,10 @@ Json describeMemory(const plan::PlanT &plan) {
   Json memory = {{"points", points}};
   if (!plan.entries.empty()) {
     const PeakPlace peak = findPeak(plan, plan::Space::device);
-    const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, plan::Space::device);
-    Json byClass = Json::object();
-    for (std::size_t c = 0; c < bufferClassCount; ++c)
-      byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
     memory["peak"] = {{"entry", plan.entries[peak.entry]->name},
                       {"i", lastPosition(*plan.entries[peak.entry], peak.instruction)},
                       {"bytes", peak.bytes},
-                      {"by_class", byClass},
+                      {"by_class", byClassJson(liveByClass(plan, peak.entry, peak.instruction, plan::Space::device))},
                       {"instruction", peak.instruction}};
   }
   memory["predicted_process"] = predictedProcess(plan);
@@ -200,6 +195,21 @@ Json describeMemory(const plan::PlanT &plan) {
 }
 
 } // namespace
+
+Json arenaJson(const plan::ArenaT &arena) {
+  return {{"space", plan::EnumNameSpace(arena.space)},
+          {"bytes", arena.bytes},
+          {"persistent", arena.persistent},
+          {"peak_live", arena.peak_live},
+          {"workspace", arena.workspace}};
+}
+
+Json byClassJson(const BytesByClass &bytes) {
+  Json byClass = Json::object();
+  for (std::size_t c = 0; c < bufferClassCount; ++c)
+    byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
+  return byClass;
+}
 
 int unitOf(const plan::PlanT &plan, const plan::InstructionT &instruction) {
   if (instruction.unit >= 0)
@@ -253,15 +263,11 @@ Json describePlan(const plan::PlanT &plan) {
     else
       mesh.push_back({{"axis", name}, {"size", axis->size}});
   }
-  for (const auto &arena : plan.arenas)
-    arenas.push_back({{"space", plan::EnumNameSpace(arena->space)},
-                      {"bytes", arena->bytes},
-                      {"persistent", arena->persistent},
-                      {"peak_live", arena->peak_live},
-                      {"workspace", arena->workspace}});
-  for (std::size_t a = 0; a < arenas.size(); ++a)
-    if (plan.arenas[a]->pinned)
-      arenas[a]["pinned"] = true;
+  for (const auto &arena : plan.arenas) {
+    arenas.push_back(arenaJson(*arena));
+    if (arena->pinned)
+      arenas.back()["pinned"] = true;
+  }
   describeSteps(plan, events, collectives);
   Json json = {{"format", 1},
                {"digest", digestText(plan)},
@@ -322,12 +328,11 @@ std::string describePlanText(const plan::PlanT &plan) {
       }
     out += "\nentry " + entry->name + ": " + std::to_string(count) + " instructions a step, " +
            std::to_string(collectives) + " collectives from " + formatBytes(bytes) + " of a rank's memory\n";
-    for (const auto &port : entry->inputs)
-      out += "  input  " + port->name + " " + plan::EnumNameDType(port->view->dtype) + "[" +
-             formatShape(port->view->shape) + "]" + (port->per_repetition ? " for each micro-batch" : "") + "\n";
-    for (const auto &port : entry->outputs)
-      out += "  output " + port->name + " " + plan::EnumNameDType(port->view->dtype) + "[" +
-             formatShape(port->view->shape) + "]" + (port->per_repetition ? " for each micro-batch" : "") + "\n";
+    for (const auto *ports : {&entry->inputs, &entry->outputs})
+      for (const auto &port : *ports)
+        out += (ports == &entry->inputs ? "  input  " : "  output ") + port->name + " " +
+               typeText(port->view->dtype, port->view->shape) + (port->per_repetition ? " for each micro-batch" : "") +
+               "\n";
   }
   return out;
 }

@@ -20,9 +20,8 @@ namespace {
 using Facts = std::map<std::string, std::string>;
 
 std::string bufferText(const plan::PlanT &plan, const plan::BufferT &buffer) {
-  std::string text = std::string(plan::EnumNameDType(buffer.dtype)) + "[" + formatShape(buffer.shape) + "] " +
-                     plan::EnumNameSpace(buffer.space) + " " + plan::EnumNameBufferClass(buffer.class_) + " at " +
-                     std::to_string(buffer.offset);
+  std::string text = typeText(buffer.dtype, buffer.shape) + " " + plan::EnumNameSpace(buffer.space) + " " +
+                     plan::EnumNameBufferClass(buffer.class_) + " at " + std::to_string(buffer.offset);
   if (buffer.entry >= 0)
     text += " [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")" +
             (buffer.reserved_from == 0 ? std::string() : " reserved_from " + std::to_string(buffer.reserved_from));
@@ -54,10 +53,9 @@ Facts factsOf(const plan::PlanT &plan) {
     facts["unit " + unit->name] = text;
   }
   for (const auto &parameter : plan.parameters)
-    facts["parameter " + parameter->name] = std::string(plan::EnumNameDType(parameter->dtype)) + "[" +
-                                            formatShape(parameter->shape) + "] dim " + std::to_string(parameter->dim) +
-                                            " chunk " + std::to_string(parameter->chunk) + " over '" +
-                                            axesName(plan, parameter->axes) + "'";
+    facts["parameter " + parameter->name] =
+        typeText(parameter->dtype, parameter->shape) + " dim " + std::to_string(parameter->dim) + " chunk " +
+        std::to_string(parameter->chunk) + " over '" + axesName(plan, parameter->axes) + "'";
   for (const auto &buffer : plan.buffers) {
     const std::string owner = buffer->entry >= 0 ? plan.entries[buffer->entry]->name + " " : "";
     facts["buffer " + owner + "%" + buffer->name] = bufferText(plan, *buffer);

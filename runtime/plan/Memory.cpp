@@ -6,6 +6,7 @@
 #include "runtime/plan/Memory.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
 
@@ -19,31 +20,12 @@ constexpr std::size_t shownTensors = 12;
 constexpr std::size_t pictureWidth = 72;
 constexpr std::size_t pictureHeight = 8;
 
-/// One letter a column: the phase of the instruction in its middle.
-std::string phaseLine(const plan::EntryT &entry, std::size_t columns) {
-  std::vector<plan::Phase> phases;
-  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-    phases.push_back(instruction.phase);
-  });
-  std::string line;
-  for (std::size_t c = 0; c < columns; ++c)
-    line += plan::EnumNamePhase(phases[(2 * c + 1) * phases.size() / (2 * columns)])[0];
-  return line;
-}
-
 std::string peakText(const plan::PlanT &plan, plan::Space space) {
   const PeakPlace peak = findPeak(plan, space);
   std::string out = "peak of " + std::string(plan::EnumNameSpace(space)) + ": " + formatBytesExact(peak.bytes);
   if (instructionCount(*plan.entries[peak.entry]) == 0)
     return out + "\n";
-  const auto instruction = [&] {
-    const plan::InstructionT *found = nullptr;
-    forEachInstruction(*plan.entries[peak.entry], [&](const plan::InstructionT &each, std::uint32_t i, std::uint32_t) {
-      if (i == peak.instruction)
-        found = &each;
-    });
-    return found;
-  }();
+  const plan::InstructionT *instruction = instructionAt(*plan.entries[peak.entry], peak.instruction);
   out += " at instruction " + std::to_string(peak.instruction) + " (" + operationName(plan, *instruction) + ", " +
          plan::EnumNamePhase(instruction->phase) + ") of '" + plan.entries[peak.entry]->name + "'\n";
   const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, space);
@@ -58,7 +40,7 @@ std::string peakText(const plan::PlanT &plan, plan::Space space) {
     const plan::BufferT &buffer = *plan.buffers[live[k]];
     out += "  " + padLeft(formatBytes(buffer.bytes), 11) + "  " +
            padRight(plan::EnumNameBufferClass(buffer.class_), 16) + buffer.name + " " +
-           plan::EnumNameDType(buffer.dtype) + "[" + formatShape(buffer.shape) + "]\n";
+           typeText(buffer.dtype, buffer.shape) + "\n";
   }
   if (live.size() > shownTensors)
     out += "  and " + std::to_string(live.size() - shownTensors) + " more\n";
@@ -97,17 +79,10 @@ std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, s
 Json memoryJson(const plan::PlanT &plan) {
   Json spaces = Json::array();
   for (const auto &arena : plan.arenas) {
-    Json space = {{"space", plan::EnumNameSpace(arena->space)},
-                  {"bytes", arena->bytes},
-                  {"persistent", arena->persistent},
-                  {"peak_live", arena->peak_live},
-                  {"workspace", arena->workspace}};
+    Json space = arenaJson(*arena);
     if (!plan.entries.empty()) {
       const PeakPlace peak = findPeak(plan, arena->space);
-      const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, arena->space);
-      Json byClass = Json::object(), tensors = Json::array(), entries = Json::array();
-      for (std::size_t c = 0; c < bufferClassCount; ++c)
-        byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
+      Json tensors = Json::array(), entries = Json::array();
       for (std::uint32_t b : liveBuffers(plan, peak.entry, peak.instruction, arena->space))
         tensors.push_back({{"name", plan.buffers[b]->name},
                            {"class", plan::EnumNameBufferClass(plan.buffers[b]->class_)},
@@ -123,7 +98,7 @@ Json memoryJson(const plan::PlanT &plan) {
       space["peak"] = {{"entry", plan.entries[peak.entry]->name},
                        {"instruction", peak.instruction},
                        {"bytes", peak.bytes},
-                       {"by_class", byClass},
+                       {"by_class", byClassJson(liveByClass(plan, peak.entry, peak.instruction, arena->space))},
                        {"tensors", tensors}};
       space["entries"] = entries;
     }
@@ -164,7 +139,11 @@ std::string memoryText(const plan::PlanT &plan, bool unicode) {
     out += "\nlive bytes of device over '" + plan.entries[e]->name + "', " + std::to_string(profile.live.size()) +
            " instructions\n";
     out += drawBars(profile.live, pictureWidth, pictureHeight, unicode, "  ");
-    out += "  " + padLeft("phase", 11) + "  " + phaseLine(*plan.entries[e], columns) + "\n";
+    std::vector<plan::Phase> phases;
+    forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+      phases.push_back(instruction.phase);
+    });
+    out += "  " + padLeft("phase", 11) + "  " + phaseRow(phases, columns) + "\n";
   }
   return out;
 }

@@ -1,4 +1,4 @@
-//===- Plan.cpp - small questions about a plan ----------------------------------===//
+//===- Plan.cpp - functions of plans --------------------------------------------===//
 //
 // See Plan.h.
 //
@@ -7,6 +7,7 @@
 
 #include "runtime/base/Sha256.h"
 #include "runtime/base/ShardMath.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 
@@ -181,6 +182,24 @@ std::uint32_t microbatchOf(const plan::EntryT &entry, std::uint32_t section, std
     if (entry.sections[s]->repeat > 1)
       return entry.sections[s]->repeat - 1;
   return 0;
+}
+
+const plan::InstructionT *instructionAt(const plan::EntryT &entry, std::uint32_t issue) {
+  for (const auto &section : entry.sections) {
+    if (issue < section->instructions.size())
+      return section->instructions[issue].get();
+    issue -= std::uint32_t(section->instructions.size());
+  }
+  return nullptr;
+}
+
+const plan::ArenaT *arenaOf(const plan::PlanT &plan, plan::Space space) {
+  const auto found = std::ranges::find(plan.arenas, space, [](const auto &arena) { return arena->space; });
+  return found == plan.arenas.end() ? nullptr : found->get();
+}
+
+std::string typeText(plan::DType dtype, std::span<const std::int64_t> shape) {
+  return std::string(plan::EnumNameDType(dtype)) + "[" + formatShape(shape) + "]";
 }
 
 std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction) {

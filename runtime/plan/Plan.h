@@ -1,4 +1,4 @@
-//===- Plan.h - the plan in memory, and small questions about it ----------------===//
+//===- Plan.h - the plan in memory, and functions of it --------------------------===//
 //
 // The plan's structures are generated from plan.fbs (sluice::plan::PlanT and its members). These are the functions that
 // every reader needs: size of a group, coordinate of a rank, predicates of instructions. They assume a plan that the
@@ -51,10 +51,10 @@ std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axe
 /// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);
 
-/// The extents of the part that a rank computes with: the parameter's own where ranks do not share operations.
+/// The extents of the part that a rank computes with: those of the parameter, unless ranks divide operations.
 std::vector<std::int64_t> partShape(const plan::ParameterT &parameter);
 
-/// True where the shards are cut by elements.
+/// True for a parameter that is sharded by elements.
 bool isFlat(const plan::ParameterT &parameter);
 
 /// The shape that is divided into shards: that of the parameter or of its part, or one dim of all elements if it is
@@ -70,11 +70,11 @@ std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter);
 /// True where the view has no strides, or strides that are the dense row-major ones.
 bool isDense(const plan::ViewT &view);
 
-/// Bytes from the first to one past the last element of a view, padding included: all that it may access after its
-/// offset. nullopt if it overflows or a stride is negative.
+/// Bytes from the first to one past the last element of a view, padding included: the range after its offset that it
+/// may access. nullopt if it overflows or a stride is negative.
 std::optional<std::uint64_t> viewBytes(const plan::ViewT &view);
 
-/// Is the instruction issued in repetition `repetition` of `repeat`?
+/// True for an instruction that is issued in repetition `repetition` of `repeat`.
 bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, std::uint32_t repeat);
 
 /// Index of the entry point with this name, or -1.
@@ -91,6 +91,29 @@ template <typename Visit> void forEachInstruction(const plan::EntryT &entry, Vis
       visit(*instruction, i++, s);
 }
 
+/// The instruction with index `issue` of an entry point, sections one after another; null past the end.
+const plan::InstructionT *instructionAt(const plan::EntryT &entry, std::uint32_t issue);
+
+/// Calls `visit(view, isWrite)` for the views that an instruction reads, then for those that it writes.
+template <typename Visit> void forEachView(const plan::InstructionT &instruction, Visit &&visit) {
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+    for (const auto &view : launch->inputs)
+      visit(*view, false);
+    for (const auto &view : launch->outputs)
+      visit(*view, true);
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+    for (const auto &segment : collective->segments)
+      visit(*segment->source, false);
+    for (const auto &segment : collective->segments)
+      visit(*segment->destination, true);
+  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    visit(*copy->source, false);
+    visit(*copy->destination, true);
+  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    visit(*fill->destination, true);
+  }
+}
+
 /// One instruction as issued in a step, repetitions expanded.
 struct IssuedInstruction {
   const plan::InstructionT *instruction = nullptr;
@@ -102,7 +125,7 @@ struct IssuedInstruction {
   std::uint64_t position = 0;
 };
 
-/// Calls `visit(const IssuedInstruction &)` for all that a step of the entry point issues, in order.
+/// Calls `visit(const IssuedInstruction &)` for the instructions that a step of the entry point issues, in order.
 template <typename Visit> void forEachIssued(const plan::EntryT &entry, Visit &&visit) {
   std::uint64_t position = 0;
   std::uint32_t first = 0;
@@ -119,6 +142,12 @@ template <typename Visit> void forEachIssued(const plan::EntryT &entry, Visit &&
 /// The micro-batch of a repetition of a section: the repetition if the section repeats for micro-batches; the first
 /// before that section, the last after it.
 std::uint32_t microbatchOf(const plan::EntryT &entry, std::uint32_t section, std::uint32_t repetition);
+
+/// The arena of a space; null if the plan has no such arena.
+const plan::ArenaT *arenaOf(const plan::PlanT &plan, plan::Space space);
+
+/// "f32[4x64]".
+std::string typeText(plan::DType dtype, std::span<const std::int64_t> shape);
 
 /// "launch matmul", "all_gather", "record", ...
 std::string operationName(const plan::PlanT &plan, const plan::InstructionT &instruction);

@@ -10,10 +10,6 @@
 namespace sluice {
 namespace {
 
-std::string typeText(plan::DType dtype, const std::vector<std::int64_t> &shape) {
-  return std::string(plan::EnumNameDType(dtype)) + "[" + formatShape(shape) + "]";
-}
-
 std::string listText(const std::vector<std::int64_t> &list) {
   std::string text = "[";
   for (std::size_t i = 0; i < list.size(); ++i)

@@ -88,16 +88,10 @@ Counts count(const plan::PlanT &plan) {
       const plan::OperationUnion &operation = instruction.operation;
       if (operation.type != plan::Operation::Record && operation.type != plan::Operation::Wait)
         ++counts.commands;
-      if (const plan::CollectiveT *collective = operation.AsCollective())
-        counts.operands += 2 * collective->segments.size();
-      else if (operation.type == plan::Operation::Copy)
-        counts.operands += 2;
-      else if (operation.type == plan::Operation::Fill)
-        ++counts.operands;
+      forEachView(instruction, [&](const plan::ViewT &, bool) { ++counts.operands; });
       const plan::LaunchT *launch = operation.AsLaunch();
       if (!launch)
         return;
-      counts.operands += launch->inputs.size() + launch->outputs.size();
       if (launch->kernel < plan.kernels.size() && isProduct(plan.kernels[launch->kernel]) &&
           launch->inputs.size() >= 2 && !launch->outputs.empty()) {
         ++counts.products;

@@ -46,10 +46,8 @@ void forEachReplacement(const plan::PlanT &plan, std::uint32_t entry, plan::Spac
 }
 
 std::uint64_t workspaceOf(const plan::PlanT &plan, plan::Space space) {
-  for (const auto &arena : plan.arenas)
-    if (arena->space == space)
-      return arena->workspace;
-  return 0;
+  const plan::ArenaT *arena = arenaOf(plan, space);
+  return arena ? arena->workspace : 0;
 }
 
 /// Live between instruction `at - 1` and instruction `at`.
@@ -149,6 +147,13 @@ std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t ent
       points.push_back({std::string("after_") + plan::EnumNamePhase(phase), liveBetween(plan, entry, at, space)});
   points.push_back({"end", liveBetween(plan, entry, instructionCount(*plan.entries[entry]), space)});
   return points;
+}
+
+std::string phaseRow(std::span<const plan::Phase> phases, std::size_t columns) {
+  std::string row;
+  for (std::size_t c = 0; c < columns; ++c)
+    row += plan::EnumNamePhase(phases[(2 * c + 1) * phases.size() / (2 * columns)])[0];
+  return row;
 }
 
 std::uint64_t rankBytes(const plan::PlanT &plan) {

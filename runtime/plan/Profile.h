@@ -1,7 +1,7 @@
 //===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
 //
-// The data of every memory report: for each instruction of an entry point the live bytes of a space by class, by
-// lifespans; the peak.
+// For memory reports: the live bytes of a space at each instruction of an entry point, by class, and their peak,
+// computed from lifespans.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROFILE_H
@@ -54,6 +54,9 @@ struct MemoryPoint {
 /// Live bytes between instructions at the borders of phases, of one run that nothing follows; phases that an entry
 /// point does not have are left out.
 std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
+
+/// One letter a column: the phase at the middle of the column. At least one phase.
+std::string phaseRow(std::span<const plan::Phase> phases, std::size_t columns);
 
 /// Bytes that one rank requests: all arenas and workspaces.
 std::uint64_t rankBytes(const plan::PlanT &plan);

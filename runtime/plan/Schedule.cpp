@@ -6,6 +6,7 @@
 #include "runtime/plan/Schedule.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/Profile.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,7 @@ std::string streamRow(const std::vector<ScheduledWork> &work, std::uint32_t stre
       for (std::size_t c = cell(each.column); c <= cell(each.until - 1); ++c)
         if (cells[c] == ' ')
           cells[c] = '-';
-  // Letters over lines, and a unit's letter over the dot of what belongs to none.
+  // Letters replace lines, and the letter of a unit replaces the dot of work without a unit.
   for (const ScheduledWork &each : work)
     if (each.issued.instruction->stream == stream) {
       char &at = cells[cell(each.column)];
@@ -57,13 +58,6 @@ std::string streamRow(const std::vector<ScheduledWork> &work, std::uint32_t stre
   for (char c : cells)
     row += c == '-' && unicode ? std::string("─") : std::string(1, c);
   row.erase(row.find_last_not_of(' ') + 1);
-  return row;
-}
-
-std::string phaseRow(const std::vector<ScheduledWork> &work, std::size_t columns) {
-  std::string row;
-  for (std::size_t c = 0; c < columns; ++c)
-    row += plan::EnumNamePhase(work[(2 * c + 1) * work.size() / (2 * columns)].issued.instruction->phase)[0];
   return row;
 }
 
@@ -157,7 +151,10 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
     if (const auto early =
             std::count_if(work.begin(), work.end(), [](const ScheduledWork &each) { return each.isEarly; }))
       out += ", the first " + std::to_string(early) + " of other streams while the previous step updates";
-    out += "\n  " + padRight("phase", widest) + " |" + phaseRow(work, columns) + "\n";
+    std::vector<plan::Phase> phases;
+    for (const ScheduledWork &each : work)
+      phases.push_back(each.issued.instruction->phase);
+    out += "\n  " + padRight("phase", widest) + " |" + phaseRow(phases, columns) + "\n";
     for (std::uint32_t s = 0; s < plan.streams.size(); ++s)
       if (const std::string row = streamRow(work, s, columns, unicode); !row.empty())
         out += "  " + padRight(plan.streams[s]->name, widest) + " |" + row + "\n";

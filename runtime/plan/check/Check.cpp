@@ -11,18 +11,11 @@
 namespace sluice::check {
 
 std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue) {
-  const plan::InstructionT &instruction = instructionAt(*plan.entries[entry], issue);
+  const plan::InstructionT &instruction = *instructionAt(*plan.entries[entry], issue);
   std::string text = "instruction " + std::to_string(issue) + " (" + operationName(plan, instruction);
   if (instruction.unit >= 0)
     text += " of unit '" + plan.units[instruction.unit]->name + "'";
   return text + " on stream '" + plan.streams[instruction.stream]->name + "') of '" + plan.entries[entry]->name + "'";
-}
-
-const plan::InstructionT &instructionAt(const plan::EntryT &entry, std::uint32_t issue) {
-  std::size_t s = 0;
-  while (issue >= entry.sections[s]->instructions.size())
-    issue -= std::uint32_t(entry.sections[s++]->instructions.size());
-  return *entry.sections[s]->instructions[issue];
 }
 
 std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section) {
@@ -129,13 +122,13 @@ int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruct
         !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(), collective.axes.end()))
       return false;
     const auto group = std::int64_t(groupSize(plan, collective.axes));
-    std::vector<std::int64_t> piece = cutShape(parameter);
-    std::int64_t &extent = piece[cutDim(parameter)];
+    std::vector<std::int64_t> chunk = cutShape(parameter);
+    std::int64_t &extent = chunk[cutDim(parameter)];
     extent = extent / group + (extent % group != 0);
-    return elementCount(piece).value_or(0) == shard;
+    return elementCount(chunk).value_or(0) == shard;
   };
   auto fits = [&](std::uint32_t p) { return fitsAt(p, segment); };
-  // The usual plan lists the unit's parameters in order, so equal sizes do not confuse.
+  // Most plans list the unit's parameters in order, so parameters of equal size are distinguished.
   if (index < members.size() && collective.segments.size() == members.size() && fits(members[index]))
     return int(members[index]);
   for (std::uint32_t p : members)

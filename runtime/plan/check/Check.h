@@ -47,9 +47,9 @@ Verdict sameEverywhere(const plan::PlanT &plan);
 Verdict collectivesAgree(const plan::PlanT &plan);
 /// P6: stream order and waits have no cycle.
 Verdict noDeadlock(const plan::PlanT &plan);
-/// P8, what can be said without following the data: shards partition each tensor.
+/// P8, the part that does not depend on the data flow: shards partition each tensor.
 Verdict shardsPartition(const plan::PlanT &plan);
-/// P2, by declared lifespans: what lives at once shares no byte, the peak is no higher than declared.
+/// P2, by declared lifespans: live buffers share no byte, the peak is not larger than declared.
 Verdict lifespansDisjoint(const plan::PlanT &plan);
 /// P10: each parameter and state is updated once a step.
 Verdict updatedOnce(const plan::PlanT &plan);
@@ -60,9 +60,6 @@ Verdict simulate(const plan::PlanT &plan);
 
 /// "instruction 12 (all_gather of unit 'h.0' on stream 'gather') of 'train_step'".
 std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue);
-
-/// The instruction with index `issue` of an entry point, sections one after another.
-const plan::InstructionT &instructionAt(const plan::EntryT &entry, std::uint32_t issue);
 
 /// A sample of the repetitions of a section: the first, two in the middle, the last (adjacent middle repetitions are
 /// alike), and the neighbours of those in lists of predicates. Ascending.

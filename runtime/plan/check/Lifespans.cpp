@@ -19,24 +19,11 @@ struct Operands {
   std::vector<const plan::ViewT *> writes;
 };
 
-Operands operandsOf(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+Operands operandsOf(const plan::InstructionT &instruction) {
   Operands operands;
-  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
-    for (const auto &view : launch->inputs)
-      operands.reads.push_back(view.get());
-    for (const auto &view : launch->outputs)
-      operands.writes.push_back(view.get());
-  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
-    for (const auto &segment : collective->segments) {
-      operands.reads.push_back(segment->source.get());
-      operands.writes.push_back(segment->destination.get());
-    }
-  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
-    operands.reads.push_back(copy->source.get());
-    operands.writes.push_back(copy->destination.get());
-  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
-    operands.writes.push_back(fill->destination.get());
-  }
+  forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+    (isWrite ? operands.writes : operands.reads).push_back(&view);
+  });
   return operands;
 }
 
@@ -44,7 +31,7 @@ std::uint64_t absolute(const plan::PlanT &plan, const plan::ViewT &view) {
   return plan.buffers[view.buffer]->offset + view.offset;
 }
 
-/// The same elements at the same place: a kernel may replace one by the other.
+/// The same elements at the same offset: a kernel may replace one by the other.
 bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT &b) {
   return absolute(plan, a) == absolute(plan, b) && *viewBytes(a) == *viewBytes(b) &&
          a.repetition_stride == b.repetition_stride && isDense(a) == isDense(b) &&
@@ -53,7 +40,7 @@ bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT 
 
 Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
                       const plan::InstructionT &instruction) {
-  const Operands operands = operandsOf(plan, instruction);
+  const Operands operands = operandsOf(instruction);
   auto within = [&](const plan::ViewT &view) {
     const plan::BufferT &buffer = *plan.buffers[view.buffer];
     return buffer.entry == -1 || (buffer.begin <= i && i < buffer.end);
@@ -94,9 +81,9 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
   return {};
 }
 
-/// May `next` take the place of `old` at instruction `i`, the last of one and the first of the other?
+/// True where the instruction replaces buffer `old`, in its last use, by `next`, in its first, in place.
 bool replaces(const plan::PlanT &plan, const plan::InstructionT &instruction, std::uint32_t old, std::uint32_t next) {
-  const Operands operands = operandsOf(plan, instruction);
+  const Operands operands = operandsOf(instruction);
   bool found = false;
   for (const plan::ViewT *write : operands.writes)
     for (const plan::ViewT *read : operands.reads)
@@ -168,7 +155,7 @@ private:
       }
       const bool inPlace = buffer.entry != -1 && other.entry != -1 && other.offset == buffer.offset &&
                            other.end == now + 1 &&
-                           replaces(plan, instructionAt(*plan.entries[entry], now), at->second, b);
+                           replaces(plan, *instructionAt(*plan.entries[entry], now), at->second, b);
       if (!inPlace)
         return overlap(buffer, other, from, to);
       shared += to - from;

@@ -31,11 +31,8 @@ public:
       : plan(plan), e(entry), entry(*plan.entries[entry]), actions(resolveActions(plan, this->entry, paddings)),
         order(plan.streams.size()), witness(plan, entry, actions, order), gathered(plan.buffers.size()) {
     for (plan::Space space : {plan::Space::device, plan::Space::host}) {
-      std::uint64_t bytes = 0;
-      for (const auto &arena : plan.arenas)
-        if (arena->space == space)
-          bytes = arena->bytes;
-      spaces.emplace_back(bytes);
+      const plan::ArenaT *arena = arenaOf(plan, space);
+      spaces.emplace_back(arena ? arena->bytes : 0);
     }
     for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
       if (plan.buffers[b]->entry == -1)
@@ -297,7 +294,7 @@ private:
     return {};
   }
 
-  /// The host has waited for all that uses inputs when it gives them, so nothing is in flight on these bytes.
+  /// The host writes inputs after all instructions that use them, so no access to these bytes is in flight.
   void writeInputs() {
     for (const auto &port : entry.inputs) {
       const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
@@ -307,7 +304,7 @@ private:
     }
   }
 
-  /// P12: at the end nothing is gathered that the start does not assume, and every output is there.
+  /// P12: at the end no unit is gathered, and every output is written.
   Verdict checkEnd() {
     for (std::uint32_t b = 0; b < gathered.size(); ++b)
       if (gathered[b].state == Gathered::State::held)
@@ -335,7 +332,7 @@ private:
     return {};
   }
 
-  //===--- What is known ---===//
+  //===--- State ---===//
 
   ByteMap &space(std::uint32_t b) { return spaces[std::size_t(plan.buffers[b]->space)]; }
   bool isGathered(std::uint32_t b) const {
@@ -360,7 +357,7 @@ private:
     run.readers.push_back(now);
   }
 
-  /// Which property two unordered accesses break: by step, and by whether they are about one buffer.
+  /// The property that two unordered accesses violate: by step, and by whether they access one buffer.
   int race(Instance other, std::int32_t held, std::uint32_t buffer) const {
     if (order[other].step != step)
       return 12;

@@ -14,28 +14,13 @@
 namespace sluice::check {
 namespace {
 
-/// An entry point that makes the weights does nothing else.
-bool makesWeights(const plan::EntryT &entry) {
-  bool makes = true;
+/// True for an entry point that initializes the weights.
+bool isInitialization(const plan::EntryT &entry) {
+  bool found = true;
   forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-    makes = makes && instruction.phase == plan::Phase::init;
+    found = found && instruction.phase == plan::Phase::init;
   });
-  return makes;
-}
-
-/// Calls `visit(view)` for each view that the instruction writes.
-template <typename Visit> void forEachWrite(const plan::InstructionT &instruction, Visit &&visit) {
-  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
-    for (const auto &view : launch->outputs)
-      visit(*view);
-  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
-    visit(*copy->destination);
-  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
-    visit(*fill->destination);
-  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
-    for (const auto &segment : collective->segments)
-      visit(*segment->destination);
-  }
+  return found;
 }
 
 struct Writes {
@@ -54,18 +39,17 @@ public:
         writes[state->buffer];
     }
     const plan::EntryT &entry = *plan.entries[e];
-    if (makesWeights(entry))
+    if (isInitialization(entry))
       return {};
     bool updates = false;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
-      auto count = [&](const plan::ViewT &view) {
-        if (auto found = writes.find(view.buffer); found != writes.end()) {
+      forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+        if (auto found = writes.find(view.buffer); isWrite && found != writes.end()) {
           found->second.count += timesIssued(instruction, entry.sections[s]->repeat);
           found->second.last = i;
           updates = true;
         }
-      };
-      forEachWrite(instruction, count);
+      });
     });
     if (!updates)
       return {};
@@ -83,18 +67,20 @@ private:
   bool isUpdatedElsewhere(std::uint32_t buffer) const {
     bool found = false;
     for (std::uint32_t other = 0; other < plan.entries.size(); ++other)
-      if (other != e && !makesWeights(*plan.entries[other]))
-        forEachInstruction(
-            *plan.entries[other], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-              forEachWrite(instruction, [&](const plan::ViewT &view) { found = found || view.buffer == buffer; });
-            });
+      if (other != e && !isInitialization(*plan.entries[other]))
+        forEachInstruction(*plan.entries[other],
+                           [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+                             forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+                               found = found || (isWrite && view.buffer == buffer);
+                             });
+                           });
     return found;
   }
 
   Verdict once(const plan::ParameterT &parameter, std::uint32_t buffer, const std::string &name) const {
     const Writes &found = writes.at(buffer);
-    const bool isLeftAlone = writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer);
-    const std::uint64_t expected = parameter.frozen || isLeftAlone ? 0 : 1;
+    const bool isUpdatedOnlyElsewhere = writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer);
+    const std::uint64_t expected = parameter.frozen || isUpdatedOnlyElsewhere ? 0 : 1;
     if (found.count == expected)
       return {};
     std::vector<std::string> notes;
@@ -109,22 +95,14 @@ private:
   Verdict checkNoReadAfterUpdate(const plan::EntryT &entry) const {
     Verdict verdict;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
-      auto check = [&](const plan::ViewT &view) {
+      forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
         const auto found = writes.find(view.buffer);
-        if (!verdict && found != writes.end() && found->second.count != 0 && found->second.last < i)
+        if (!verdict && !isWrite && found != writes.end() && found->second.count != 0 && found->second.last < i)
           verdict = refuse(10,
                            place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
                                "' after its update in the same step",
                            {"updated by " + place(plan, e, found->second.last)});
-      };
-      if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
-        for (const auto &view : launch->inputs)
-          check(*view);
-      else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
-        for (const auto &segment : collective->segments)
-          check(*segment->source);
-      else if (const plan::CopyT *copy = instruction.operation.AsCopy())
-        check(*copy->source);
+      });
     });
     return verdict;
   }

@@ -16,7 +16,7 @@
 namespace sluice::check {
 namespace {
 
-// Limits of untrusted plans. Far above those in use, far below what would exhaust a machine.
+// Limits of untrusted plans: far above the sizes of real plans, far below those that would exhaust a machine.
 constexpr std::uint64_t maxWorld = 1 << 20;
 constexpr std::size_t maxAxes = 8;
 constexpr std::size_t maxStreams = 64;
@@ -67,13 +67,6 @@ Verdict checkArenas(const plan::PlanT &plan) {
   return {};
 }
 
-const plan::ArenaT *arenaOf(const plan::PlanT &plan, plan::Space space) {
-  for (const auto &arena : plan.arenas)
-    if (arena->space == space)
-      return arena.get();
-  return nullptr;
-}
-
 Verdict checkStreams(const plan::PlanT &plan) {
   if (plan.streams.size() > maxStreams)
     return bad("streams, expected at most " + std::to_string(maxStreams) + " but got " +
@@ -115,8 +108,8 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   if (!count || __builtin_mul_overflow(*count, std::uint64_t(dtypeBytes(baseType(buffer.dtype))), &bytes))
     return bad(name + ", its shape " + formatShape(buffer.shape) + " is negative or overflows");
   if (buffer.bytes != bytes)
-    return bad(name + ", expected " + std::to_string(bytes) + " bytes for " + plan::EnumNameDType(buffer.dtype) + "[" +
-               formatShape(buffer.shape) + "] but got " + std::to_string(buffer.bytes));
+    return bad(name + ", expected " + std::to_string(bytes) + " bytes for " + typeText(buffer.dtype, buffer.shape) +
+               " but got " + std::to_string(buffer.bytes));
   if (buffer.offset % arena->alignment != 0)
     return bad(name + ", expected an offset aligned to " + std::to_string(arena->alignment) + " but got " +
                std::to_string(buffer.offset));
@@ -230,7 +223,7 @@ Verdict checkEntry(const plan::EntryT &entry) {
                  std::to_string(maxRepeat) + " repetitions but got " + std::to_string(section->repeat));
     instructions += section->instructions.size();
   }
-  // An event that nothing records or waits for is of no use, so events cannot outnumber instructions.
+  // Each event is recorded and waited for, so there are fewer events than instructions.
   if (entry.events > instructions)
     return bad("entry point " + inQuotes(entry.name) + ", expected at most " + std::to_string(instructions) +
                " events but got " + std::to_string(entry.events));
