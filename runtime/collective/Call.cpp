@@ -1,4 +1,4 @@
-//===- Call.cpp - the call of one member of a group, as text -----------------------===//
+//===- Call.cpp - checks and descriptions of calls ---------------------------------===//
 #include "runtime/collective/Call.h"
 
 #include <algorithm>
@@ -15,8 +15,6 @@ std::string_view reductionName(Reduction op) {
   constexpr std::string_view names[] = {"none", "sum", "mean", "premul_sum", "max"};
   return names[static_cast<std::size_t>(op)];
 }
-
-bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
 
 } // namespace
 

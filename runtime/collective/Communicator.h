@@ -3,7 +3,7 @@
 // There is one Communicator per rank, group of ranks (which differ along some mesh axes) and channel. All members call
 // the collectives of a communicator in the same order. Different streams use different channels, because NCCL requires
 // different communicators. Calls run on the calling stream (CPU: they block the stream's thread). If a member calls a
-// different collective or size, all members return an error that names both calls; none waits forever.
+// different collective or size, all members return an error that names both calls; none of them waits forever.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_COMMUNICATOR_H
@@ -41,28 +41,50 @@ struct CallLabel {
   std::string_view what;
 };
 
+enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, barrier };
+
+/// The call of one member.
+struct Call {
+  CallKind kind = CallKind::barrier;
+  DType dtype = DType::u8;
+  Reduction op = Reduction::none;
+  double scale = 1;
+  int root = 0;
+  std::span<const SegmentPointers> segments;
+  CallLabel label;
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Destination holds size() chunks in order of rank. In-place where source is the own slot. ncclAllGather.
-  virtual Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                           void *nativeStream) = 0;
+  /// Destination holds size() chunks in order of rank. In-place where source is this rank's chunk. ncclAllGather.
+  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *nativeStream) {
+    return run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, nativeStream);
+  }
   /// Source holds size() chunks. Sums in order of rank 0, 1, ...; mean multiplies the sum by 1 / size();
   /// premulSum multiplies each addend by `scale` first; f32 and f64 in their own type, bf16 and f16 in f32.
   /// ncclReduceScatter.
-  virtual Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                               const CallLabel &label, void *nativeStream) = 0;
+  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                       const CallLabel &label, void *nativeStream) {
+    return run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, nativeStream);
+  }
   /// As reduceScatter, with the full result on every member; in-place allowed. ncclAllReduce.
-  virtual Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                           const CallLabel &label, void *nativeStream) = 0;
+  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
+                   const CallLabel &label, void *nativeStream) {
+    return run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, nativeStream);
+  }
   /// ncclBroadcast.
-  virtual Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                           void *nativeStream) = 0;
+  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
+                   void *nativeStream) {
+    return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, nativeStream);
+  }
   /// Waits for all members.
-  virtual Status barrier(const CallLabel &label) = 0;
+  Status barrier(const CallLabel &label) { return run({.label = label}, nullptr); }
+  /// Any of these calls.
+  virtual Status run(const Call &call, void *nativeStream) = 0;
   /// Makes every pending and later call on all members return `reason`. Thread-safe.
   virtual void abort(const Status &reason) = 0;
 };
@@ -72,13 +94,13 @@ class World {
 public:
   virtual ~World() = default;
   virtual int size() const = 0;
-  /// The communicator of `rank` in the group `members` (ascending world ranks, holding `rank`) on `channel`.
+  /// The communicator of `rank` in the group `members` (ascending world ranks, `rank` included) on `channel`.
   /// Called by each member, before the first collective; returns when all members have called.
   virtual Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
                                                        std::string_view channel) = 0;
   /// A rank has failed: every rank's pending and later calls return `reason`. Thread-safe.
   virtual void abort(const Status &reason) = 0;
-  /// Ok while the world goes on, then the reason that it was ended with. Thread-safe.
+  /// Ok until the world is aborted, then the reason. Thread-safe.
   virtual Status state() const = 0;
 
   /// The rank of this process has run an instruction of an entry point. A world of processes sends this to the others,
@@ -86,7 +108,7 @@ public:
   virtual void noteProgress(std::uint32_t entry, std::uint32_t instruction) {}
   /// Sets the function that prints instructions, the same on all ranks because they run one plan.
   virtual void nameProgress(std::function<std::string(std::uint32_t entry, std::uint32_t instruction)> names) {}
-  /// Can that rank still receive and report a failure, or did it report one?
+  /// True if that rank can still receive and report a failure, or has reported one.
   virtual bool isReachable(int rank) { return true; }
 };
 

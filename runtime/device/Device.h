@@ -20,7 +20,7 @@ namespace sluice {
 
 enum class MemorySpace : std::uint8_t { device, host };
 
-/// Something a stream runs: made at load, it outlives the run, so issuing it allocates nothing.
+/// Work of a stream. Created at load and kept, so that issuing it allocates nothing.
 /// CUDA equivalent: a kernel launch, an asynchronous copy or an NCCL call on a stream.
 class Command {
 public:
@@ -41,7 +41,7 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Requests `bytes` of zeroed memory, aligned to 4096; one call a space and run. Kept until the device is destroyed.
+  /// Requests `bytes` of zeroed memory, aligned to 4096. Kept until the device is destroyed.
   virtual Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) = 0;
   /// As allocate() of device memory, which other processes' devices can map.
   virtual Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose) {
@@ -53,7 +53,7 @@ public:
   /// Streams and events are created once, before the first command.
   virtual Result<StreamId> createStream(std::string_view name, int priority) = 0;
   virtual Status createEvents(std::uint32_t count) = 0;
-  /// One whose commands the host runs, on the host's memory. The CPU's streams all are.
+  /// A stream whose commands the host runs, on the host's memory, as all streams of the CPU device.
   virtual Result<StreamId> createHostStream(std::string_view name, int priority) {
     return createStream(name, priority);
   }

@@ -24,18 +24,18 @@ public:
   virtual StreamClock *clock() { return nullptr; }
   /// Waits for the device's streams call `check`, and end with its error.
   virtual void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) {}
-  /// True where the device's memory and the host's are one, so that moves need no stream.
+  /// True if the device's memory is host memory, so that copies need no stream.
   virtual bool isHost() const { return true; }
 
-  /// Can a step be recorded and replayed? After a failure of beginRecording() or endRecording() nothing is recorded,
-  /// and the step can be issued.
+  /// True if steps can be recorded and replayed. After a failure of beginRecording() or endRecording() nothing is
+  /// recorded, and the step can be issued.
   virtual bool records() const { return false; }
   virtual Status beginRecording() { return internalError("this device records no steps"); }
   /// `issued` is the result of the recorded work.
   virtual Result<std::uint32_t> endRecording(const Status &issued) {
     return internalError("this device records no steps");
   }
-  /// Ranks of this process share the device: they record and replay together, and meet by `meeting` on the host.
+  /// Ranks of this process share the device: they record and replay together, synchronized by `meeting` on the host.
   virtual void shareRecordings(std::unique_ptr<Communicator> meeting) {}
   /// If true, a rank that fails while it records continues to the end, because the others wait for it in collectives.
   virtual bool sharesRecordings() const { return false; }
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank
 Result<std::unique_ptr<Backend>> createCudaBackend(const plan::PlanT &plan, int rank, const ExecutorOptions &options,
                                                    int threads);
 
-/// Is it for a GPU?
+/// True for a plan whose device is a GPU.
 bool isCudaPlan(const plan::PlanT &plan);
 /// The kernel of that name for the plan's device, or for the host if `processor` is the host; null if there is no such
 /// kernel.

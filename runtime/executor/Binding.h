@@ -1,7 +1,7 @@
 //===- Binding.h - views of a plan as addresses of one rank ----------------------===//
 //
-// All parts of a plan that depend on the rank are computed here, at load: the address of each arena and, by the rank's
-// coordinate, the valid extent of padded dims. Ranges are checked again although the plan's checker proved them,
+// The parts of a plan that depend on the rank are computed here, at load: the address of each arena and, from the
+// rank's coordinate, the valid extent of padded dims. Ranges are checked again although the plan's checker proved them,
 // because a wrong address would be a wrong write.
 //
 //===----------------------------------------------------------------------===//

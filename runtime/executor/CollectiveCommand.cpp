@@ -1,6 +1,7 @@
 //===- CollectiveCommand.cpp - a coalesced collective as a command ---------------===//
 //
-// Collectives move complete chunks, padding included: their views are dense. Counts follow from the smaller side.
+// Collectives transfer complete chunks, padding included, so their views are dense. The count is that of the smaller
+// view.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/executor/Commands.h"
@@ -54,18 +55,8 @@ public:
         pointers[s].source = sources[s].at(repetition);
         pointers[s].destination = destinations[s].at(repetition);
       }
-    switch (collective.kind) {
-    case plan::CollectiveKind::all_gather:
-      return communicator.allGather(pointers, dtype, label, nativeStream);
-    case plan::CollectiveKind::reduce_scatter:
-      return communicator.reduceScatter(pointers, dtype, op, collective.scale, label, nativeStream);
-    case plan::CollectiveKind::all_reduce:
-      return communicator.allReduce(pointers, dtype, op, collective.scale, label, nativeStream);
-    case plan::CollectiveKind::broadcast:
-      return communicator.broadcast(pointers, dtype, /*root=*/0, label, nativeStream);
-    default:
-      return internalError("a collective of a reserved kind was bound");
-    }
+    const auto kind = static_cast<CallKind>(collective.kind);
+    return communicator.run({kind, dtype, op, collective.scale, /*root=*/0, pointers, label}, nativeStream);
   }
 
 private:
@@ -82,18 +73,16 @@ private:
 
 } // namespace
 
-MadeCommand makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
-                           const Binder &binder, Communicator &communicator) {
-  switch (collective.kind) {
-  case plan::CollectiveKind::all_gather:
-  case plan::CollectiveKind::reduce_scatter:
-  case plan::CollectiveKind::all_reduce:
-  case plan::CollectiveKind::broadcast:
-    break;
-  default:
+static_assert(static_cast<int>(plan::CollectiveKind::all_gather) == static_cast<int>(CallKind::allGather) &&
+              static_cast<int>(plan::CollectiveKind::reduce_scatter) == static_cast<int>(CallKind::reduceScatter) &&
+              static_cast<int>(plan::CollectiveKind::all_reduce) == static_cast<int>(CallKind::allReduce) &&
+              static_cast<int>(plan::CollectiveKind::broadcast) == static_cast<int>(CallKind::broadcast));
+
+CommandResult makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
+                             const Binder &binder, Communicator &communicator) {
+  if (collective.kind > plan::CollectiveKind::broadcast)
     return refusedError("collective, expected all_gather, reduce_scatter, all_reduce or broadcast but got " +
                         std::string(plan::EnumNameCollectiveKind(collective.kind)));
-  }
   auto command = std::make_unique<CollectiveCommand>(context, place, collective, communicator);
   SLUICE_RETURN_IF_ERROR(command->bind(binder));
   return std::unique_ptr<InstructionCommand>(std::move(command));

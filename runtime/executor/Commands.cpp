@@ -14,11 +14,11 @@ std::int64_t now() {
       .count();
 }
 
-/// Addresses of a launch's operands in the present repetition. What else is known of an operand the kernel keeps: a
-/// rank has thousands of them, and an Operand is large.
+/// Addresses of a launch's operands in the current repetition. Only the kernel keeps the Operands: a rank has
+/// thousands, and an Operand is large.
 class BoundOperands {
 public:
-  /// `operands` is filled for the kernel's making.
+  /// Appends to `operands`, from which the kernel is prepared.
   Status bind(const std::vector<std::unique_ptr<plan::ViewT>> &list, const Binder &binder, std::uint32_t repeat,
               std::vector<Operand> &operands) {
     addresses.reserve(list.size());
@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// An operand with a slice a repetition.
+  /// An operand whose address depends on the repetition.
   struct Moving {
     std::size_t index;
     void *first;
@@ -56,7 +56,7 @@ public:
     std::vector<Operand> read, written;
     SLUICE_RETURN_IF_ERROR(inputs.bind(launch.inputs, binder, place.repeat, read));
     SLUICE_RETURN_IF_ERROR(outputs.bind(launch.outputs, binder, place.repeat, written));
-    // A rank whose part of all that is written is empty has nothing to do.
+    // If the outputs are empty on this rank, nothing is computed.
     if (std::all_of(written.begin(), written.end(), [](const Operand &operand) { return operand.elements() == 0; }))
       return {};
     const Attributes attributes = attributesOf(launch);
@@ -94,7 +94,7 @@ void RankContext::fail(const Status &status) {
 }
 
 std::string describe(const plan::PlanT &plan, const InstructionPlace &place) {
-  // Also for plans that have not been checked: a launch of no kernel has no name.
+  // The kernel of a plan that was not checked may not exist.
   const plan::LaunchT *launch = place.instruction->operation.AsLaunch();
   const bool named = !launch || launch->kernel < plan.kernels.size();
   std::string text = plan.entries[place.entry]->name + ", instruction " + std::to_string(place.index) + " (" +
@@ -138,14 +138,14 @@ Status InstructionCommand::execute(void *nativeStream, std::uint32_t repetition)
                "rank " + std::to_string(context.rank) + ", " + describe(context.plan, place) + ": " + status.message());
   for (const std::string &note : status.notes())
     named.addNote(note);
-  // Within a host function of a GPU's driver the world is not ended, which may call CUDA: the rank's thread does that.
+  // A host function of a GPU's driver must not call CUDA, which ending the world may do: the rank's thread ends it.
   if ((!context.mover || nativeStream) && !context.isRecording)
     context.fail(named);
   return named;
 }
 
-MadeCommand makeLaunch(RankContext &context, const InstructionPlace &place, const plan::LaunchT &launch,
-                       const Binder &binder, const LaunchSetting &setting) {
+CommandResult makeLaunch(RankContext &context, const InstructionPlace &place, const plan::LaunchT &launch,
+                         const Binder &binder, const LaunchSetting &setting) {
   auto command = std::make_unique<LaunchCommand>(context, place);
   SLUICE_RETURN_IF_ERROR(command->prepare(launch, binder, setting));
   return std::unique_ptr<InstructionCommand>(std::move(command));

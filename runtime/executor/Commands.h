@@ -23,11 +23,11 @@ struct RankContext {
   int rank = 0;
   std::function<void(const Status &)> onFailure;
   std::atomic<bool> failed = false;
-  /// A step is being recorded: it runs nothing, so what fails does not end the world.
+  /// A step is being recorded: it runs nothing, so a failure does not end the world.
   bool isRecording = false;
   /// The device that copies memory; null if it is host memory.
   Device *mover = nullptr;
-  /// Reports when streams did their work; null if a stream's own thread measures it.
+  /// Reports when streams did their work; null if the stream's thread measures it.
   StreamClock *clock = nullptr;
   /// Ranges for a GPU profiler, one per instruction; null if there is no profiler.
   const cuda::Nvtx *ranges = nullptr;
@@ -48,7 +48,7 @@ struct StreamTrace {
   std::size_t timed = 0;
 };
 
-/// Which instruction a command is.
+/// The instruction of a command.
 struct InstructionPlace {
   std::uint32_t entry = 0;
   /// In issue order within the entry point.
@@ -91,16 +91,16 @@ struct LaunchSetting {
   cuda::KernelContext *cuda = nullptr;
 };
 
-using MadeCommand = Result<std::unique_ptr<InstructionCommand>>;
+using CommandResult = Result<std::unique_ptr<InstructionCommand>>;
 
-MadeCommand makeLaunch(RankContext &context, const InstructionPlace &place, const plan::LaunchT &launch,
-                       const Binder &binder, const LaunchSetting &setting);
-MadeCommand makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
-                           const Binder &binder, Communicator &communicator);
-MadeCommand makeCopy(RankContext &context, const InstructionPlace &place, const plan::CopyT &copy,
-                     const Binder &binder);
-MadeCommand makeFill(RankContext &context, const InstructionPlace &place, const plan::FillT &fill,
-                     const Binder &binder);
+CommandResult makeLaunch(RankContext &context, const InstructionPlace &place, const plan::LaunchT &launch,
+                         const Binder &binder, const LaunchSetting &setting);
+CommandResult makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
+                             const Binder &binder, Communicator &communicator);
+CommandResult makeCopy(RankContext &context, const InstructionPlace &place, const plan::CopyT &copy,
+                       const Binder &binder);
+CommandResult makeFill(RankContext &context, const InstructionPlace &place, const plan::FillT &fill,
+                       const Binder &binder);
 
 } // namespace sluice
 

@@ -1,4 +1,4 @@
-//===- Executor.cpp - one rank's run of a plan, from its making to its end --------===//
+//===- Executor.cpp - creation and destruction of executors ------------------------===//
 #include "runtime/executor/PlanExecutor.h"
 
 #include <new>
@@ -9,8 +9,8 @@ PlanExecutor::~PlanExecutor() {
   context.world->nameProgress({});
   if (!backend || backend->isHost())
     return;
-  // After a failure of another rank nothing is waited for, and the world and the device keep what streams may still
-  // use. Kernels and communicators of a GPU hold what belongs to its context, which is current after this.
+  // After a failure of a different rank this does not wait, and the world and the device keep the objects that streams
+  // may still use. Kernels and communicators of a GPU have resources of its context, which is current after this.
   (void)backend->device().synchronize();
   // NCCL keeps a communicator until no graph holds its collectives.
   backend->destroyRecordings();

@@ -28,7 +28,7 @@ class DnnUse;
 /// Returns the function that prepares a kernel; null if there is no such kernel.
 using KernelFinder = std::function<PrepareFunction(std::string_view name, KernelFlavour flavour)>;
 
-/// Are a GPU's steps recorded once and replayed? `automatic` issues them if recording fails.
+/// Whether a GPU's steps are recorded once and replayed. `automatic` issues them if recording fails.
 enum class GraphMode : std::uint8_t { automatic, on, off };
 
 struct ExecutorOptions {
@@ -90,7 +90,7 @@ struct ParameterMemory {
   TensorMemory tensor;
   /// The sharded dim of the tensor, which has all elements in one dim if it is sharded flat; -1: replicated.
   int dim = -1;
-  /// True on one rank of those that hold this very shard: the one that writes it out.
+  /// True on one of the ranks that hold this shard: that rank saves it.
   bool primary = true;
   std::vector<TensorMemory> states;
 };
@@ -117,15 +117,29 @@ public:
   virtual int rank() const = 0;
 
   /// Issues the entry point's instructions and returns, usually before they have run. It may be called again while they
-  /// run: a run that follows one of the same entry point overlaps with it as far as the plan allows; any other run
-  /// starts after all earlier work.
+  /// run: a run of the same entry point overlaps with the previous one as far as the plan allows; a run of a different
+  /// entry point starts after all earlier work.
   virtual Status runEntry(std::string_view name) = 0;
-  /// Waits until the outputs of the entry point's last run are written and its inputs are read, whatever else of it is
-  /// under way: then outputs may be read and inputs be written for the next run of this entry point. Ports of different
-  /// entry points may share memory: synchronize() between them.
+  /// Waits until the outputs of the entry point's last run are written and its inputs are read; other instructions may
+  /// still run. Then outputs may be read, and inputs may be written for the next run of this entry point. Ports of
+  /// different entry points may share memory: synchronize() between them.
   virtual Status awaitPorts(std::string_view name) = 0;
-  /// Waits until all that was issued has run; returns the first failure.
+  /// Waits until all issued instructions have run; returns the first failure.
   virtual Status synchronize() = 0;
+
+  /// runEntry(), then synchronize().
+  Status finishEntry(std::string_view name) {
+    Status issued = runEntry(name), finished = synchronize();
+    return issued.isOk() ? finished : issued;
+  }
+  /// runEntry(), then awaitPorts(); synchronize() waits for the rest.
+  Status startEntry(std::string_view name) {
+    Status issued = runEntry(name);
+    if (issued.isOk())
+      return awaitPorts(name);
+    (void)synchronize();
+    return issued;
+  }
 
   virtual Result<PortMemory> input(std::string_view entry, std::string_view name) const = 0;
   virtual Result<PortMemory> output(std::string_view entry, std::string_view name) const = 0;

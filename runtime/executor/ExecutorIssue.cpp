@@ -1,4 +1,4 @@
-//===- ExecutorIssue.cpp - runs of entry points, and what is known of them ----------===//
+//===- ExecutorIssue.cpp - runs of entry points -------------------------------------===//
 #include "runtime/collective/DeviceWorld.h"
 #include "runtime/executor/PlanExecutor.h"
 
@@ -20,7 +20,6 @@ Status PlanExecutor::runEntry(std::string_view name) {
   return unknown("entry point", name);
 }
 
-/// When this returns, its inputs were read and its outputs written. A failure is reported as by synchronize().
 Status PlanExecutor::awaitPorts(std::string_view name) {
   if (!failure.isOk())
     return failure;
@@ -81,20 +80,20 @@ Result<PortMemory> PlanExecutor::findPort(std::string_view entryName, std::strin
   return unknown("entry point", entryName);
 }
 
-/// The first run is issued, so that whatever libraries load is loaded; the second is recorded; then it is replayed. A
-/// step that cannot be recorded has run nothing: with GraphMode::automatic it is issued, and so are all later ones.
+/// The first run is issued, so that libraries load their code; the second is recorded; then it is replayed. A step
+/// whose recording fails has run nothing: with GraphMode::automatic it is issued, and so are all later ones.
 Status PlanExecutor::replay(IssueEntry &entry) {
   if (!entry.recording) {
     if (entry.runs++ == 0)
       return issue(entry, /*isRecorded=*/false);
-    Result<std::uint32_t> made = record(entry);
-    if (!made.isOk()) {
+    Result<std::uint32_t> graph = record(entry);
+    if (!graph.isOk()) {
       if (options.graphs == GraphMode::on)
-        return failure = made.takeStatus(), context.fail(failure), failure;
+        return failure = graph.takeStatus(), context.fail(failure), failure;
       recording = false;
       return issue(entry, /*isRecorded=*/false);
     }
-    entry.recording = *made;
+    entry.recording = *graph;
   }
   follows = nullptr;
   busy = true;

@@ -16,13 +16,9 @@ static MemorySpace spaceOf(plan::Space space) {
 Status PlanExecutor::load() {
   SLUICE_RETURN_IF_ERROR(checkWorld());
   context.world->nameProgress([&plan = plan()](std::uint32_t entry, std::uint32_t index) {
-    std::string text;
-    if (entry < plan.entries.size())
-      forEachInstruction(*plan.entries[entry], [&](const plan::InstructionT &found, std::uint32_t i, std::uint32_t) {
-        if (i == index)
-          text = describe(plan, {entry, index, &found, 1});
-      });
-    return text;
+    const plan::InstructionT *found =
+        entry < plan.entries.size() ? instructionAt(*plan.entries[entry], index) : nullptr;
+    return found ? describe(plan, {entry, index, found, 1}) : std::string();
   });
   SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
   SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
@@ -51,9 +47,9 @@ Status PlanExecutor::makeDevice() {
   if (const cuda::Nvtx *names = backend->isHost() ? nullptr : cuda::nvtx(); names && names->hasRanges())
     context.ranges = names;
   context.clock = options.traceCapacity != 0 ? backend->clock() : nullptr;
-  // One whose instructions are timed is issued each time: events of a recording have no times.
+  // Timed instructions are issued in each step: events of a recording have no times.
   recording = !backend->isHost() && options.graphs != GraphMode::off && !context.clock;
-  // Nor is the work of host streams recorded.
+  // The work of host streams cannot be recorded.
   for (const auto &stream : plan().streams)
     if (!backend->isHost() && stream->processor == plan::Processor::host) {
       recording = false;
@@ -62,14 +58,14 @@ Status PlanExecutor::makeDevice() {
                             stream->name + "', which the host runs")
             .withNote("run it with --cuda-graph auto, which issues its steps");
     }
-  // Virtual ranks are recorded together.
+  // Ranks that share a GPU are recorded together.
   if (recording && backend->records() && context.world->size() > 1 && !deviceWorld()) {
     std::vector<int> allRanks(static_cast<std::size_t>(context.world->size()));
     std::iota(allRanks.begin(), allRanks.end(), 0);
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), allRanks, "graph"));
     backend->shareRecordings(std::move(meeting));
   }
-  // A library of collectives allocates its memory before the arena.
+  // A library of collectives allocates its memory before the arena is allocated.
   DeviceWorld *const byLibrary = deviceWorld();
   if (byLibrary) {
     backend->watchWaits([byLibrary](auto since) { return byLibrary->checkWait(since); });
@@ -77,7 +73,7 @@ Status PlanExecutor::makeDevice() {
   }
   for (const auto &arena : plan().arenas) {
     const std::string purpose = "the arena of rank " + std::to_string(rank());
-    // Ranks with equal arenas, equally divided: NCCL maps them into each other.
+    // NCCL maps the arenas of all ranks into each rank: they have one size and one layout.
     const bool isForPeers = byLibrary && arena->space == plan::Space::device;
     Result<void *> memory = isForPeers ? device->allocateForPeers(arena->bytes, purpose)
                                        : device->allocate(spaceOf(arena->space), arena->bytes, purpose);
@@ -145,13 +141,13 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
   SLUICE_RETURN_IF_ERROR(bindPorts(source, source.outputs, entry.outputs));
   std::uint32_t index = 0;
   for (const auto &section : source.sections) {
-    IssueSection &made = entry.sections.emplace_back();
-    made.repeat = section->repeat;
+    IssueSection &issued = entry.sections.emplace_back();
+    issued.repeat = section->repeat;
     for (const auto &instruction : section->instructions) {
       const InstructionPlace place{e, index++, instruction.get(), section->repeat};
       if (instruction->operation.type == plan::Operation::Release)
         continue;
-      if (Status status = addItem(source, place, made); !status.isOk())
+      if (Status status = addItem(source, place, issued); !status.isOk())
         return Status(status.code(), describe(plan(), place) + ": " + status.message());
     }
   }
@@ -189,25 +185,6 @@ Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &
   return {};
 }
 
-/// Buffers that an instruction reads or writes.
-template <typename Visit> static void forEachBuffer(const plan::InstructionT &instruction, Visit &&visit) {
-  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
-    for (const auto *views : {&launch->inputs, &launch->outputs})
-      for (const auto &view : *views)
-        visit(view->buffer);
-  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
-    for (const auto &segment : collective->segments) {
-      visit(segment->source->buffer);
-      visit(segment->destination->buffer);
-    }
-  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
-    visit(copy->source->buffer);
-    visit(copy->destination->buffer);
-  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
-    visit(fill->destination->buffer);
-  }
-}
-
 /// On each stream that accesses a port, a record for the host after the last such instruction.
 void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) {
   std::vector<bool> isPort(plan().buffers.size(), false);
@@ -219,7 +196,7 @@ void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) 
     for (std::size_t at = section->items.size(); at-- > 0;) {
       const IssueItem item = section->items[at];
       bool touches = false;
-      forEachBuffer(*item.instruction, [&](std::uint32_t buffer) { touches = touches || isPort[buffer]; });
+      forEachView(*item.instruction, [&](const plan::ViewT &view, bool) { touches = touches || isPort[view.buffer]; });
       if (!touches || isDone[item.stream])
         continue;
       isDone[item.stream] = true;
@@ -244,7 +221,7 @@ Status PlanExecutor::withHolders(Status status, plan::Space space) const {
   return status;
 }
 
-MadeCommand PlanExecutor::makeCommand(const InstructionPlace &place) {
+CommandResult PlanExecutor::makeCommand(const InstructionPlace &place) {
   const plan::OperationUnion &operation = place.instruction->operation;
   switch (operation.type) {
   case plan::Operation::Launch:
@@ -264,7 +241,7 @@ MadeCommand PlanExecutor::makeCommand(const InstructionPlace &place) {
   }
 }
 
-MadeCommand PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch) {
+CommandResult PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch) {
   if (launch.kernel >= plan().kernels.size())
     return refusedError("kernel, expected less than " + std::to_string(plan().kernels.size()) + " but got " +
                         std::to_string(launch.kernel));
@@ -285,7 +262,7 @@ MadeCommand PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const
   return makeLaunch(context, place, launch, binder, setting);
 }
 
-/// All that the plan uses, in the order of their first use: the same on every rank.
+/// Creates all communicators of the plan in the order of their first use, which is the same on every rank.
 Status PlanExecutor::makeChannels() {
   for (const auto &entry : plan().entries)
     for (const auto &section : entry->sections)
@@ -295,7 +272,8 @@ Status PlanExecutor::makeChannels() {
   return {};
 }
 
-/// The communicator of a group and stream: every stream has its own, so that streams do not wait for each other.
+/// The communicator of a group and stream. Streams have separate communicators, so that they do not wait for each
+/// other.
 Result<Communicator *> PlanExecutor::findChannel(const std::vector<std::uint32_t> &axes, std::uint32_t stream) {
   std::unique_ptr<Communicator> &found = channels[{axes, stream}];
   if (!found) {

@@ -1,26 +1,11 @@
 //===- Handshake.cpp - the same plan on every rank --------------------------------===//
 #include "runtime/executor/Handshake.h"
+#include "runtime/base/Sha256.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace sluice {
-namespace {
-
-constexpr std::size_t digestBytes = 32;
-
-std::string hexadecimal(std::span<const std::uint8_t> bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
-
-} // namespace
-
 Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
   std::vector<int> allRanks(static_cast<std::size_t>(world.size()));
   std::iota(allRanks.begin(), allRanks.end(), 0);
@@ -36,10 +21,10 @@ Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
   std::string others;
   for (std::size_t r = 1; r < allRanks.size(); ++r)
     if (!std::ranges::equal(digestOf(r), digestOf(0)))
-      others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + hexadecimal(digestOf(r));
+      others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + toHex(digestOf(r));
   if (others.empty())
     return {};
-  return refusedError("digest of the plan, expected " + hexadecimal(digestOf(0)) + " as on rank 0 but " + others);
+  return refusedError("digest of the plan, expected " + toHex(digestOf(0)) + " as on rank 0 but " + others);
 }
 
 } // namespace sluice

@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-/// Compares the plan's digest with that of all other ranks; called by each rank before its first collective. Ranks
-/// whose plan differs from rank 0's are named in the refusal, which every rank gets.
+/// Compares the plan's digest with that of all other ranks; called by each rank before its first collective. Every rank
+/// gets the refusal, which names the ranks whose plan differs from rank 0's.
 Status compareDigests(const plan::PlanT &plan, World &world, int rank);
 
 } // namespace sluice

@@ -1,11 +1,11 @@
-//===- Machine.cpp - does a plan fit this runtime and this machine? --------------===//
+//===- Machine.cpp - checks that a plan fits this runtime and machine -------------===//
 #include "runtime/executor/Machine.h"
 #include "runtime/executor/Backend.h"
 
 namespace sluice {
 namespace {
 
-/// Instruction sets in the order in which each holds the ones before it; -1: not known.
+/// Position of an instruction set in a list where each includes the ones before; -1: unknown.
 int isaLevel(std::string_view isa) {
   constexpr std::string_view names[] = {"sse2", "avx2", "avx512"};
   for (int i = 0; i < 3; ++i)
@@ -14,7 +14,7 @@ int isaLevel(std::string_view isa) {
   return -1;
 }
 
-/// Kernels of another set would compute other bits.
+/// Kernels of a different set would compute different bits.
 Status fixInstructionSet(const plan::TargetT &target) {
   Status kept = useInstructionSet(target.isa);
   if (kept.isOk())
@@ -51,7 +51,7 @@ Status checkFits(const plan::PlanT &plan, const ExecutorOptions &options) {
     if (!findKernelOf(plan, options, kernel))
       return refusedError("kernel of the plan, expected one that the " + plan.target->device + " device has but got '" +
                           kernel + "'");
-  // Last: a plan that is refused decides nothing for the process.
+  // Last: a refused plan does not fix the instruction set of the process.
   return onCpu && !plan.target->isa.empty() ? fixInstructionSet(*plan.target) : Status();
 }
 

@@ -1,4 +1,4 @@
-//===- Machine.h - does a plan fit this runtime and this machine? ----------------===//
+//===- Machine.h - checks that a plan fits this runtime and machine ---------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_MACHINE_H
 #define SLUICE_RUNTIME_EXECUTOR_MACHINE_H
 

@@ -1,12 +1,13 @@
-//===- PlanExecutor.h - an executor, in its two parts ------------------------------===//
+//===- PlanExecutor.h - the implementation of Executor -----------------------------===//
 //
-// ExecutorLoad.cpp makes it, in this order: does the plan fit, is it the same everywhere, memory, streams and events,
-// communicators, ports and parameters, commands. ExecutorIssue.cpp runs it: a step walks the issue lists.
+// ExecutorLoad.cpp creates it, in this order: compare plan and machine, compare the digests of all ranks, allocate
+// memory, create streams, events and communicators, bind ports and parameters, prepare commands. ExecutorIssue.cpp
+// issues steps.
 //
-// Order of runs: a run of an entry point that follows a run of the same one starts where its waits allow, carried waits
-// included. A run that follows anything else (a different entry point, a replayed recording, a failed run) starts after
-// all of it: each stream waits for every other one, and carried waits are omitted. A recording also omits them: a
-// replay starts after all earlier work, and later work starts after the replay.
+// Order of runs: a run that follows a run of the same entry point starts where its waits allow, carried waits included.
+// A run that follows a different entry point, a replay or a failed run starts after all earlier work: each stream waits
+// for every other one, and carried waits are omitted. A recording also omits them: a replay starts after all earlier
+// work, and later work starts after the replay.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_PLANEXECUTOR_H
@@ -29,9 +30,9 @@ struct IssueItem {
   Command *command = nullptr;
   EventId event = 0;
   const plan::InstructionT *instruction = nullptr;
-  /// A wait for the run before.
+  /// A wait for an event of the previous run.
   bool carried = false;
-  /// A record that is no instruction: the host waits for it.
+  /// A record for awaitPorts(), which is not an instruction of the plan.
   bool forHost = false;
 };
 
@@ -107,8 +108,8 @@ private:
   Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
   void addPortEvents(const plan::EntryT &source, IssueEntry &entry);
   Status withHolders(Status status, plan::Space space) const;
-  MadeCommand makeCommand(const InstructionPlace &place);
-  MadeCommand makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch);
+  CommandResult makeCommand(const InstructionPlace &place);
+  CommandResult makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch);
   Status makeChannels();
   Result<Communicator *> findChannel(const std::vector<std::uint32_t> &axes, std::uint32_t stream);
   Status bindPorts(const plan::EntryT &entry, const std::vector<std::unique_ptr<plan::PortT>> &ports,
@@ -132,14 +133,14 @@ private:
   RankContext context;
   Binder binder;
   int threads = 1;
-  /// Once there is one, nothing runs any more.
+  /// After a failure no further entry point runs.
   Status failure;
   /// First event of the entry point that is created next. The events of all entry points are followed by one per stream
   /// for join(), then by those of ports.
   EventId firstEvent = 0, firstJoinEvent = 0, nextPortEvent = 0;
   /// The entry point issued last, if its records are the ones that carried waits are for; null otherwise.
   const IssueEntry *follows = nullptr;
-  /// Has anything been issued since all streams were last known to be idle?
+  /// True if work was issued after the last time that all streams were idle.
   bool busy = false;
   std::vector<void *> workspaces;
   std::vector<StreamTrace> traces;
@@ -149,7 +150,7 @@ private:
   std::vector<std::unique_ptr<InstructionCommand>> commands;
   std::vector<IssueEntry> entries;
   bool recording = false;
-  /// Last, so that it goes first: its streams use all of the above.
+  /// Last, so that it is destroyed first: its streams use all of the above.
   std::unique_ptr<Backend> backend;
 };
 

@@ -1,5 +1,6 @@
 //===- RankGroup.cpp - all ranks of a plan as threads of this process ------------===//
 #include "runtime/executor/RankGroup.h"
+#include "runtime/base/Thread.h"
 #include "runtime/collective/cuda/VirtualRanks.h"
 #include "runtime/executor/Backend.h"
 
@@ -25,7 +26,7 @@ public:
   }
 
   ~ThreadRankGroup() override {
-    // A stream may still sit in a collective whose peers were never issued.
+    // A stream may still be in a collective that other ranks have not issued.
     world->abort(failedError("the group of ranks has ended"));
     {
       std::lock_guard lock(mutex);
@@ -37,11 +38,10 @@ public:
   }
 
   Status start() {
-    try {
-      for (int r = 0; r < size(); ++r)
-        threads.emplace_back([this, r] { work(r); });
-    } catch (const std::system_error &error) {
-      return failedError("cannot start the thread of rank " + std::to_string(threads.size()) + ": " + error.what());
+    for (int r = 0; r < size(); ++r) {
+      std::thread thread;
+      SLUICE_RETURN_IF_ERROR(startThread(thread, "rank " + std::to_string(r), [this, r] { work(r); }));
+      threads.push_back(std::move(thread));
     }
     return runOnAll(nullptr, nullptr);
   }
@@ -63,7 +63,7 @@ private:
     return firstFailure;
   }
 
-  /// The first round makes the executor; every later one runs the task on it.
+  /// The first round creates the executor; every later one runs the task on it.
   void work(int rank) {
     std::uint64_t seen = 0;
     std::unique_ptr<Executor> &own = executors[static_cast<std::size_t>(rank)];

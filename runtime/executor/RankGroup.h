@@ -1,8 +1,8 @@
 //===- RankGroup.h - all ranks of a plan as threads of this process --------------===//
 //
-// Makes a local world, a host thread and an Executor a rank, and runs functions on all of them at once. The first
-// failure of any rank ends the world, so that none waits for ever; it is what every later call returns. The methods are
-// called by one thread.
+// Creates a local world and, for each rank, a host thread and an Executor, and runs functions on all of them at once.
+// The first failure of any rank ends the world, so that no rank waits forever; every later call returns it. The methods
+// are called by one thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_EXECUTOR_RANKGROUP_H
@@ -22,7 +22,7 @@ public:
   static Result<std::unique_ptr<RankGroup>> create(const plan::PlanT &plan, const ExecutorOptions &options = {});
 
   virtual int size() const = 0;
-  /// For memory and accounts between calls; do not run it from here.
+  /// For reading its state between calls; run it only by forEachRank().
   virtual Executor &executor(int rank) = 0;
 
   /// Runs `Status function(Executor &)` for every rank on that rank's thread; returns when all have returned.
@@ -37,23 +37,12 @@ public:
 
   /// Runs an entry point on all ranks and waits for it.
   Status runEntry(std::string_view name) {
-    return forEachRank([name](Executor &executor) {
-      Status issued = executor.runEntry(name);
-      Status finished = executor.synchronize();
-      return issued.isOk() ? finished : issued;
-    });
+    return forEachRank([name](Executor &executor) { return executor.finishEntry(name); });
   }
-
   /// Issues an entry point on all ranks and waits only for its ports (Executor::awaitPorts). finish() waits for the
   /// rest.
   Status startEntry(std::string_view name) {
-    return forEachRank([name](Executor &executor) {
-      Status issued = executor.runEntry(name);
-      if (issued.isOk())
-        return executor.awaitPorts(name);
-      (void)executor.synchronize();
-      return issued;
-    });
+    return forEachRank([name](Executor &executor) { return executor.startEntry(name); });
   }
   Status finish() {
     return forEachRank([](Executor &executor) { return executor.synchronize(); });

@@ -37,27 +37,9 @@ public:
   int rank() const override { return host->rank(); }
   int size() const override { return host->size(); }
 
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                   void *stream) override {
-    return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
-                  : host->allGather(segments, dtype, label, nullptr);
+  Status run(const Call &call, void *stream) override {
+    return stream ? runOnStream(call, stream) : host->run(call, nullptr);
   }
-  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                       const CallLabel &label, void *stream) override {
-    return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
-                  : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
-  }
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                   const CallLabel &label, void *stream) override {
-    return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
-                  : host->allReduce(segments, dtype, op, scale, label, nullptr);
-  }
-  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                   void *stream) override {
-    return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
-                  : host->broadcast(segments, dtype, root, label, nullptr);
-  }
-  Status barrier(const CallLabel &label) override { return host->barrier(label); }
   void abort(const Status &reason) override { host->abort(reason); }
 
 private:
@@ -79,7 +61,7 @@ private:
     return {};
   }
 
-  Status run(const Call &call, Stream stream) {
+  Status runOnStream(const Call &call, Stream stream) {
     Status status = perform(call, stream);
     // A capture that fails has run nothing; the ranks discard it together.
     if (!status.isOk() && !isCaptured(stream))

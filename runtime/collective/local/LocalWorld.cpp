@@ -1,7 +1,7 @@
 //===- LocalWorld.cpp - a world whose ranks are threads of this process ---------===//
 //
-// Members of a group find each other by channel and member list. A group is complete when all have come; the next
-// create() with the same names begins a new one, so that a world outlives the executors on it.
+// A group is identified by its channel and member list, and complete when all members have called create(). The next
+// create() with the same channel and members begins a new group, so that a world can be used by several executors.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/local/LocalGroup.h"
@@ -22,36 +22,17 @@ public:
   int rank() const override { return member; }
   int size() const override { return group->size(); }
 
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *) override {
-    return run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label});
-  }
-  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                       const CallLabel &label, void *) override {
-    return run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label});
-  }
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                   const CallLabel &label, void *) override {
-    return run({CallKind::allReduce, dtype, op, scale, 0, segments, label});
-  }
-  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                   void *) override {
-    return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label});
-  }
-  Status barrier(const CallLabel &label) override {
-    return run({CallKind::barrier, DType::u8, Reduction::none, 1, 0, {}, label});
-  }
-  void abort(const Status &reason) override { group->abort(reason); }
-
-private:
-  /// A call that this member cannot make: its peers, who wait for it, get the same error.
-  Status run(const Call &call) {
+  Status run(const Call &call, void *) override {
+    // The other members, which wait for an invalid call, return the same error.
     if (Status status = checkCall(call, size()); !status.isOk()) {
       group->abort(status);
       return status;
     }
     return group->run(member, call);
   }
+  void abort(const Status &reason) override { group->abort(reason); }
 
+private:
   const std::shared_ptr<LocalGroup> group;
   const int member;
 };
@@ -70,35 +51,35 @@ public:
     if (!failure.isOk())
       return failure;
     const Key key{std::string(channel), {members.begin(), members.end()}};
-    std::shared_ptr<Gathering> &found = gatherings[key];
+    std::shared_ptr<PendingGroup> &found = pending[key];
     if (!found) {
-      found = std::make_shared<Gathering>();
+      found = std::make_shared<PendingGroup>();
       found->group = std::make_shared<LocalGroup>(key.second, key.first);
-      found->here.resize(members.size());
+      found->arrived.resize(members.size());
       std::erase_if(groups, [](const auto &group) { return group.expired(); });
       groups.push_back(found->group);
     }
-    const std::shared_ptr<Gathering> gathering = found;
-    if (gathering->here[member])
+    const std::shared_ptr<PendingGroup> entry = found;
+    if (entry->arrived[member])
       return internalError("rank " + std::to_string(rank) + " creates channel '" + key.first + "' twice");
-    gathering->here[member] = true;
-    if (std::ranges::count(gathering->here, true) == std::ssize(members)) {
-      gatherings.erase(key);
-      gathering->complete = true;
-      joined.notify_all();
+    entry->arrived[member] = true;
+    if (std::ranges::count(entry->arrived, true) == std::ssize(members)) {
+      pending.erase(key);
+      entry->complete = true;
+      completed.notify_all();
     } else {
-      joined.wait(lock, [&] { return gathering->complete || !failure.isOk(); });
-      if (!gathering->complete)
+      completed.wait(lock, [&] { return entry->complete || !failure.isOk(); });
+      if (!entry->complete)
         return failure;
     }
-    return std::unique_ptr<Communicator>(std::make_unique<LocalCommunicator>(gathering->group, member));
+    return std::unique_ptr<Communicator>(std::make_unique<LocalCommunicator>(entry->group, member));
   }
 
   void abort(const Status &reason) override {
     std::lock_guard lock(mutex);
     if (failure.isOk())
       failure = reason;
-    joined.notify_all();
+    completed.notify_all();
     for (const std::weak_ptr<LocalGroup> &weak : groups)
       if (const std::shared_ptr<LocalGroup> group = weak.lock())
         group->abort(failure);
@@ -111,18 +92,18 @@ public:
 
 private:
   using Key = std::pair<std::string, std::vector<int>>;
-  struct Gathering {
+  struct PendingGroup {
     std::shared_ptr<LocalGroup> group;
-    std::vector<bool> here;
+    std::vector<bool> arrived;
     bool complete = false;
   };
 
   const int worldSize;
   mutable std::mutex mutex;
-  std::condition_variable joined;
+  std::condition_variable completed;
   Status failure;
-  /// Groups that some member still has to join.
-  std::map<Key, std::shared_ptr<Gathering>> gatherings;
+  /// Groups for which some member has not called create().
+  std::map<Key, std::shared_ptr<PendingGroup>> pending;
   /// All groups in use, for abort().
   std::vector<std::weak_ptr<LocalGroup>> groups;
 };

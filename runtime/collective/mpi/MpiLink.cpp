@@ -2,12 +2,13 @@
 //
 // One message per frame. A separate thread makes all MPI calls between begin() and end(): it sends what the streams
 // have copied into buffers, and receives into a ring of buffers. It delivers these in the order in which they were
-// posted, which is the order of MPI's matching. So MPI never has a pointer to a caller's memory, and a call that fails
-// leaks nothing.
+// posted, which is the order of MPI's matching. MPI never has a pointer to a caller's memory, so a call that fails
+// leaks no memory.
 //
 //===----------------------------------------------------------------------===//
 #ifdef SLUICE_HAVE_MPI
 #include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/base/Thread.h"
 #include "runtime/collective/mpi/MpiTable.h"
 
 #include <array>
@@ -30,12 +31,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int tag = 1;
 constexpr std::size_t frameBytes = sizeof(FrameHeader) + maxFrameBytes;
-/// Messages that may be on their way here.
+/// Messages that may be in transfer to this process.
 constexpr std::size_t ringSize = 8;
-/// Buffers for what streams send; who finds none waits.
+/// Buffers for frames of streams; a sender waits for a free one.
 constexpr int sendBuffers = 16;
 constexpr auto tickInterval = std::chrono::milliseconds(100);
-/// An idle thread looks again after this time, at most: a rank that waits must leave the processor to those that work.
+/// An idle thread sleeps at most so long: a rank that waits leaves the processor to others.
 constexpr auto shortestSleep = std::chrono::microseconds(20), longestSleep = std::chrono::microseconds(500);
 /// Rounds without work before it sleeps.
 constexpr int eagerRounds = 20;
@@ -56,7 +57,7 @@ struct Outgoing {
   Buffer buffer;
   std::size_t bytes = 0;
   int peer = 0;
-  /// One of the counted buffers, to be given back.
+  /// Its buffer is returned to `freeBuffers`.
   bool counted = false;
   MPI_Request request = nullptr;
   bool begun = false;
@@ -79,16 +80,11 @@ public:
   int size() const override { return ranks; }
   std::string_view name() const override { return "mpi"; }
 
-  Status start(FrameSink &given) override {
-    sink = &given;
+  Status start(FrameSink &frames) override {
+    sink = &frames;
     for (Incoming &incoming : ring)
       incoming.buffer.reset(new std::byte[frameBytes]);
-    try {
-      thread = std::thread([this] { work(); });
-    } catch (const std::system_error &error) {
-      return failedError(std::string("cannot start the thread of the mpi communicator: ") + error.what());
-    }
-    return {};
+    return startThread(thread, "the mpi communicator", [this] { work(); });
   }
 
   Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) override {
@@ -97,20 +93,20 @@ public:
     out.counted = true;
     {
       std::unique_lock lock(mutex);
-      const auto ready = [&] { return used < sendBuffers || stopping || hurried; };
-      room.wait(lock, ready);
+      const auto ready = [&] { return used < sendBuffers || stopping || failed; };
+      bufferFreed.wait(lock, ready);
       if (used >= sendBuffers || stopping)
         return failedError("the world has ended");
       ++used;
-      if (!spare.empty()) {
-        out.buffer = std::move(spare.back());
-        spare.pop_back();
+      if (!freeBuffers.empty()) {
+        out.buffer = std::move(freeBuffers.back());
+        freeBuffers.pop_back();
       }
     }
     if (!out.buffer)
       out.buffer.reset(new std::byte[frameBytes]);
     fill(out, kind, channel, parts);
-    hand(std::move(out));
+    enqueue(std::move(out));
     return {};
   }
 
@@ -119,13 +115,13 @@ public:
     out.peer = peer;
     out.buffer.reset(new std::byte[sizeof(FrameHeader) + payload.size()]);
     fill(out, kind, channel, std::span(&payload, 1));
-    hand(std::move(out));
+    enqueue(std::move(out));
   }
 
   void abandonSends() override {
     std::lock_guard lock(mutex);
-    hurried = true;
-    room.notify_all();
+    failed = true;
+    bufferFreed.notify_all();
   }
 
   void stop(bool orderly) override {
@@ -134,8 +130,8 @@ public:
     {
       std::lock_guard lock(mutex);
       stopping = true;
-      room.notify_all();
-      handed.notify_all();
+      bufferFreed.notify_all();
+      queued.notify_all();
     }
     thread.join();
     // Requests that MPI still has after the world failed are leaked with it.
@@ -160,20 +156,20 @@ private:
     out.bytes = sizeof header + header.bytes;
   }
 
-  void hand(Outgoing out) {
+  void enqueue(Outgoing out) {
     std::lock_guard lock(mutex);
-    given.push_back(std::move(out));
-    handed.notify_one();
+    queue.push_back(std::move(out));
+    queued.notify_one();
   }
 
-  void offer(Incoming &incoming) {
+  void postReceive(Incoming &incoming) {
     mpi.irecv(incoming.buffer.get(), static_cast<int>(frameBytes), mpi.byte, MPI_ANY_SOURCE, tag, comm,
               &incoming.request);
   }
 
   void work() {
     for (Incoming &incoming : ring)
-      offer(incoming);
+      postReceive(incoming);
     Clock::time_point nextTick = Clock::now() + tickInterval;
     int idle = 0;
     auto sleep = shortestSleep;
@@ -186,14 +182,14 @@ private:
       std::unique_lock lock(mutex);
       if (stopping)
         break;
-      if (busy || !given.empty()) {
+      if (busy || !queue.empty()) {
         idle = 0;
         sleep = shortestSleep;
       } else if (++idle < eagerRounds) {
         lock.unlock();
         std::this_thread::yield();
       } else {
-        handed.wait_for(lock, sleep);
+        queued.wait_for(lock, sleep);
         sleep = std::min(2 * sleep, longestSleep);
       }
     }
@@ -202,11 +198,11 @@ private:
 
   bool takeQueuedFrames() {
     std::lock_guard lock(mutex);
-    if (given.empty())
+    if (queue.empty())
       return false;
-    while (!given.empty()) {
-      sending.push_back(std::move(given.front()));
-      given.pop_front();
+    while (!queue.empty()) {
+      sending.push_back(std::move(queue.front()));
+      queue.pop_front();
     }
     return true;
   }
@@ -229,8 +225,8 @@ private:
       if (sending[i].counted) {
         std::lock_guard lock(mutex);
         --used;
-        spare.push_back(std::move(sending[i].buffer));
-        room.notify_one();
+        freeBuffers.push_back(std::move(sending[i].buffer));
+        bufferFreed.notify_one();
       }
       sending.erase(sending.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -256,8 +252,8 @@ private:
       if (good)
         sink->onFrame(status.MPI_SOURCE, header, {incoming.buffer.get() + sizeof header, header.bytes});
       else
-        sink->onLost(status.MPI_SOURCE, "what it sends is no frame");
-      offer(incoming);
+        sink->onLost(status.MPI_SOURCE, "it sent an invalid frame");
+      postReceive(incoming);
       next = (next + 1) % ringSize;
     }
   }
@@ -286,15 +282,15 @@ private:
   std::thread thread;
 
   std::mutex mutex;
-  std::condition_variable handed;
-  std::condition_variable room;
-  std::deque<Outgoing> given;
-  std::vector<Buffer> spare;
+  std::condition_variable queued;
+  std::condition_variable bufferFreed;
+  std::deque<Outgoing> queue;
+  std::vector<Buffer> freeBuffers;
   int used = 0;
   bool stopping = false;
-  bool hurried = false;
+  bool failed = false;
 
-  /// The thread's own.
+  /// Only for the thread.
   std::vector<Outgoing> sending;
   std::array<Incoming, ringSize> ring;
   std::size_t next = 0;

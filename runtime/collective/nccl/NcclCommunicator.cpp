@@ -40,27 +40,6 @@ NcclCommunicator::~NcclCommunicator() {
   table.nccl.destroy(comm);
 }
 
-Status NcclCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                                   void *stream) {
-  return stream ? run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label}, stream)
-                : host->allGather(segments, dtype, label, nullptr);
-}
-Status NcclCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
-                                       double scale, const CallLabel &label, void *stream) {
-  return stream ? run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label}, stream)
-                : host->reduceScatter(segments, dtype, op, scale, label, nullptr);
-}
-Status NcclCommunicator::allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                                   const CallLabel &label, void *stream) {
-  return stream ? run({CallKind::allReduce, dtype, op, scale, 0, segments, label}, stream)
-                : host->allReduce(segments, dtype, op, scale, label, nullptr);
-}
-Status NcclCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root,
-                                   const CallLabel &label, void *stream) {
-  return stream ? run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, stream)
-                : host->broadcast(segments, dtype, root, label, nullptr);
-}
-
 Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
   switch (call.op) {
   case Reduction::mean:
@@ -91,7 +70,7 @@ Result<int> NcclCommunicator::operationOf(const Call &call, int type) {
   }
 }
 
-Status NcclCommunicator::run(const Call &call, cuda::Stream stream) {
+Status NcclCommunicator::runOnStream(const Call &call, cuda::Stream stream) {
   if (group->hasFailed)
     return failedError("channel '" + channel + "' was ended by an earlier failure");
   SLUICE_RETURN_IF_ERROR(checkCall(call, size()));

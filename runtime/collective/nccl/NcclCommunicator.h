@@ -32,15 +32,9 @@ public:
 
   int rank() const override { return host->rank(); }
   int size() const override { return host->size(); }
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                   void *stream) override;
-  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                       const CallLabel &label, void *stream) override;
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                   const CallLabel &label, void *stream) override;
-  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                   void *stream) override;
-  Status barrier(const CallLabel &label) override { return host->barrier(label); }
+  Status run(const Call &call, void *stream) override {
+    return stream ? runOnStream(call, stream) : host->run(call, nullptr);
+  }
   void abort(const Status &reason) override { host->abort(reason); }
 
   cuda::nccl::Comm handle() const { return comm; }
@@ -54,7 +48,7 @@ public:
   std::string describePosition(std::uint32_t position) const;
 
 private:
-  Status run(const Call &call, cuda::Stream stream);
+  Status runOnStream(const Call &call, cuda::Stream stream);
   Status issue(const Call &call, int type, int op, cuda::Stream stream) const;
   /// NCCL's number of an operation; a pre-multiplied sum is created once for each factor and type.
   Result<int> operationOf(const Call &call, int type);

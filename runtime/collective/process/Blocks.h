@@ -21,7 +21,7 @@ struct BlockRange {
   std::uint64_t count = 0;
 };
 
-/// First element of the range that `owner` has of a segment; that of owner + 1 is its end.
+/// First element of the range of a segment that `owner` reduces; that of owner + 1 is its end.
 inline std::uint64_t ownedBegin(const Call &call, std::size_t segment, int owner, int members) {
   const std::uint64_t count = call.segments[segment].count;
   if (call.kind == CallKind::reduceScatter)

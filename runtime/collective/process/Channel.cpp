@@ -1,4 +1,4 @@
-//===- Channel.cpp - one member's end of a channel -------------------------------===//
+//===- Channel.cpp - one member's state of a channel ------------------------------===//
 #include "runtime/collective/process/Channel.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ int Channel::memberOf(int worldRank) const {
   return found != members.end() && *found == worldRank ? static_cast<int>(found - members.begin()) : -1;
 }
 
-bool Channel::takeCall(int member, Part payload) {
+bool Channel::receiveCall(int member, Part payload) {
   inbound[static_cast<std::size_t>(member)].calls.emplace_back(payload.begin(), payload.end());
   return true;
 }
@@ -87,14 +87,14 @@ bool Channel::receiveResult(int member, Part payload) {
   from.remaining -= payload.size();
   ++from.results;
   while (!payload.empty()) {
-    const Landing &landing = from.landings[from.landing];
-    const std::uint64_t count = std::min<std::uint64_t>(payload.size(), landing.bytes - from.landed);
-    std::memcpy(landing.to + from.landed, payload.data(), count);
+    const Destination &current = from.destinations[from.current];
+    const std::uint64_t count = std::min<std::uint64_t>(payload.size(), current.bytes - from.filled);
+    std::memcpy(current.to + from.filled, payload.data(), count);
     payload = payload.subspan(count);
-    from.landed += count;
-    if (from.landed == landing.bytes) {
-      ++from.landing;
-      from.landed = 0;
+    from.filled += count;
+    if (from.filled == current.bytes) {
+      ++from.current;
+      from.filled = 0;
     }
   }
   return true;
@@ -139,7 +139,7 @@ bool decodeCall(Part bytes, DecodedCall &out) {
 }
 
 std::vector<std::byte> encodeStatus(const Status &status) {
-  // A frame holds the longest message that makes sense, and more notes than anybody reads.
+  // Limits so that the status fits a frame.
   constexpr std::size_t longest = 16384, mostNotes = 8;
   std::vector<std::byte> out;
   Writer writer(out);

@@ -1,7 +1,7 @@
-//===- Channel.h - one member's end of a channel ---------------------------------===//
+//===- Channel.h - one member's state of a channel --------------------------------===//
 //
 // Received frames that no call has used yet, and the destinations of later frames. The world's mutex guards them,
-// except the slots: those of a block belong to the call until it takes the next block.
+// except the slots: those of a block are used by the call until it takes the next block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_CHANNEL_H
@@ -19,32 +19,32 @@ namespace sluice::process {
 
 using Clock = std::chrono::steady_clock;
 
-/// A block and the one after it may have come before the first is reduced; no third (see ProcessCommunicator.cpp).
+/// Two blocks may be received before the first of them is reduced (see ProcessCommunicator.cpp).
 inline constexpr std::uint64_t slotCount = 2;
 
 /// Memory of a destination that a member's frames fill in order.
-struct Landing {
+struct Destination {
   std::byte *to = nullptr;
   std::uint64_t bytes = 0;
 };
 
 /// Received data of one member.
 struct Inbound {
-  bool joined = false;
+  bool hasCreated = false;
   bool left = false;
-  /// Calls that this member has made and the own one has not met yet, encoded.
+  /// Calls of this member that were not compared yet, encoded.
   std::deque<std::vector<std::byte>> calls;
 
-  std::vector<Landing> landings;
-  std::size_t landing = 0;
-  std::uint64_t landed = 0;
+  std::vector<Destination> destinations;
+  std::size_t current = 0;
+  std::uint64_t filled = 0;
   /// Bytes that are still expected, and frames received in this call.
   std::uint64_t remaining = 0;
   std::uint64_t results = 0;
 
   std::array<std::unique_ptr<std::byte[]>, slotCount> slots;
   std::array<std::uint32_t, slotCount> slotBytes{};
-  /// Blocks that have come, and that were reduced, in this call.
+  /// Blocks that were received, and that were reduced, in this call.
   std::uint64_t blocks = 0;
   std::uint64_t reduced = 0;
 };
@@ -69,8 +69,8 @@ struct Channel {
   /// The member that is `worldRank`; -1: none.
   int memberOf(int worldRank) const;
 
-  /// Puts a frame's payload where it belongs; false where the frame makes no sense.
-  bool takeCall(int member, Part payload);
+  /// Store the payload of a frame; false for a frame that the protocol does not allow.
+  bool receiveCall(int member, Part payload);
   bool receiveBlock(int member, Part payload);
   bool receiveResult(int member, Part payload);
 };

@@ -89,20 +89,20 @@ bool isLoopback(const std::string &address) {
 }
 
 Result<std::unique_ptr<process::Link>> openSocketLink(const Launch &launch, const LaunchOptions &options) {
-  socket::RendezvousOptions meeting;
-  meeting.rank = launch.rank;
-  meeting.size = launch.size;
-  meeting.address = launch.address;
-  meeting.port = launch.port;
-  meeting.seconds = options.joinSeconds;
+  socket::RendezvousOptions rendezvous;
+  rendezvous.rank = launch.rank;
+  rendezvous.size = launch.size;
+  rendezvous.address = launch.address;
+  rendezvous.port = launch.port;
+  rendezvous.seconds = options.joinSeconds;
   if (!options.listen.empty())
-    meeting.listen = options.listen;
+    rendezvous.listen = options.listen;
   else if (launch.oneMachine || isLoopback(launch.address))
-    meeting.address = meeting.listen = "127.0.0.1";
+    rendezvous.address = rendezvous.listen = "127.0.0.1";
   else
     return usage("missing option '--listen ADDRESS' (this machine's, or 0.0.0.0) for ranks on several machines");
-  SLUICE_ASSIGN_OR_RETURN(std::vector<socket::Socket> ways, socket::meet(meeting));
-  return socket::createSocketLink(launch.rank, std::move(ways));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<socket::Socket> connections, socket::connectRanks(rendezvous));
+  return socket::createSocketLink(launch.rank, std::move(connections));
 }
 
 Result<std::unique_ptr<process::Link>> openMpiLink(const Launch &launch) {

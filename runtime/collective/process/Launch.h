@@ -32,7 +32,7 @@ struct Launch {
 struct LaunchOptions {
   /// "auto" (by the environment), "local" (all ranks in this process), "mpi", "socket".
   std::string communicator = "auto";
-  /// Address at which this process may listen beyond loopback; empty: none.
+  /// Address at which this process may listen; empty: only loopback.
   std::string listen;
   /// Seconds that the processes wait for each other at the start.
   double joinSeconds = 60;
@@ -47,7 +47,7 @@ using Environment = std::function<const char *(const char *name)>;
 /// The launcher's variables; nullopt without a launcher, or if all ranks run in this process.
 Result<std::optional<Launch>> readLaunch(const Environment &environment, const LaunchOptions &options);
 
-/// Meets the other processes. The last owner ends the world: it waits for the others.
+/// Connects to the other processes. The last owner of the world ends it and waits for the others.
 Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptions &options);
 
 } // namespace sluice

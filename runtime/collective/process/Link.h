@@ -1,7 +1,7 @@
 //===- Link.h - frames between the processes of a world --------------------------===//
 //
-// A Link carries frames from process to process (MPI, sockets); the layer above knows their meaning. Frames from one
-// process arrive complete and in the order in which they were sent. A link delivers in a separate thread.
+// A Link transfers frames between processes, by MPI or sockets, and does not interpret them. Frames from one process
+// arrive complete and in the order in which they were sent. A link delivers in a separate thread.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_LINK_H
@@ -19,7 +19,7 @@ namespace sluice::process {
 enum class FrameKind : std::uint8_t {
   /// Machine and process number of the sender.
   hello,
-  /// The sender has made a channel.
+  /// The sender has created a channel.
   join,
   /// The sender's call on a channel, and a heartbeat.
   call,
@@ -27,13 +27,13 @@ enum class FrameKind : std::uint8_t {
   block,
   /// Elements for the receiver's destination.
   result,
-  /// The sender has given a channel up.
+  /// The sender has destroyed its communicator of a channel.
   leave,
   /// A channel, or the world where the channel is 0, ends with a reason.
   abort,
-  /// The sender lives, and how far it has come.
+  /// The progress of the sender.
   heartbeat,
-  /// The sender ends as it should; losing it is no failure.
+  /// The sender ends normally; losing it is not a failure.
   goodbye,
 };
 
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t maxFrameBytes = 1 << 18;
 
 using Part = std::span<const std::byte>;
 
-/// Called only by the link's thread. None of these may wait for a frame or call send(); post() is allowed.
+/// Called only by the link's thread. The calls neither wait for a frame nor call send(); post() is allowed.
 class FrameSink {
 public:
   virtual ~FrameSink() = default;
@@ -69,15 +69,15 @@ public:
   /// "mpi", "socket": for messages.
   virtual std::string_view name() const = 0;
 
-  /// Begins to deliver.
+  /// Starts the delivery.
   virtual Status start(FrameSink &sink) = 0;
-  /// Sends a frame of these parts, at most maxFrameBytes; they may be changed again when it returns. Waits while the
-  /// way is full. Thread-safe; not for the link's thread.
+  /// Sends a frame of these parts, at most maxFrameBytes, which may be changed when it returns. Waits for buffer space.
+  /// Thread-safe; not for the link's thread.
   virtual Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) = 0;
   /// Queues a small frame after the frames that were sent. Never waits; thread-safe. Frames to a lost process are
   /// dropped.
   virtual void post(int peer, FrameKind kind, std::uint64_t channel, Part payload) = 0;
-  /// The world has failed: a send() that waits gives up after a moment.
+  /// After the world failed: a send() that waits returns an error after a short time.
   virtual void abandonSends() = 0;
   /// Ends the thread and the connections; `orderly`: every process has sent its goodbye.
   virtual void stop(bool orderly) = 0;

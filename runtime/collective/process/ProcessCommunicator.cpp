@@ -1,11 +1,11 @@
 //===- ProcessCommunicator.cpp - one member's calls on a channel -----------------===//
 //
-// A call has four steps: set the destinations of results; send the call to the others; compare; move the data. Data for
-// a call comes only from members that have received this member's call, so its destination is always set.
+// A call has four steps: set the destinations of results; send the call to the others; compare; transfer the data. Data
+// for a call arrives only from members that have received this member's call, so its destination is always set.
 //
-// A reduction runs block by block, and each member may have two blocks here: it sends block k + 2 only after block k
-// was reduced. In a reduce_scatter all owners have the same number of blocks, and block k + 1 of the owner confirms it;
-// in an all_reduce the result of block k does.
+// A reduction runs block by block, and each member may have sent two blocks that are not reduced: it sends block k + 2
+// only after block k was reduced. In a reduce_scatter all owners have the same number of blocks, and block k + 1 of the
+// owner confirms it; in an all_reduce the result of block k does.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/process/ProcessCommunicator.h"
@@ -20,9 +20,7 @@ std::byte *at(const void *base, std::uint64_t bytes) {
   return const_cast<std::byte *>(static_cast<const std::byte *>(base)) + bytes;
 }
 
-bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
-
-/// The same elements in the memory of every member: the own ones, and those that came.
+/// The same elements of every member: those of this member, and the received ones.
 struct BlockSources {
   const Channel &channel;
   const void *own;
@@ -52,26 +50,6 @@ ProcessCommunicator::~ProcessCommunicator() {
       world.link->post(channel->members[static_cast<std::size_t>(m)], FrameKind::leave, channel->id, {});
 }
 
-Status ProcessCommunicator::allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                                      void *) {
-  return run({CallKind::allGather, dtype, Reduction::none, 1, 0, segments, label});
-}
-Status ProcessCommunicator::reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
-                                          double scale, const CallLabel &label, void *) {
-  return run({CallKind::reduceScatter, dtype, op, scale, 0, segments, label});
-}
-Status ProcessCommunicator::allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op,
-                                      double scale, const CallLabel &label, void *) {
-  return run({CallKind::allReduce, dtype, op, scale, 0, segments, label});
-}
-Status ProcessCommunicator::broadcast(std::span<const SegmentPointers> segments, DType dtype, int root,
-                                      const CallLabel &label, void *) {
-  return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label});
-}
-Status ProcessCommunicator::barrier(const CallLabel &label) {
-  return run({CallKind::barrier, DType::u8, Reduction::none, 1, 0, {}, label});
-}
-
 void ProcessCommunicator::abort(const Status &reason) {
   Lock lock(world.mutex);
   if (!channel->failure.isOk())
@@ -84,7 +62,7 @@ void ProcessCommunicator::abort(const Status &reason) {
       world.link->post(channel->members[static_cast<std::size_t>(m)], FrameKind::abort, channel->id, text);
 }
 
-Status ProcessCommunicator::run(const Call &call) {
+Status ProcessCommunicator::run(const Call &call, void *) {
   if (Status status = checkCall(call, size()); !status.isOk()) {
     abort(status);
     return status;
@@ -93,17 +71,17 @@ Status ProcessCommunicator::run(const Call &call) {
     Lock lock(world.mutex);
     if (Status known = failureOf(); !known.isOk())
       return known;
-    expect(call);
+    prepareDestinations(call);
     channel->waiting = &call;
     channel->since = Clock::now();
   }
-  Status status = meet(call);
+  Status status = exchangeCalls(call);
   const bool met = status.isOk();
   if (met)
     status = work(call);
   Lock lock(world.mutex);
   if (met && !status.isOk() && failureOf().isOk())
-    // A way that has broken: the world learns why a moment later.
+    // A connection has broken: the world is notified of the reason a little later.
     channel->changed.wait_for(lock, std::chrono::seconds(2), [&] { return !failureOf().isOk(); });
   channel->waiting = nullptr;
   if (status.isOk()) {
@@ -114,7 +92,7 @@ Status ProcessCommunicator::run(const Call &call) {
     status = known;
   else
     channel->failure = status;
-  // The caller's memory is its own again.
+  // Later frames must not write to the caller's memory.
   for (Inbound &inbound : channel->inbound)
     inbound.remaining = 0;
   return status;
@@ -131,7 +109,7 @@ template <typename Visit> Status ProcessCommunicator::forOthers(Visit &&visit) {
   return {};
 }
 
-Status ProcessCommunicator::meet(const Call &call) {
+Status ProcessCommunicator::exchangeCalls(const Call &call) {
   encodeCall(call, encoded);
   const Heartbeat heartbeat = world.ownHeartbeat();
   const Part bytes = std::as_bytes(std::span(&heartbeat, 1));
@@ -161,20 +139,20 @@ Status ProcessCommunicator::meet(const Call &call) {
   return compareCalls(channel->name, channel->members, calls);
 }
 
-void ProcessCommunicator::land(int member, const void *to, std::uint64_t bytes) {
+void ProcessCommunicator::addDestination(int member, const void *to, std::uint64_t bytes) {
   if (bytes == 0)
     return;
-  from(member).landings.push_back({at(to, 0), bytes});
+  from(member).destinations.push_back({at(to, 0), bytes});
   from(member).remaining += bytes;
 }
 
-void ProcessCommunicator::expect(const Call &call) {
+void ProcessCommunicator::prepareDestinations(const Call &call) {
   const std::uint64_t element = dtypeBytes(call.dtype);
   for (int m = 0; m < size(); ++m) {
     Inbound &inbound = from(m);
-    inbound.landings.clear();
-    inbound.landing = 0;
-    inbound.landed = inbound.remaining = inbound.results = inbound.blocks = inbound.reduced = 0;
+    inbound.destinations.clear();
+    inbound.current = 0;
+    inbound.filled = inbound.remaining = inbound.results = inbound.blocks = inbound.reduced = 0;
     if (m == channel->own)
       continue;
     if (reduces(call.kind) && !inbound.slots[0])
@@ -184,12 +162,13 @@ void ProcessCommunicator::expect(const Call &call) {
       const SegmentPointers &segment = call.segments[s];
       const std::uint64_t bytes = segment.count * element;
       if (call.kind == CallKind::allGather)
-        land(m, at(segment.destination, static_cast<std::uint64_t>(m) * bytes), bytes);
+        addDestination(m, at(segment.destination, static_cast<std::uint64_t>(m) * bytes), bytes);
       else if (call.kind == CallKind::broadcast && m == call.root)
-        land(m, segment.destination, bytes);
+        addDestination(m, segment.destination, bytes);
       else if (call.kind == CallKind::allReduce) {
         const std::uint64_t begin = ownedBegin(call, s, m, size());
-        land(m, at(segment.destination, begin * element), (ownedBegin(call, s, m + 1, size()) - begin) * element);
+        addDestination(m, at(segment.destination, begin * element),
+                       (ownedBegin(call, s, m + 1, size()) - begin) * element);
       }
     }
   }

@@ -14,29 +14,20 @@ public:
 
   int rank() const override { return channel->own; }
   int size() const override { return channel->size(); }
-  Status allGather(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label,
-                   void *nativeStream) override;
-  Status reduceScatter(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                       const CallLabel &label, void *nativeStream) override;
-  Status allReduce(std::span<const SegmentPointers> segments, DType dtype, Reduction op, double scale,
-                   const CallLabel &label, void *nativeStream) override;
-  Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
-                   void *nativeStream) override;
-  Status barrier(const CallLabel &label) override;
+  Status run(const Call &call, void *nativeStream) override;
   void abort(const Status &reason) override;
 
 private:
   using Lock = std::unique_lock<std::mutex>;
 
-  Status run(const Call &call);
-  /// Shows the call to the others and compares it with theirs.
-  Status meet(const Call &call);
+  /// Sends the call to the others and compares it with theirs.
+  Status exchangeCalls(const Call &call);
   Status work(const Call &call);
   Status reduceInBlocks(const Call &call);
   Status sendToOthers(const Call &call);
   /// Sets the destinations of this call's results, and slots for blocks. Under the mutex.
-  void expect(const Call &call);
-  void land(int member, const void *to, std::uint64_t bytes);
+  void prepareDestinations(const Call &call);
+  void addDestination(int member, const void *to, std::uint64_t bytes);
   /// Sends ranges of the segments' memory; `source`: theirs, else the destinations.
   Status sendRanges(int member, FrameKind kind, const Call &call, std::span<const BlockRange> ranges, bool source);
   void reduceRanges(const Call &call, std::span<const BlockRange> ranges, std::uint64_t block);

@@ -14,7 +14,7 @@ constexpr auto pulseInterval = std::chrono::milliseconds(250);
 /// After the launcher's signal: long enough to see who has died.
 constexpr auto terminationDelay = std::chrono::milliseconds(300);
 /// Seconds that a process of a failed world waits for the others, so that rank 0 can report the failure.
-constexpr auto failedPatience = std::chrono::seconds(3);
+constexpr auto failedWait = std::chrono::seconds(3);
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -44,7 +44,7 @@ std::uint32_t blockBytesOf(std::size_t members) {
 ProcessWorld::ProcessWorld(std::unique_ptr<Link> link, const ProcessWorldOptions &options)
     : link(std::move(link)), options(options), peers(static_cast<std::size_t>(this->link->size())) {
   for (Peer &peer : peers)
-    peer.heard = peer.moved = Clock::now();
+    peer.lastReceived = peer.lastProgress = Clock::now();
 }
 
 Result<std::unique_ptr<ProcessWorld>> ProcessWorld::create(std::unique_ptr<Link> link,
@@ -71,16 +71,16 @@ bool ProcessWorld::end() {
   {
     std::unique_lock lock(mutex);
     postToAll(FrameKind::goodbye, {});
-    const auto allGone = [&] {
+    const auto allLeft = [&] {
       for (int p = 0; p < size(); ++p)
-        if (p != rank() && !peers[static_cast<std::size_t>(p)].isGone())
+        if (p != rank() && !peers[static_cast<std::size_t>(p)].hasLeft())
           return false;
       return true;
     };
     // A running process sends its goodbye sooner or later; one that died makes the world fail.
-    changed.wait(lock, [&] { return allGone() || !failure.isOk(); });
+    changed.wait(lock, [&] { return allLeft() || !failure.isOk(); });
     if (!failure.isOk())
-      changed.wait_for(lock, failedPatience, allGone);
+      changed.wait_for(lock, failedWait, allLeft);
     for (int p = 0; p < size(); ++p)
       orderly = orderly && (p == rank() || peers[static_cast<std::size_t>(p)].saidGoodbye);
   }
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
   channel->id = channelId(channelName, members, generations[key]++);
   for (int source : early[channel->id])
     if (const int member = channel->memberOf(source); member >= 0)
-      channel->inbound[static_cast<std::size_t>(member)].joined = true;
+      channel->inbound[static_cast<std::size_t>(member)].hasCreated = true;
   early.erase(channel->id);
   channels[channel->id] = channel;
   for (int member : members)
@@ -129,8 +129,8 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
     if (static_cast<int>(m) == channel->own)
       continue;
     const Peer &peer = peers[static_cast<std::size_t>(channel->members[m])];
-    channel->changed.wait(lock, [&] { return channel->inbound[m].joined || peer.isGone() || !failure.isOk(); });
-    if (channel->inbound[m].joined)
+    channel->changed.wait(lock, [&] { return channel->inbound[m].hasCreated || peer.hasLeft() || !failure.isOk(); });
+    if (channel->inbound[m].hasCreated)
       continue;
     status = !failure.isOk() ? failure
                              : failedError("rank " + std::to_string(channel->members[m]) + " has ended while rank " +
@@ -168,15 +168,15 @@ void ProcessWorld::noteProgress(std::uint32_t entry, std::uint32_t instruction) 
   progressCount.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> given) {
+void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> newNames) {
   std::lock_guard lock(mutex);
-  names = std::move(given);
+  names = std::move(newNames);
 }
 
 bool ProcessWorld::isReachable(int rank) {
   std::lock_guard lock(mutex);
   const Peer &peer = peers[static_cast<std::size_t>(rank)];
-  return peer.aborted || !peer.isGone();
+  return peer.aborted || !peer.hasLeft();
 }
 
 void ProcessWorld::receiveHello(int source, Part payload) {
@@ -196,7 +196,7 @@ void ProcessWorld::receiveHeartbeat(Peer &peer, Part payload) {
   const std::uint64_t before = peer.heartbeat.count;
   std::memcpy(&peer.heartbeat, payload.data(), sizeof(Heartbeat));
   if (peer.heartbeat.count != before)
-    peer.moved = peer.heard;
+    peer.lastProgress = peer.lastReceived;
 }
 
 Heartbeat ProcessWorld::ownHeartbeat() const {
@@ -211,7 +211,7 @@ Heartbeat ProcessWorld::ownHeartbeat() const {
 void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) {
   std::lock_guard lock(mutex);
   Peer &peer = peers[static_cast<std::size_t>(source)];
-  peer.heard = Clock::now();
+  peer.lastReceived = Clock::now();
   switch (header.kind) {
   case FrameKind::hello:
     return receiveHello(source, payload);
@@ -245,12 +245,12 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   default:
     break;
   }
-  takeOnChannel(source, header, payload);
+  receiveOnChannel(source, header, payload);
 }
 
-void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part payload) {
+void ProcessWorld::receiveOnChannel(int source, const FrameHeader &header, Part payload) {
   const auto found = channels.find(header.channel);
-  // A channel that the own member has given up.
+  // A channel whose communicator this process has destroyed.
   if (found == channels.end())
     return;
   Channel &channel = *found->second;
@@ -262,13 +262,13 @@ void ProcessWorld::takeOnChannel(int source, const FrameHeader &header, Part pay
     const bool failed = !channel.failure.isOk() || !failure.isOk();
     switch (header.kind) {
     case FrameKind::join:
-      inbound.joined = true;
+      inbound.hasCreated = true;
       break;
     case FrameKind::leave:
       inbound.left = true;
       break;
     case FrameKind::call:
-      good = channel.takeCall(member, payload);
+      good = channel.receiveCall(member, payload);
       break;
     case FrameKind::block:
       good = channel.receiveBlock(member, payload) || failed;
@@ -307,13 +307,13 @@ void ProcessWorld::onTick() {
   std::lock_guard lock(mutex);
   const Clock::time_point now = Clock::now();
   Peer &self = peers[static_cast<std::size_t>(rank())];
-  if (now - self.heard >= pulseInterval) {
-    self.heard = now;
+  if (now - self.lastReceived >= pulseInterval) {
+    self.lastReceived = now;
     Heartbeat heartbeat = ownHeartbeat();
     for (const auto &[id, channel] : channels)
       heartbeat.waits += channel->waiting ? 1 : 0;
     if (heartbeat.count != self.heartbeat.count)
-      self.moved = now;
+      self.lastProgress = now;
     self.heartbeat = heartbeat;
     postToAll(FrameKind::heartbeat, std::as_bytes(std::span(&heartbeat, 1)));
   }
@@ -333,14 +333,14 @@ void ProcessWorld::onTick() {
 void ProcessWorld::checkPeers(Clock::time_point now) {
   for (int p = 0; p < size(); ++p) {
     Peer &peer = peers[static_cast<std::size_t>(p)];
-    if (p == rank() || peer.isGone())
+    if (p == rank() || peer.hasLeft())
       continue;
     if (peer.watch.hasEnded()) {
       peer.lost = true;
       return fail(failedError("rank " + std::to_string(p) + " has died (process " + std::to_string(peer.process) +
                               " has ended), " + progressOf(p)));
     }
-    if (const double silent = seconds(now - peer.heard);
+    if (const double silent = seconds(now - peer.lastReceived);
         options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
       return fail(failedError("rank " + std::to_string(p) + " has been silent for " + rounded(silent) + " s, " +
                               progressOf(p)));
@@ -355,11 +355,11 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
     bool anyMoves = false;
     for (int p = 0; p < size(); ++p) {
       const Peer &peer = peers[static_cast<std::size_t>(p)];
-      const bool stuck = peer.heartbeat.count != 0 && seconds(now - peer.moved) > options.watchdogSeconds;
+      const bool stuck = peer.heartbeat.count != 0 && seconds(now - peer.lastProgress) > options.watchdogSeconds;
       anyMoves = anyMoves || !stuck;
-      if (p != rank() && stuck && !peer.isGone() && peer.heartbeat.waits == 0)
+      if (p != rank() && stuck && !peer.hasLeft() && peer.heartbeat.waits == 0)
         return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
-                                rounded(seconds(now - peer.moved)) + " s while " +
+                                rounded(seconds(now - peer.lastProgress)) + " s while " +
                                 describeCall(rank(), *channel->waiting) + ", " + progressOf(p)));
     }
     if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)

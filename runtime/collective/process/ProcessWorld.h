@@ -18,7 +18,7 @@
 namespace sluice::process {
 
 struct ProcessWorldOptions {
-  /// A process that is silent, or runs nothing while others wait for it, for so long ends the world; 0: never.
+  /// Time after which a process that sends nothing, or runs nothing while others wait for it, ends the world; 0: never.
   double watchdogSeconds = 25;
   /// Set from outside when the launcher ends the processes (SIGTERM); null: not watched.
   const std::atomic<bool> *terminated = nullptr;
@@ -26,7 +26,7 @@ struct ProcessWorldOptions {
 
 class ProcessWorld final : public World, private FrameSink {
 public:
-  /// Begins to talk to the other processes.
+  /// Starts the link and sends hello to the other processes.
   static Result<std::unique_ptr<ProcessWorld>> create(std::unique_ptr<Link> link, const ProcessWorldOptions &options);
   /// end(), if it was not called.
   ~ProcessWorld() override;
@@ -56,7 +56,7 @@ private:
   /// The progress of this process.
   Heartbeat ownHeartbeat() const;
   void receiveHeartbeat(Peer &peer, Part payload);
-  void takeOnChannel(int source, const FrameHeader &header, Part payload);
+  void receiveOnChannel(int source, const FrameHeader &header, Part payload);
   void checkPeers(Clock::time_point now);
   void checkWaits(Clock::time_point now);
   /// Posts a frame to every process that is not lost.
@@ -70,18 +70,18 @@ private:
   const std::unique_ptr<Link> link;
   const ProcessWorldOptions options;
   mutable std::mutex mutex;
-  /// For what concerns no channel: peers that go.
+  /// Notified when a peer leaves.
   std::condition_variable changed;
   Status failure;
   std::vector<Peer> peers;
   ProgressNames names;
   std::map<std::uint64_t, std::shared_ptr<Channel>> channels;
-  /// Members that have made a channel which this process has not.
+  /// Members that have created a channel before this process, by channel.
   std::map<std::uint64_t, std::set<int>> early;
   /// Number of channels created with this name and these members.
   std::map<std::string, std::uint64_t> generations;
   bool ended = false;
-  /// When the launcher's end was first seen.
+  /// When the launcher's signal was first seen.
   Clock::time_point terminatedAt{};
 
   std::atomic<std::uint64_t> progressCount = 0;

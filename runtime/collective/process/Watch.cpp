@@ -32,25 +32,13 @@ Hello ownHello() {
 
 ProcessWatch::ProcessWatch(std::uint64_t process) {
 #ifdef SYS_pidfd_open
-  descriptor = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
+  descriptor = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
 #endif
 }
 
-ProcessWatch::ProcessWatch(ProcessWatch &&other) noexcept : descriptor(std::exchange(other.descriptor, -1)) {}
-
-ProcessWatch &ProcessWatch::operator=(ProcessWatch &&other) noexcept {
-  std::swap(descriptor, other.descriptor);
-  return *this;
-}
-
-ProcessWatch::~ProcessWatch() {
-  if (descriptor >= 0)
-    close(descriptor);
-}
-
 bool ProcessWatch::hasEnded() const {
-  pollfd one{descriptor, POLLIN, 0};
-  return descriptor >= 0 && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+  pollfd one{descriptor.get(), POLLIN, 0};
+  return descriptor.isOpen() && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
 std::string describeProgress(const Heartbeat &heartbeat, const ProgressNames &names) {

@@ -1,13 +1,14 @@
 //===- Watch.h - processes that are alive, and the progress of each ----------------===//
 //
-// Every process sends a heartbeat to every other, with the number of instructions that it has run and the last one. A
-// process that falls silent is taken for dead; one that lives but runs no instruction while others wait for it is taken
-// to be stuck. Both are named with the last thing that they did. Guarded by the world's mutex.
+// Every process sends every other one a heartbeat with the number of instructions that it has run and the last one. A
+// process that sends nothing counts as dead; one that sends heartbeats but runs no instruction while others wait for it
+// counts as stuck. Errors name its last instruction. Guarded by the world's mutex.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_WATCH_H
 #define SLUICE_RUNTIME_COLLECTIVE_PROCESS_WATCH_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/collective/process/Channel.h"
 
 #include <functional>
@@ -32,27 +33,25 @@ struct Hello {
   std::uint64_t process = 0;
 };
 
-/// The data that a process sends about itself.
+/// The hello of this process.
 Hello ownHello();
 
-/// Watches that a process of this machine lives.
+/// Watches a process of this machine.
 class ProcessWatch {
 public:
   ProcessWatch() = default;
   explicit ProcessWatch(std::uint64_t process);
-  ProcessWatch(ProcessWatch &&other) noexcept;
-  ProcessWatch &operator=(ProcessWatch &&other) noexcept;
-  ~ProcessWatch();
   bool hasEnded() const;
 
 private:
-  int descriptor = -1;
+  Descriptor descriptor;
 };
 
 struct Peer {
-  Clock::time_point heard;
+  /// When its last frame was received.
+  Clock::time_point lastReceived;
   /// When `heartbeat.count` last changed.
-  Clock::time_point moved;
+  Clock::time_point lastProgress;
   Heartbeat heartbeat;
   std::uint64_t process = 0;
   ProcessWatch watch;
@@ -61,10 +60,10 @@ struct Peer {
   bool aborted = false;
   bool lost = false;
 
-  bool isGone() const { return saidGoodbye || lost; }
+  bool hasLeft() const { return saidGoodbye || lost; }
 };
 
-/// Words for an instruction of an entry point; empty: numbers.
+/// The name of an instruction of an entry point; empty: its number is printed.
 using ProgressNames = std::function<std::string(std::uint32_t entry, std::uint32_t instruction)>;
 
 /// "its last instruction was train_step, instruction 12 (launch matmul)".

@@ -27,7 +27,7 @@ struct Greeting {
   std::uint32_t version = 1;
 };
 
-/// Rank 0 to a rank: a reason to end, or what follows.
+/// Rank 0 to a rank: a refusal, or the secret number, which the addresses follow.
 struct Answer {
   std::uint64_t token = 0;
   std::uint32_t refused = 0;
@@ -35,7 +35,7 @@ struct Answer {
   std::array<char, longestReason> reason{};
 };
 
-struct Place {
+struct Address {
   std::array<char, longestAddress> address{};
   std::uint16_t port = 0;
 };
@@ -67,51 +67,50 @@ std::string rounded(double seconds) {
   return text;
 }
 
-class Meeting {
+class Rendezvous {
 public:
-  explicit Meeting(const RendezvousOptions &options)
-      : options(options), ways(static_cast<std::size_t>(options.size)),
+  explicit Rendezvous(const RendezvousOptions &options)
+      : options(options), connections(static_cast<std::size_t>(options.size)),
         deadline(Clock::now() +
                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds))) {}
 
   Result<std::vector<Socket>> run() {
     if (options.size == 1)
-      return std::move(ways);
-    SLUICE_RETURN_IF_ERROR(options.rank == 0 ? host() : visit());
-    return std::move(ways);
+      return std::move(connections);
+    SLUICE_RETURN_IF_ERROR(options.rank == 0 ? runRankZero() : runOtherRank());
+    return std::move(connections);
   }
 
 private:
-  /// Rank 0.
-  Status host() {
+  Status runRankZero() {
     SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, options.port));
-    std::vector<Place> places(ways.size());
-    Status status = gather(listening, places);
+    std::vector<Address> addresses(connections.size());
+    Status status = acceptRanks(listening, addresses);
     Answer answer;
     std::random_device random;
     answer.token = std::uint64_t(random()) << 32 | random();
     answer.refused = !status.isOk();
     copyText(answer.reason, status.message());
-    for (std::size_t r = 1; r < ways.size(); ++r) {
-      if (!ways[r].isOpen())
+    for (std::size_t r = 1; r < connections.size(); ++r) {
+      if (!connections[r].isOpen())
         continue;
-      Status sent = sendAll(ways[r], bytesOf(answer), deadline + greetingTime);
-      for (std::size_t other = 1; other < places.size() && status.isOk() && sent.isOk(); ++other)
-        sent = sendAll(ways[r], bytesOf(places[other]), deadline + greetingTime);
+      Status sent = sendAll(connections[r], bytesOf(answer), deadline + greetingTime);
+      for (std::size_t other = 1; other < addresses.size() && status.isOk() && sent.isOk(); ++other)
+        sent = sendAll(connections[r], bytesOf(addresses[other]), deadline + greetingTime);
       if (!sent.isOk() && status.isOk())
         return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + sent.message());
     }
     return status;
   }
 
-  Status gather(const Socket &listening, std::vector<Place> &places) {
-    for (std::size_t come = 1; come < ways.size();) {
-      Result<Socket> guest = acceptUntil(listening, deadline);
-      if (!guest.isOk())
-        return missing();
+  Status acceptRanks(const Socket &listening, std::vector<Address> &addresses) {
+    for (std::size_t count = 1; count < connections.size();) {
+      Result<Socket> accepted = acceptUntil(listening, deadline);
+      if (!accepted.isOk())
+        return missingRanks();
       Greeting greeting;
-      // A stranger is sent away without a word.
-      if (!receiveAll(*guest, writableBytesOf(greeting), std::min(deadline, Clock::now() + greetingTime)).isOk() ||
+      // A connection that is not of a rank is closed without an answer.
+      if (!receiveAll(*accepted, writableBytesOf(greeting), std::min(deadline, Clock::now() + greetingTime)).isOk() ||
           greeting.magic != magic)
         continue;
       const auto r = static_cast<std::size_t>(greeting.rank);
@@ -119,29 +118,29 @@ private:
       if (greeting.size != options.size)
         status = failedError("world size, expected " + std::to_string(options.size) + " as on rank 0 but got " +
                              std::to_string(greeting.size) + " on rank " + std::to_string(greeting.rank));
-      else if (r >= ways.size() || r == 0 || ways[r].isOpen())
+      else if (r >= connections.size() || r == 0 || connections[r].isOpen())
         status = failedError("rank " + std::to_string(greeting.rank) + " connected twice, expected ranks 0 to " +
                              std::to_string(options.size - 1) + " once each");
       if (!status.isOk()) {
         Answer answer;
         answer.refused = 1;
         copyText(answer.reason, status.message());
-        (void)sendAll(*guest, bytesOf(answer), Clock::now() + greetingTime);
+        (void)sendAll(*accepted, bytesOf(answer), Clock::now() + greetingTime);
         return status;
       }
-      copyText(places[r].address, addressOfPeer(*guest));
-      places[r].port = greeting.port;
-      ways[r] = std::move(*guest);
-      ++come;
+      copyText(addresses[r].address, addressOfPeer(*accepted));
+      addresses[r].port = greeting.port;
+      connections[r] = std::move(*accepted);
+      ++count;
     }
     return {};
   }
 
-  Status missing() const {
+  Status missingRanks() const {
     std::string ranks;
     int count = 0;
-    for (std::size_t r = 1; r < ways.size(); ++r)
-      if (!ways[r].isOpen()) {
+    for (std::size_t r = 1; r < connections.size(); ++r)
+      if (!connections[r].isOpen()) {
         ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
         ++count;
       }
@@ -150,75 +149,75 @@ private:
                        options.address + ":" + std::to_string(options.port));
   }
 
-  /// Every other rank.
-  Status visit() {
+  Status runOtherRank() {
     SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, 0));
-    Result<Socket> host = connectUntil(options.address, options.port, deadline);
-    if (!host.isOk())
+    Result<Socket> rankZero = connectUntil(options.address, options.port, deadline);
+    if (!rankZero.isOk())
       return failedError("rank 0 did not accept a connection within " + rounded(options.seconds) +
-                         " s: " + host.status().message());
+                         " s: " + rankZero.status().message());
     Greeting greeting;
     greeting.magic = magic;
     greeting.rank = options.rank;
     greeting.size = options.size;
     greeting.port = portOf(listening);
     Answer answer;
-    // Rank 0 may have started to wait later, and names the missing ranks at its own deadline.
+    // Rank 0 may have started later, and reports the missing ranks at its deadline.
     const Deadline patience =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds)) +
         2 * greetingTime;
-    Status status = sendAll(*host, bytesOf(greeting), patience);
+    Status status = sendAll(*rankZero, bytesOf(greeting), patience);
     if (status.isOk())
-      status = receiveAll(*host, writableBytesOf(answer), patience);
+      status = receiveAll(*rankZero, writableBytesOf(answer), patience);
     if (!status.isOk())
       return failedError("rank 0 was lost during the rendezvous: " + status.message());
     if (answer.refused)
       return failedError(textOf(answer.reason));
-    ways[0] = std::move(*host);
-    std::vector<Place> places(ways.size());
-    for (std::size_t r = 1; r < places.size(); ++r)
-      if (Status got = receiveAll(ways[0], writableBytesOf(places[r]), patience); !got.isOk())
+    connections[0] = std::move(*rankZero);
+    std::vector<Address> addresses(connections.size());
+    for (std::size_t r = 1; r < addresses.size(); ++r)
+      if (Status got = receiveAll(connections[0], writableBytesOf(addresses[r]), patience); !got.isOk())
         return failedError("rank 0 was lost during the rendezvous: " + got.message());
-    return connectPeers(listening, places, answer.token, patience);
+    return connectPeers(listening, addresses, answer.token, patience);
   }
 
   /// Each rank connects to lower ranks and accepts higher ones.
-  Status connectPeers(const Socket &listening, const std::vector<Place> &places, std::uint64_t token,
+  Status connectPeers(const Socket &listening, const std::vector<Address> &addresses, std::uint64_t token,
                       Deadline patience) {
     const auto own = static_cast<std::size_t>(options.rank);
     for (std::size_t r = 1; r < own; ++r) {
-      Result<Socket> way = connectUntil(textOf(places[r].address), places[r].port, patience);
+      Result<Socket> connection = connectUntil(textOf(addresses[r].address), addresses[r].port, patience);
       const Introduction introduction{token, options.rank, 0};
-      Status status = way.isOk() ? sendAll(*way, bytesOf(introduction), patience) : way.status();
+      Status status = connection.isOk() ? sendAll(*connection, bytesOf(introduction), patience) : connection.status();
       if (!status.isOk())
         return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + status.message());
-      ways[r] = std::move(*way);
+      connections[r] = std::move(*connection);
     }
-    for (std::size_t come = own + 1; come < ways.size();) {
-      Result<Socket> way = acceptUntil(listening, patience);
-      if (!way.isOk())
-        return failedError("rank " + std::to_string(come) +
-                           " was lost during the rendezvous: " + way.status().message());
+    for (std::size_t count = own + 1; count < connections.size();) {
+      Result<Socket> connection = acceptUntil(listening, patience);
+      if (!connection.isOk())
+        return failedError("rank " + std::to_string(count) +
+                           " was lost during the rendezvous: " + connection.status().message());
       Introduction introduction;
-      if (!receiveAll(*way, writableBytesOf(introduction), std::min(patience, Clock::now() + greetingTime)).isOk() ||
+      if (!receiveAll(*connection, writableBytesOf(introduction), std::min(patience, Clock::now() + greetingTime))
+               .isOk() ||
           introduction.token != token)
         continue;
       const auto r = static_cast<std::size_t>(introduction.rank);
-      if (r <= own || r >= ways.size() || ways[r].isOpen())
+      if (r <= own || r >= connections.size() || connections[r].isOpen())
         continue;
-      ways[r] = std::move(*way);
-      ++come;
+      connections[r] = std::move(*connection);
+      ++count;
     }
     return {};
   }
 
   const RendezvousOptions options;
-  std::vector<Socket> ways;
+  std::vector<Socket> connections;
   const Deadline deadline;
 };
 
 } // namespace
 
-Result<std::vector<Socket>> meet(const RendezvousOptions &options) { return Meeting(options).run(); }
+Result<std::vector<Socket>> connectRanks(const RendezvousOptions &options) { return Rendezvous(options).run(); }
 
 } // namespace sluice::socket

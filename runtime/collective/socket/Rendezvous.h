@@ -26,8 +26,8 @@ struct RendezvousOptions {
   double seconds = 60;
 };
 
-/// A connection to every other rank; that of the own rank is not open.
-Result<std::vector<Socket>> meet(const RendezvousOptions &options);
+/// Connections by rank; that of this rank is not open.
+Result<std::vector<Socket>> connectRanks(const RendezvousOptions &options);
 
 } // namespace sluice::socket
 

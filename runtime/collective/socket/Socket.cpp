@@ -43,11 +43,6 @@ Result<Socket> open(const addrinfo &address) {
 
 } // namespace
 
-Socket::~Socket() {
-  if (descriptor >= 0)
-    close(descriptor);
-}
-
 bool waitFor(int descriptor, short events, Deadline deadline) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();

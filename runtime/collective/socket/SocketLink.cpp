@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collective/socket/SocketLink.h"
+#include "runtime/base/Thread.h"
 
 #include <atomic>
 #include <cerrno>
@@ -25,8 +26,8 @@ using namespace process;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto tickInterval = std::chrono::milliseconds(100);
-/// Seconds that a frame in transfer may still take after the world failed.
-constexpr auto hurriedTime = std::chrono::seconds(2);
+/// Time that a frame in transfer may still take after the world failed.
+constexpr auto drainTime = std::chrono::seconds(2);
 
 /// The connection to one process.
 struct Connection {
@@ -36,11 +37,11 @@ struct Connection {
   /// Guards `queue`.
   std::mutex queueing;
   std::deque<std::vector<std::byte>> queue;
-  /// Bytes of the queue's first frame that have gone; under `sending`.
-  std::size_t gone = 0;
+  /// Bytes of the queue's first frame that were sent; under `sending`.
+  std::size_t sentBytes = 0;
   std::atomic<bool> lost = false;
 
-  /// The frame that is coming in; the reading thread's own.
+  /// The frame that is being received; only for the reading thread.
   FrameHeader header;
   std::size_t headerBytes = 0;
   std::vector<std::byte> payload;
@@ -62,17 +63,12 @@ public:
   int size() const override { return static_cast<int>(connections.size()); }
   std::string_view name() const override { return "socket"; }
 
-  Status start(FrameSink &given) override {
-    sink = &given;
+  Status start(FrameSink &frames) override {
+    sink = &frames;
     wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake.isOpen())
       return failedError(std::string("cannot create an event: ") + std::strerror(errno));
-    try {
-      thread = std::thread([this] { read(); });
-    } catch (const std::system_error &error) {
-      return failedError(std::string("cannot start the thread of the socket communicator: ") + error.what());
-    }
-    return {};
+    return startThread(thread, "the socket communicator", [this] { read(); });
   }
 
   Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) override {
@@ -91,7 +87,7 @@ public:
       if (status.isOk())
         status = write(connection, buffers);
     }
-    flushAgain(connection);
+    flushUnlessHeld(connection);
     return status;
   }
 
@@ -108,30 +104,30 @@ public:
       std::lock_guard lock(connection.queueing);
       connection.queue.push_back(std::move(frame));
     }
-    flushAgain(connection);
+    flushUnlessHeld(connection);
   }
 
   void abandonSends() override {
     std::int64_t none = 0;
-    hurriedAt.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
+    failedAt.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
   }
 
   void stop(bool) override {
     if (!thread.joinable())
       return;
     stopping = true;
-    awake();
+    wakeReader();
     thread.join();
     // The last posted frame, such as a goodbye, is still sent if the socket accepts it.
     for (const auto &connection : connections)
       if (connection->socket.isOpen()) {
-        flushAgain(*connection);
+        flushUnlessHeld(*connection);
         shutdown(connection->socket.get(), SHUT_WR);
       }
   }
 
 private:
-  void awake() {
+  void wakeReader() {
     const std::uint64_t one = 1;
     (void)!::write(wake.get(), &one, sizeof one);
   }
@@ -146,8 +142,8 @@ private:
           return true;
         first = &connection.queue.front();
       }
-      const ssize_t count = ::send(connection.socket.get(), first->data() + connection.gone,
-                                   first->size() - connection.gone, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t count = ::send(connection.socket.get(), first->data() + connection.sentBytes,
+                                   first->size() - connection.sentBytes, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0) {
         if (errno == EINTR)
           continue;
@@ -157,26 +153,25 @@ private:
         connection.lost = true;
         return true;
       }
-      connection.gone += static_cast<std::size_t>(count);
-      if (connection.gone == first->size()) {
+      connection.sentBytes += static_cast<std::size_t>(count);
+      if (connection.sentBytes == first->size()) {
         std::lock_guard lock(connection.queueing);
         connection.queue.pop_front();
-        connection.gone = 0;
+        connection.sentBytes = 0;
       }
     }
     return true;
   }
 
-  /// For a sender that releases the connection: frames queued while it held it must still be sent.
-  void flushAgain(Connection &connection) {
+  /// Sends queued frames unless another thread holds the connection: that thread calls this when it releases it.
+  void flushUnlessHeld(Connection &connection) {
     while (true) {
       {
         std::unique_lock lock(connection.sending, std::try_to_lock);
-        // The holder of the connection runs this afterwards.
         if (!lock.owns_lock())
           return;
         if (!flush(connection)) {
-          awake();
+          wakeReader();
           return;
         }
       }
@@ -189,8 +184,8 @@ private:
   Status waitForRoom(Connection &connection) {
     if (connection.lost || stopping)
       return failedError("the connection has broken");
-    const std::int64_t hurried = hurriedAt;
-    if (hurried != 0 && Clock::now() - Clock::time_point(Clock::duration(hurried)) > hurriedTime)
+    const std::int64_t failed = failedAt;
+    if (failed != 0 && Clock::now() - Clock::time_point(Clock::duration(failed)) > drainTime)
       return failedError("the world has ended");
     waitFor(connection.socket.get(), POLLOUT, Clock::now() + tickInterval);
     return {};
@@ -214,7 +209,7 @@ private:
       if (count < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
           if (Status status = waitForRoom(connection); !status.isOk()) {
-            // A frame that was begun and not ended: nothing can follow it.
+            // The frame is incomplete: no frame can follow it.
             connection.lost = true;
             return status;
           }
@@ -235,20 +230,20 @@ private:
 
   void read() {
     std::vector<pollfd> polled;
-    std::vector<int> who;
-    std::vector<bool> over(connections.size());
-    over[static_cast<std::size_t>(ownRank)] = true;
+    std::vector<int> peers;
+    std::vector<bool> closed(connections.size());
+    closed[static_cast<std::size_t>(ownRank)] = true;
     Clock::time_point nextTick = Clock::now() + tickInterval;
     while (!stopping) {
       polled.assign(1, {wake.get(), POLLIN, 0});
-      who.assign(1, -1);
+      peers.assign(1, -1);
       for (std::size_t p = 0; p < connections.size(); ++p) {
-        if (over[p])
+        if (closed[p])
           continue;
         std::lock_guard lock(connections[p]->queueing);
         const bool full = !connections[p]->queue.empty() && !connections[p]->lost;
         polled.push_back({connections[p]->socket.get(), static_cast<short>(POLLIN | (full ? POLLOUT : 0)), 0});
-        who.push_back(static_cast<int>(p));
+        peers.push_back(static_cast<int>(p));
       }
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(nextTick - Clock::now()).count();
       poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
@@ -260,24 +255,24 @@ private:
       if (polled[0].revents != 0)
         (void)!::read(wake.get(), &count, sizeof count);
       for (std::size_t i = 1; i < polled.size(); ++i) {
-        const int peer = who[i];
+        const int peer = peers[i];
         if (polled[i].revents & POLLOUT)
-          flushAgain(*connections[static_cast<std::size_t>(peer)]);
+          flushUnlessHeld(*connections[static_cast<std::size_t>(peer)]);
         if (polled[i].revents & (POLLIN | POLLHUP | POLLERR))
-          over[static_cast<std::size_t>(peer)] = !take(peer);
+          closed[static_cast<std::size_t>(peer)] = !receive(peer);
       }
     }
   }
 
   /// Reads the available bytes of one process; false at the end of the stream.
-  bool take(int peer) {
+  bool receive(int peer) {
     Connection &connection = *connections[static_cast<std::size_t>(peer)];
     const auto reportLoss = [&](std::string_view why) {
       connection.lost = true;
       sink->onLost(peer, why);
       return false;
     };
-    // Fair to the others: one frame's bytes at a time.
+    // At most the bytes of one frame, so that other connections are served too.
     for (std::size_t budget = maxFrameBytes; budget != 0;) {
       const bool inHeader = connection.headerBytes < sizeof connection.header;
       std::byte *to = inHeader ? reinterpret_cast<std::byte *>(&connection.header) + connection.headerBytes
@@ -317,7 +312,7 @@ private:
   Socket wake;
   std::thread thread;
   std::atomic<bool> stopping = false;
-  std::atomic<std::int64_t> hurriedAt = 0;
+  std::atomic<std::int64_t> failedAt = 0;
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 
 namespace sluice::socket {
 
-/// `sockets`: a stream socket to every rank, as meet() gives them; that of `rank` is not open.
+/// `sockets`: those of connectRanks().
 std::unique_ptr<process::Link> createSocketLink(int rank, std::vector<Socket> sockets);
 
 } // namespace sluice::socket

@@ -1,8 +1,8 @@
 //===- CpuDevice.cpp - the CPU device -------------------------------------------===//
 //
-// Streams are threads (CpuStream), events are counters (CpuEvents), memory is mapped from the operating system and made
-// resident at once, so that a step takes no page faults and memory that is not there shows at load. Priorities of
-// streams have no meaning here.
+// Streams are threads (CpuStream), events are counters (CpuEvents). Memory is mapped from the operating system and
+// touched at load, so that a step takes no page faults, and a lack of memory is an error at load. Priorities of streams
+// are ignored.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cpu/CpuStream.h"
@@ -58,7 +58,7 @@ public:
   explicit CpuDevice(const CpuDeviceOptions &options) : options(options) {}
 
   ~CpuDevice() override {
-    // Streams first: what they still run may touch the memory.
+    // Streams first: their commands may access the memory.
     streams.clear();
     for (const Mapping &mapping : mappings)
       munmap(mapping.address, mapping.bytes);

@@ -1,8 +1,8 @@
 //===- CpuStream.cpp - one stream: a thread and a ring of commands -------------===//
 #include "runtime/device/cpu/CpuStream.h"
+#include "runtime/base/Thread.h"
 
 #include <omp.h>
-#include <system_error>
 
 namespace sluice {
 
@@ -21,12 +21,7 @@ CpuStream::~CpuStream() {
 }
 
 Status CpuStream::start() {
-  try {
-    thread = std::thread([this] { work(); });
-  } catch (const std::system_error &error) {
-    return failedError("cannot start the thread of stream '" + name + "': " + error.what());
-  }
-  return {};
+  return startThread(thread, "stream '" + name + "'", [this] { work(); });
 }
 
 void CpuStream::push(const CpuStreamItem &item) {

@@ -97,7 +97,7 @@ std::vector<std::string> meeting(const std::vector<std::pair<int, int>> &ranksAn
       options.size = ranksAndSizes[i].second;
       options.port = port;
       options.seconds = seconds;
-      messages[i] = socket::meet(options).status().message();
+      messages[i] = socket::connectRanks(options).status().message();
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -87,7 +87,7 @@ TEST(SocketTest, RankZeroIsLostInTheRendezvous) {
   options.size = 2;
   options.port = portOf(*listening);
   options.seconds = 20;
-  expectFailed(meet(options).status(), "rank 0 was lost during the rendezvous: the connection ");
+  expectFailed(connectRanks(options).status(), "rank 0 was lost during the rendezvous: the connection ");
   rankZero.join();
 }
 
