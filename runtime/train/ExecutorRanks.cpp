@@ -2,9 +2,8 @@
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
-#include "runtime/train/AlgorithmFile.h"
 #include "runtime/train/BufferTable.h"
-#include "runtime/train/DnnOption.h"
+#include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ProcessRanks.h"
 
@@ -14,30 +13,16 @@
 
 namespace sluice {
 
-/// Instructions of a stream whose times are kept between two calls of takeTrace().
-static constexpr std::size_t traceCapacity = 1 << 16;
-
 namespace {
 
 class ExecutorRanks : public Ranks {
 public:
   static Result<std::unique_ptr<Ranks>> make(PlanFile file, const RanksOptions &options) {
     auto ranks = std::unique_ptr<ExecutorRanks>(new ExecutorRanks(std::move(file.plan)));
-    ExecutorOptions executor;
-    executor.threads = options.threads;
-    executor.seed = options.seed;
-    executor.delays = options.delays;
-    executor.graphs = options.cudaGraph == "on"    ? GraphMode::on
-                      : options.cudaGraph == "off" ? GraphMode::off
-                                                   : GraphMode::automatic;
-    executor.tf32 = options.tf32;
-    SLUICE_ASSIGN_OR_RETURN(executor.algorithms, openAlgorithms(ranks->held, options, nullptr));
-    SLUICE_ASSIGN_OR_RETURN(executor.dnn, openDnnUse(ranks->held, options));
-    executor.traceCapacity = options.trace ? traceCapacity : 0;
+    SLUICE_ASSIGN_OR_RETURN(const ExecutorOptions executor, executorOptions(ranks->held, options, nullptr));
     ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
-    SLUICE_RETURN_IF_ERROR(closeAlgorithms(executor.algorithms.get(), options));
-    reportDnnUse(executor.dnn.get(), options);
+    SLUICE_RETURN_IF_ERROR(finishSettings(executor, options));
     for (int rank = 0; rank < ranks->size(); ++rank) {
       SLUICE_ASSIGN_OR_RETURN(BufferTable table, BufferTable::make(ranks->group->executor(rank)));
       ranks->tables.push_back(std::move(table));

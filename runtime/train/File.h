@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_FILE_H
 #define SLUICE_RUNTIME_TRAIN_FILE_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/base/Status.h"
 
 #include <cstddef>
@@ -18,14 +19,15 @@
 
 namespace sluice {
 
+/// "cannot write 'PATH': " with the system's message.
+Status writeError(const std::string &path, int error);
+/// Writes all bytes; `path` is for the error.
+Status writeAll(const Descriptor &descriptor, const std::string &path, std::span<const std::byte> data);
+
 class InputFile {
 public:
-  /// Opens a regular file. Missing, unreadable and a directory are errors of the input; failures to read have `code`.
+  /// Opens a regular file. A missing or unreadable file or a directory is an input error; failures to read have `code`.
   static Result<InputFile> open(const std::string &path, StatusCode code = StatusCode::input);
-  InputFile(InputFile &&other) noexcept;
-  InputFile &operator=(InputFile &&other) noexcept;
-  ~InputFile();
-
   const std::string &path() const { return name; }
   /// Bytes, as the file was when it was opened.
   std::uint64_t size() const { return bytes; }
@@ -33,9 +35,11 @@ public:
   Status readAt(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
-  InputFile(std::string name, int descriptor, std::uint64_t bytes, StatusCode code);
+  InputFile(std::string name, Descriptor descriptor, std::uint64_t bytes, StatusCode code)
+      : name(std::move(name)), descriptor(std::move(descriptor)), bytes(bytes), code(code) {}
+
   std::string name;
-  int descriptor = -1;
+  Descriptor descriptor;
   std::uint64_t bytes = 0;
   StatusCode code = StatusCode::input;
 };
@@ -44,22 +48,22 @@ class OutputFile {
 public:
   /// Opens a temporary file in the destination's folder.
   static Result<OutputFile> create(const std::string &path);
-  OutputFile(OutputFile &&other) noexcept;
-  OutputFile &operator=(OutputFile &&other) noexcept;
+  OutputFile(OutputFile &&other) = default;
   /// A file that was not committed is removed.
   ~OutputFile();
 
-  Status write(std::span<const std::byte> data);
+  Status write(std::span<const std::byte> data) { return writeAll(descriptor, destination, data); }
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  /// Forces the bytes to the disk and gives the file its name. A full disk is found here at the latest.
+  /// Writes the bytes to the disk and renames the file. Reports a full disk at the latest.
   Status commit();
 
 private:
-  OutputFile(std::string destination, std::string temporary, int descriptor);
-  void discard();
+  OutputFile(std::string destination, std::string temporary, Descriptor descriptor)
+      : destination(std::move(destination)), temporary(std::move(temporary)), descriptor(std::move(descriptor)) {}
+
   std::string destination;
   std::string temporary;
-  int descriptor = -1;
+  Descriptor descriptor;
 };
 
 /// Creates the folder and its parents, and checks that a file can be written in it.

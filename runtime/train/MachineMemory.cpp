@@ -1,41 +1,32 @@
-//===- MachineMemory.cpp - does a plan fit this machine? ------------------------===//
+//===- MachineMemory.cpp - memory of this machine and process -------------------===//
 #include "runtime/train/MachineMemory.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/ProcessMemory.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <fstream>
+#include <sstream>
 
 namespace sluice {
 
-/// Memory and swap of the machine.
-static std::uint64_t totalMemory() {
-  std::FILE *file = std::fopen("/proc/meminfo", "r");
-  if (!file)
-    return 0;
-  char line[256];
-  unsigned long long sum = 0, kibibytes = 0;
-  while (std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "MemTotal: %llu", &kibibytes) == 1 || std::sscanf(line, "SwapTotal: %llu", &kibibytes) == 1)
+/// The sum of the lines with these names of a file of the proc file system, in bytes; 0 if it cannot be read.
+static std::uint64_t readKibibytes(const char *path, std::initializer_list<std::string_view> names) {
+  std::uint64_t sum = 0, kibibytes = 0;
+  std::ifstream file(path);
+  for (std::string line, name; std::getline(file, line);)
+    if (std::istringstream words(line); words >> name >> kibibytes && std::ranges::find(names, name) != names.end())
       sum += kibibytes * 1024;
-  std::fclose(file);
   return sum;
 }
 
-/// The memory limit of the container's control group; 0 for no limit ("max", or unreadable).
-static std::uint64_t groupMemory() {
-  std::FILE *file = std::fopen("/sys/fs/cgroup/memory.max", "r");
-  if (!file)
-    return 0;
-  unsigned long long bytes = 0;
-  const bool isLimit = std::fscanf(file, "%llu", &bytes) == 1;
-  std::fclose(file);
-  return isLimit ? bytes : 0;
-}
+std::uint64_t processHighWater() { return readKibibytes("/proc/self/status", {"VmHWM:"}); }
 
 std::uint64_t machineMemory() {
-  const std::uint64_t total = totalMemory(), group = groupMemory();
+  const std::uint64_t total = readKibibytes("/proc/meminfo", {"MemTotal:", "SwapTotal:"});
+  // The limit of the container's control group; no limit is "max".
+  std::uint64_t group = 0;
+  std::ifstream("/sys/fs/cgroup/memory.max") >> group;
   return total && group ? std::min(total, group) : std::max(total, group);
 }
 

@@ -1,7 +1,7 @@
-//===- MachineMemory.h - does a plan fit this machine? --------------------------===//
+//===- MachineMemory.h - memory of this machine and process ---------------------===//
 //
-// The system gives out more memory than there is, and ends the process (or another) when it is used. So a plan that
-// cannot fit is refused before anything is allocated.
+// The operating system overcommits memory, and kills a process when it is used. So a plan that cannot fit is refused
+// before anything is allocated.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_MACHINEMEMORY_H
@@ -14,11 +14,13 @@
 
 namespace sluice {
 
-/// Memory and swap of this machine in bytes, or what its control group allows; 0 where the system does not say.
+/// Largest resident size that this process has had, in bytes; 0 if unknown.
+std::uint64_t processHighWater();
+
+/// Memory and swap of this machine in bytes, or the limit of the control group if that is smaller; 0 if unknown.
 std::uint64_t machineMemory();
 
-/// Refuses a plan for the CPU of which `ranks` ranks take more than `limit` bytes in this process. A limit of 0 is
-/// none.
+/// Refuses a plan for the CPU if `ranks` of its ranks take more than `limit` bytes in this process. 0: no limit.
 Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit);
 
 } // namespace sluice

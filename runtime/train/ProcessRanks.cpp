@@ -1,15 +1,14 @@
 //===- ProcessRanks.cpp - the trainer's ranks, each a process ---------------------===//
 //
-// Processes read each other's buffers over separate communicators: one of all ranks, and, for reads of the root, one of
-// the root and each other rank.
+// Processes read each other's buffers over separate communicators: one of all ranks, and, for reads by rank 0, one of
+// rank 0 and each other rank.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/train/ProcessRanks.h"
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/nccl/NcclWorld.h"
-#include "runtime/train/AlgorithmFile.h"
 #include "runtime/train/BufferTable.h"
-#include "runtime/train/DnnOption.h"
+#include "runtime/train/ExecutorSettings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,9 +20,6 @@
 namespace sluice {
 namespace {
 
-/// Instructions of a stream whose times are kept between two calls of takeTrace().
-constexpr std::size_t traceCapacity = 1 << 16;
-
 /// A read of the root within onRoot(); rank 0: no more reads.
 struct Request {
   std::int32_t rank = 0;
@@ -32,8 +28,7 @@ struct Request {
   std::uint64_t bytes = 0;
 };
 
-/// The launcher numbers the processes of a machine; each takes the GPU of its number. Where the launcher or a container
-/// shows a process one GPU, it is that one.
+/// The GPU with the launcher's number of the process on its machine; the only GPU if one is visible.
 int localDevice() {
   const Result<const cuda::Table *> table = cuda::table();
   int visible = 0;
@@ -51,22 +46,11 @@ public:
       : held(std::move(plan)), world(options.world), ownRank(options.rank) {}
 
   Status start(const RanksOptions &options) {
-    ExecutorOptions chosen;
-    chosen.threads = options.threads;
-    chosen.seed = options.seed;
-    chosen.delays = options.delays;
+    SLUICE_ASSIGN_OR_RETURN(ExecutorOptions chosen, executorOptions(held, options, world.get()));
     chosen.device = localDevice();
-    chosen.graphs = options.cudaGraph == "on"    ? GraphMode::on
-                    : options.cudaGraph == "off" ? GraphMode::off
-                                                 : GraphMode::automatic;
-    chosen.tf32 = options.tf32;
-    SLUICE_ASSIGN_OR_RETURN(chosen.algorithms, openAlgorithms(held, options, world.get()));
-    SLUICE_ASSIGN_OR_RETURN(chosen.dnn, openDnnUse(held, options));
-    chosen.traceCapacity = options.trace ? traceCapacity : 0;
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
-    SLUICE_RETURN_IF_ERROR(closeAlgorithms(chosen.algorithms.get(), options));
-    reportDnnUse(chosen.dnn.get(), options);
+    SLUICE_RETURN_IF_ERROR(finishSettings(chosen, options));
     SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
     std::vector<int> allRanks(static_cast<std::size_t>(size()));
     std::iota(allRanks.begin(), allRanks.end(), 0);
@@ -84,22 +68,9 @@ public:
   int size() const override { return world->size(); }
   bool holds(int rank) const override { return rank == ownRank; }
 
-  Status run(std::string_view entry) override {
-    Status issued = executor->runEntry(entry);
-    Status finished = executor->synchronize();
-    return issued.isOk() ? finished : issued;
-  }
-
-  Status start(std::string_view entry) override {
-    // Times are read from idle streams.
-    if (traces)
-      return run(entry);
-    Status issued = executor->runEntry(entry);
-    if (issued.isOk())
-      return executor->awaitPorts(entry);
-    (void)executor->synchronize();
-    return issued;
-  }
+  Status run(std::string_view entry) override { return executor->finishEntry(entry); }
+  // Times are read from idle streams.
+  Status start(std::string_view entry) override { return traces ? run(entry) : executor->startEntry(entry); }
   Status finish() override { return executor->synchronize(); }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {

@@ -2,6 +2,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_RUNLOG_H
 #define SLUICE_RUNTIME_TRAIN_RUNLOG_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/base/Status.h"
 
 #include <string>
@@ -13,16 +14,12 @@ class RunLog {
 public:
   /// Creates or truncates the file; an empty path gives a log that drops its lines.
   static Result<RunLog> open(const std::string &path);
-  RunLog(RunLog &&other) noexcept;
-  RunLog &operator=(RunLog &&other) noexcept;
-  ~RunLog();
-
-  Status write(const std::string &line);
+  Status write(const std::string &line) const;
 
 private:
-  RunLog(std::string path, int descriptor);
+  RunLog(std::string path, Descriptor descriptor) : path(std::move(path)), descriptor(std::move(descriptor)) {}
   std::string path;
-  int descriptor = -1;
+  Descriptor descriptor;
 };
 
 } // namespace sluice

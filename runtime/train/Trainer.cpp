@@ -6,8 +6,8 @@
 #include "runtime/train/File.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LossScale.h"
+#include "runtime/train/MachineMemory.h"
 #include "runtime/train/Ports.h"
-#include "runtime/train/Process.h"
 #include "runtime/train/RunLog.h"
 #include "runtime/train/Weights.h"
 

@@ -1,9 +1,8 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
 #include "runtime/base/Json.h"
-#include "runtime/base/ShardMath.h"
 #include "runtime/train/Checkpoint.h"
-#include "runtime/train/Parts.h"
+#include "runtime/train/ShardRuns.h"
 #include "runtime/train/Variables.h"
 
 #include <algorithm>
@@ -16,36 +15,8 @@
 
 namespace sluice {
 
-/// Bytes that are read, compared or written at once, at most; a smaller tensor takes no more than its own, since new
-/// memory costs time, page by page.
+/// Limit of the bytes that are read, compared or written at once.
 static constexpr std::uint64_t bufferBytes = 1 << 20, bufferElements = bufferBytes / 8;
-
-/// Layout of a parameter in its file and on its ranks: `outer` rows of `total` times `inner` bytes, of which a rank has
-/// `chunk` from its coordinate on.
-struct Layout {
-  std::uint64_t outer = 1, total = 1, chunk = 1, inner = 1;
-
-  Layout(const plan::ParameterT &parameter) {
-    int dim = std::max(cutDim(parameter), 0);
-    inner = parameter.dtype == plan::DType::f64 ? 8 : 4;
-    std::vector<std::int64_t> shape = cutShape(parameter);
-    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-      auto extent = static_cast<std::uint64_t>(shape[d]);
-      (d < dim ? outer : d == dim ? total : inner) *= extent;
-    }
-    chunk = parameter.dim < 0 ? total : static_cast<std::uint64_t>(parameter.chunk);
-  }
-  /// First slice of a coordinate, and the number of valid slices.
-  std::uint64_t begin(std::uint64_t coordinate) const {
-    return static_cast<std::uint64_t>(chunkBegin(signedOf(total), signedOf(chunk), signedOf(coordinate)));
-  }
-  std::uint64_t count(std::uint64_t coordinate) const {
-    return static_cast<std::uint64_t>(validExtent(signedOf(total), signedOf(chunk), signedOf(coordinate)));
-  }
-
-private:
-  static std::int64_t signedOf(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-};
 
 static std::string_view dtypeOf(const plan::ParameterT &parameter) {
   return parameter.dtype == plan::DType::f64 ? "F64" : "F32";
@@ -114,53 +85,47 @@ static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT
   return Status::ok();
 }
 
-/// Elements of the full parameter that a rank has, as runs from `begin` on.
-static Status forEachShardRun(const plan::PlanT &plan, const plan::ParameterT &parameter, int rank,
-                              const std::function<Status(std::uint64_t begin, std::uint64_t count)> &visit) {
-  auto coordinate = [&](const std::vector<std::uint32_t> &axes) {
-    return coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes);
-  };
-  if (parameter.split) {
-    std::uint32_t part = coordinate(parameter.split->axes), shard = coordinate(parameter.axes);
-    return forEachRun(plan, parameter, [&](const Run &run) {
-      return run.part == part && run.shard == shard ? visit(run.begin, run.count) : Status::ok();
-    });
-  }
-  Layout layout(parameter);
-  std::uint64_t own = parameter.dim < 0 ? 0 : coordinate(parameter.axes);
-  std::uint64_t inner = layout.inner / dtypeBytes(baseType(parameter.dtype));
-  for (std::uint64_t outer = 0; outer < layout.outer; ++outer)
-    SLUICE_RETURN_IF_ERROR(visit((outer * layout.total + layout.begin(own)) * inner, layout.count(own) * inner));
-  return Status::ok();
+/// Calls `visit` for the runs of a parameter that ranks of this process have, with these ranks.
+static Status forEachLocalRun(const Ranks &ranks, const plan::ParameterT &parameter,
+                              const std::function<Status(const ShardRun &, const std::vector<int> &)> &visit) {
+  const plan::PlanT &plan = ranks.plan();
+  const std::vector<std::uint32_t> axes = shardAxes(parameter);
+  std::vector<std::vector<int>> holders(groupSize(plan, axes));
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (ranks.holds(rank))
+      holders[coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes)].push_back(rank);
+  return forEachShardRun(plan, parameter, [&](const ShardRun &run) {
+    return holders[run.position].empty() ? Status::ok() : visit(run, holders[run.position]);
+  });
 }
 
-/// A tensor under a second name of a parameter is the same tensor, or the file is of another model. Each process looks
-/// at what its ranks have of it.
+/// The first elements of `buffer`, of which `left` are still to be processed.
+template <typename T> static std::span<T> nextOf(std::vector<T> &buffer, std::uint64_t left) {
+  return std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), left)));
+}
+
+/// Compares a tensor under a second name of a parameter with the first one, as far as ranks of this process have it.
 static Status checkSame(const Ranks &ranks, const plan::ParameterT &parameter, const CheckpointTensor &first,
                         const CheckpointTensor &second) {
   std::vector<double> a(std::min(bufferElements, first.elements())), b(a.size());
   std::vector<std::byte> room;
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    if (!ranks.holds(rank))
-      continue;
-    SLUICE_RETURN_IF_ERROR(forEachShardRun(ranks.plan(), parameter, rank, [&](std::uint64_t begin, std::uint64_t all) {
-      for (std::uint64_t at = 0; at < all; at += bufferElements) {
-        auto count = static_cast<std::size_t>(std::min(bufferElements, all - at));
-        SLUICE_RETURN_IF_ERROR(first.readAs(begin + at, std::span(a).first(count), room));
-        SLUICE_RETURN_IF_ERROR(second.readAs(begin + at, std::span(b).first(count), room));
-        if (std::memcmp(a.data(), b.data(), count * sizeof(double)) != 0)
-          return refusedError(
-              fmt::format("'{}': tensors '{}' and '{}' are one parameter of this plan, expected equal values but got "
-                          "different ones",
-                          second.file->path(), first.name(), second.name()));
-      }
-      return Status::ok();
-    }));
-  }
-  return Status::ok();
+  return forEachLocalRun(ranks, parameter, [&](const ShardRun &run, const std::vector<int> &) -> Status {
+    for (std::uint64_t at = 0; at < run.count;) {
+      const std::span<double> x = nextOf(a, run.count - at), y = nextOf(b, run.count - at);
+      SLUICE_RETURN_IF_ERROR(first.readAs(run.begin + at, x, room));
+      SLUICE_RETURN_IF_ERROR(second.readAs(run.begin + at, y, room));
+      if (std::memcmp(x.data(), y.data(), x.size_bytes()) != 0)
+        return refusedError(
+            fmt::format("'{}': tensors '{}' and '{}' are one parameter of this plan, expected equal values but got "
+                        "different ones",
+                        second.file->path(), first.name(), second.name()));
+      at += x.size();
+    }
+    return Status::ok();
+  });
 }
 
-/// Finds each parameter's tensor, and checks that nothing is missing, extra or of another form.
+/// Finds each parameter's tensor, and checks that no tensor is missing, extra or of a different shape or dtype.
 static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &file, const Ranks &ranks) {
   const plan::PlanT &plan = ranks.plan();
   Naming naming = namingOf(file, plan);
@@ -194,57 +159,29 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
   return found;
 }
 
-/// As loadShard, for a parameter with a split.
+/// Copies one parameter from the file into the shards of this process, and zeros into their padding.
 template <typename T>
-static Status loadPart(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
+static Status loadParameter(Ranks &ranks, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
   const plan::PlanT &plan = ranks.plan();
-  std::uint64_t elements = elementCount(shardShape(parameter)).value_or(0);
+  const std::uint64_t elements = elementCount(shardShape(parameter)).value_or(0);
   std::vector<T> buffer(std::min(bufferElements, elements));
   std::vector<std::byte> room;
-  for (std::uint64_t at = 0; at < elements; at += bufferElements)
-    SLUICE_RETURN_IF_ERROR(ranks.write(
-        rank, parameter.buffer, at * sizeof(T),
-        std::as_bytes(std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, elements - at))))));
-  std::uint32_t part = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.split->axes);
-  std::uint32_t shard = coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
-  return forEachRun(plan, parameter, [&](const Run &run) -> Status {
-    if (run.part != part || run.shard != shard)
-      return Status::ok();
-    for (std::uint64_t at = 0; at < run.count; at += bufferElements) {
-      std::span<T> values = std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, run.count - at)));
+  const bool isPadded = elements * groupSize(plan, shardAxes(parameter)) != elementCount(parameter.shape);
+  for (int rank = 0; isPadded && rank < ranks.size(); ++rank)
+    for (std::uint64_t at = 0; ranks.holds(rank) && at < elements; at += buffer.size())
+      SLUICE_RETURN_IF_ERROR(
+          ranks.write(rank, parameter.buffer, at * sizeof(T), std::as_bytes(nextOf(buffer, elements - at))));
+  return forEachLocalRun(ranks, parameter, [&](const ShardRun &run, const std::vector<int> &holders) -> Status {
+    for (std::uint64_t at = 0; at < run.count;) {
+      const std::span<T> values = nextOf(buffer, run.count - at);
       SLUICE_RETURN_IF_ERROR(tensor.readAs(run.begin + at, values, room));
-      SLUICE_RETURN_IF_ERROR(ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
+      for (int rank : holders)
+        SLUICE_RETURN_IF_ERROR(
+            ranks.write(rank, parameter.buffer, (run.offset + at) * sizeof(T), std::as_bytes(values)));
+      at += values.size();
     }
     return Status::ok();
   });
-}
-
-/// Copies one parameter's part of the file into a rank's buffer, and zeros into the rest of it.
-template <typename T>
-static Status loadShard(Ranks &ranks, int rank, const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
-  const plan::PlanT &plan = ranks.plan();
-  if (parameter.split)
-    return loadPart<T>(ranks, rank, tensor, parameter);
-  Layout layout(parameter);
-  std::uint64_t coordinate =
-      parameter.dim < 0 ? 0 : coordinateAlong(plan, static_cast<std::uint32_t>(rank), parameter.axes);
-  std::uint64_t inner = layout.inner / sizeof(T), real = layout.count(coordinate) * inner, row = layout.chunk * inner;
-  std::vector<T> buffer(std::min(bufferElements, row));
-  std::vector<std::byte> room;
-  for (std::uint64_t outer = 0; outer < layout.outer; ++outer) {
-    std::uint64_t from = (outer * layout.total + layout.begin(coordinate)) * inner;
-    for (std::uint64_t at = 0; at < row;) {
-      std::uint64_t left = (at < real ? real : row) - at;
-      std::span<T> part = std::span(buffer).first(static_cast<std::size_t>(std::min(bufferElements, left)));
-      if (at < real)
-        SLUICE_RETURN_IF_ERROR(tensor.readAs(from + at, part, room));
-      else
-        std::fill(part.begin(), part.end(), T(0));
-      SLUICE_RETURN_IF_ERROR(ranks.write(rank, parameter.buffer, (outer * row + at) * sizeof(T), std::as_bytes(part)));
-      at += part.size();
-    }
-  }
-  return Status::ok();
 }
 
 Status loadWeights(Ranks &ranks, const std::string &path) {
@@ -252,32 +189,26 @@ Status loadWeights(Ranks &ranks, const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(Checkpoint file, Checkpoint::open(path));
   SLUICE_ASSIGN_OR_RETURN(std::vector<const CheckpointTensor *> tensors, match(file, ranks));
   SLUICE_RETURN_IF_ERROR(checkVariables(ranks, file));
-  for (std::size_t i = 0; i < plan.parameters.size(); ++i)
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      if (!ranks.holds(rank))
-        continue;
-      const plan::ParameterT &parameter = *plan.parameters[i];
-      SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64
-                                 ? loadShard<double>(ranks, rank, *tensors[i], parameter)
-                                 : loadShard<float>(ranks, rank, *tensors[i], parameter));
-    }
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    const plan::ParameterT &parameter = *plan.parameters[i];
+    SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64 ? loadParameter<double>(ranks, *tensors[i], parameter)
+                                                               : loadParameter<float>(ranks, *tensors[i], parameter));
+  }
   return loadVariables(ranks, file);
 }
 
-/// As emitParameter, for a parameter with a split.
-static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, const SafetensorsTensor::Sink &sink) {
+/// Passes a full parameter to `sink`, in the file's order, from the shards of its ranks.
+static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter,
+                            const SafetensorsTensor::Sink &sink) {
   const plan::PlanT &plan = ranks.plan();
-  std::vector<std::uint32_t> axes = parameter.split->axes;
-  axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
-  std::vector<int> holders = groupMembers(plan, 0, axes);
-  std::uint64_t shards = groupSize(plan, parameter.axes), element = dtypeBytes(baseType(parameter.dtype));
-  std::vector<std::byte> buffer(std::min(bufferBytes, elementCount(parameter.shape).value_or(0) * element));
-  return forEachRun(plan, parameter, [&](const Run &run) -> Status {
+  // The ranks at coordinate 0 of all other axes.
+  const std::vector<int> holders = groupMembers(plan, 0, shardAxes(parameter));
+  const std::uint64_t element = dtypeBytes(baseType(parameter.dtype));
+  std::vector<std::byte> buffer(std::min(bufferBytes, elementCount(shardShape(parameter)).value_or(0) * element));
+  return forEachShardRun(plan, parameter, [&](const ShardRun &run) -> Status {
     for (std::uint64_t at = 0; at < run.count * element;) {
-      std::span<std::byte> part =
-          std::span(buffer).first(static_cast<std::size_t>(std::min(bufferBytes, run.count * element - at)));
-      SLUICE_RETURN_IF_ERROR(
-          ranks.read(holders[run.part * shards + run.shard], parameter.buffer, run.offset * element + at, part));
+      const std::span<std::byte> part = nextOf(buffer, run.count * element - at);
+      SLUICE_RETURN_IF_ERROR(ranks.read(holders[run.position], parameter.buffer, run.offset * element + at, part));
       SLUICE_RETURN_IF_ERROR(sink(part));
       at += part.size();
     }
@@ -285,37 +216,10 @@ static Status emitParts(const Ranks &ranks, const plan::ParameterT &parameter, c
   });
 }
 
-/// Passes a full parameter to `sink`, in the file's order, from the shards of its ranks.
-static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter,
-                            const SafetensorsTensor::Sink &sink) {
-  const plan::PlanT &plan = ranks.plan();
-  if (parameter.split)
-    return emitParts(ranks, parameter, sink);
-  Layout layout(parameter);
-  // The ranks at coordinate 0 of every other axis have the shards in order; a replicated parameter is read from rank 0.
-  std::vector<int> holders{0};
-  if (parameter.dim >= 0)
-    holders = groupMembers(plan, 0, parameter.axes);
-  std::vector<std::byte> buffer(std::min(bufferBytes, layout.chunk * layout.inner));
-  for (std::uint64_t row = 0; row < layout.outer; ++row)
-    for (std::uint64_t coordinate = 0; coordinate < holders.size(); ++coordinate) {
-      std::uint64_t bytes = layout.count(coordinate) * layout.inner;
-      for (std::uint64_t at = 0; at < bytes;) {
-        std::span<std::byte> part =
-            std::span(buffer).first(static_cast<std::size_t>(std::min(bufferBytes, bytes - at)));
-        SLUICE_RETURN_IF_ERROR(
-            ranks.read(holders[coordinate], parameter.buffer, row * layout.chunk * layout.inner + at, part));
-        SLUICE_RETURN_IF_ERROR(sink(part));
-        at += part.size();
-      }
-    }
-  return Status::ok();
-}
-
 /// The model's config with the dtype of the saved weights: a reader that converts to the config's dtype would otherwise
 /// round them.
 static std::string withDType(const plan::PlanT &plan) {
-  // No config is longer; a plan from anywhere must not take minutes to save.
+  // No config is longer; an untrusted plan must not take minutes to save.
   if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())
     return plan.config;
   Json config = parseJson<Json>(plan.config);

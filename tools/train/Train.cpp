@@ -3,7 +3,7 @@
 
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
-#include "runtime/train/Process.h"
+#include "runtime/train/MachineMemory.h"
 #include "runtime/train/TokenData.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Weights.h"
