@@ -289,7 +289,7 @@ TEST(CudaExecutor, TracesWhatStreamsDid) {
       // Two micro-batches, the update, the copy of the result.
       ASSERT_EQ(records.size(), 4u);
       EXPECT_EQ(records[2].instruction, update);
-      EXPECT_EQ(records[3].instruction, giveOut);
+      EXPECT_EQ(records[3].instruction, copyShard);
       std::int64_t last = before - slack;
       for (const TraceRecord &record : records) {
         EXPECT_LE(last, record.begin);

@@ -2,7 +2,7 @@
 //-----------------------------===//
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Fake.h"
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 
 #include <gtest/gtest.h>
 #include <thread>
@@ -17,7 +17,7 @@ enum : std::uint32_t { copyIn, meet, copyOut, recordCopied, waitCopied, addOnHos
 /// x goes to the device, is added up over the ranks there, comes back; the host adds x to it; that goes out by the
 /// device.
 plan::PlanT planWithHost(std::uint32_t ranks) {
-  TestPlan made({ranks});
+  PlanBuilder made({ranks});
   made.plan.target->device = "cuda";
   made.stream("compute");
   made.stream("host");

@@ -2,7 +2,7 @@
 #include "runtime/base/cuda/Nvtx.h"
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Fake.h"
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace sluice::test {
 namespace {
 
 plan::PlanT twoCopies() {
-  TestPlan made;
+  PlanBuilder made;
   made.plan.target->device = "cuda";
   made.stream("compute");
   const auto x = made.buffer("x", {4}, plan::DType::f32, plan::Space::host), there = made.buffer("there", {4});

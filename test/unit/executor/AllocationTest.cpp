@@ -3,7 +3,7 @@
 // Every way into the C library's allocator is counted while a flag is up, on all threads.
 //
 //===----------------------------------------------------------------------===//
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 
 #include "runtime/executor/RankGroup.h"
 
@@ -78,24 +78,26 @@ private:
 TEST(Allocation, StepsAllocateNothing) {
   if (!SLUICE_COUNTS_ALLOCATIONS)
     GTEST_SKIP() << "sanitizers have their own allocator";
-  TestPlan made({3});
-  const auto compute = made.stream("compute", 128), gather = made.stream("gather");
-  const auto shard = made.buffer("shard", {4}), gathered = made.buffer("gathered", {12}), sum = made.buffer("sum", {4});
-  const auto out = made.buffer("out", {12}, plan::DType::f32, plan::Space::host);
-  made.entry("step", 2);
-  made.section(600); // more than a stream's ring holds
-  made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
-                  {{made.view(shard), made.view(gathered)}});
-  made.record(gather, 0);
-  made.wait(compute, 0);
-  made.launch(compute, "add_one", {}, {made.view(gathered)});
-  made.collective(compute, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::mean,
-                  {{made.view(gathered), made.view(sum)}})
+  PlanBuilder builder({3});
+  const auto compute = builder.stream("compute", 128), gather = builder.stream("gather");
+  const auto shard = builder.buffer("shard", {4}), gathered = builder.buffer("gathered", {12}),
+             sum = builder.buffer("sum", {4});
+  const auto out = builder.buffer("out", {12}, plan::DType::f32, plan::Space::host);
+  builder.entry("step", 2);
+  builder.section(600); // more than a stream's ring holds
+  builder.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                     {{builder.view(shard), builder.view(gathered)}});
+  builder.record(gather, 0);
+  builder.wait(compute, 0);
+  builder.launch(compute, "add_one", {}, {builder.view(gathered)});
+  builder
+      .collective(compute, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::mean,
+                  {{builder.view(gathered), builder.view(sum)}})
       .when = plan::When::last;
-  made.fill(compute, made.view(sum), 2).when = plan::When::not_first;
-  made.copy(compute, made.view(gathered), made.view(out));
-  made.record(compute, 1);
-  made.wait(gather, 1);
+  builder.fill(compute, builder.view(sum), 2).when = plan::When::not_first;
+  builder.copy(compute, builder.view(gathered), builder.view(out));
+  builder.record(compute, 1);
+  builder.wait(gather, 1);
   ExecutorOptions options;
   options.traceCapacity = 100;
   options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
@@ -103,7 +105,7 @@ TEST(Allocation, StepsAllocateNothing) {
       return std::unique_ptr<BoundKernel>(std::make_unique<AddOne>(request.outputs[0].elements()));
     };
   };
-  auto group = RankGroup::create(made.plan, options);
+  auto group = RankGroup::create(builder.plan, options);
   ASSERT_TRUE(group.isOk()) << group.status().message();
   ASSERT_TRUE((*group)->runEntry("step").isOk());
   counting = true;

@@ -1,5 +1,5 @@
 //===- ExecutorTest.cpp - one rank alone ---------------------------------------------===//
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 
 #include <gtest/gtest.h>
 
@@ -7,30 +7,30 @@ namespace sluice::test {
 namespace {
 
 /// out += in[repetition], for each of four repetitions, with `first` setting out to 100 before.
-TestPlan accumulating() {
-  TestPlan made;
-  const auto s = made.stream("compute", 256);
-  const auto in = made.buffer("in", {4, 3}, f32, host);
-  const auto sum = made.buffer("sum", {3});
-  const auto out = made.buffer("out", {3}, f32, host);
-  plan::EntryT &entry = made.entry("train_step");
-  plan::ViewT slice = made.view(in, {3});
+PlanBuilder accumulating() {
+  PlanBuilder builder;
+  const auto s = builder.stream("compute", 256);
+  const auto in = builder.buffer("in", {4, 3}, f32, host);
+  const auto sum = builder.buffer("sum", {3});
+  const auto out = builder.buffer("out", {3}, f32, host);
+  plan::EntryT &entry = builder.entry("train_step");
+  plan::ViewT slice = builder.view(in, {3});
   slice.repetition_stride = 3 * sizeof(float);
-  made.section(4);
-  made.fill(s, made.view(sum), 100).when = plan::When::first;
-  made.launch(s, "accumulate", {slice}, {made.view(sum)});
-  made.section();
-  made.copy(s, made.view(sum), made.view(out));
-  made.port(entry.inputs, "x", slice).per_repetition = true;
-  made.port(entry.outputs, "sum", made.view(out));
-  return made;
+  builder.section(4);
+  builder.fill(s, builder.view(sum), 100).when = plan::When::first;
+  builder.launch(s, "accumulate", {slice}, {builder.view(sum)});
+  builder.section();
+  builder.copy(s, builder.view(sum), builder.view(out));
+  builder.port(entry.inputs, "x", slice).per_repetition = true;
+  builder.port(entry.outputs, "sum", builder.view(out));
+  return builder;
 }
 
 // Tests repetitions, the stride of a repeated input, ports of both kinds, and that a second step starts from the
 // beginning.
 TEST(Executor, RunsSectionsAndRepetitions) {
-  TestPlan made = accumulating();
-  auto executor = runAlone(made.plan);
+  PlanBuilder builder = accumulating();
+  auto executor = runAlone(builder.plan);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   Result<PortMemory> x = (*executor)->input("train_step", "x");
   Result<PortMemory> sum = (*executor)->output("train_step", "sum");
@@ -58,20 +58,20 @@ TEST(Executor, HonoursPredicates) {
       {plan::When::last, 10000}, {plan::When::not_last, 1111}, {plan::When::list, 1010},
   };
   for (const auto &[when, want] : cases) {
-    TestPlan made;
-    const auto s = made.stream("compute");
-    const auto in = made.buffer("in", {5}, f32, host);
-    const auto sum = made.buffer("sum", {1}, f32, host);
-    plan::EntryT &entry = made.entry("step");
-    plan::ViewT slice = made.view(in, {1});
+    PlanBuilder builder;
+    const auto s = builder.stream("compute");
+    const auto in = builder.buffer("in", {5}, f32, host);
+    const auto sum = builder.buffer("sum", {1}, f32, host);
+    plan::EntryT &entry = builder.entry("step");
+    plan::ViewT slice = builder.view(in, {1});
     slice.repetition_stride = sizeof(float);
-    made.section(5);
-    plan::InstructionT &add = made.launch(s, "accumulate", {slice}, {made.view(sum)});
+    builder.section(5);
+    plan::InstructionT &add = builder.launch(s, "accumulate", {slice}, {builder.view(sum)});
     add.when = when;
     add.repetitions = {1, 3};
-    made.port(entry.inputs, "x", slice).per_repetition = true;
-    made.port(entry.outputs, "sum", made.view(sum));
-    auto executor = runAlone(made.plan);
+    builder.port(entry.inputs, "x", slice).per_repetition = true;
+    builder.port(entry.outputs, "sum", builder.view(sum));
+    auto executor = runAlone(builder.plan);
     ASSERT_TRUE(executor.isOk()) << executor.status().message();
     const PortMemory x = *(*executor)->input("step", "x");
     float power = 1;
@@ -85,24 +85,24 @@ TEST(Executor, HonoursPredicates) {
 
 // Tests that two entry points share what persists, and that events of one are not those of the other.
 TEST(Executor, EntryPointsShareState) {
-  TestPlan made;
-  const auto a = made.stream("a"), b = made.stream("b");
-  const auto state = made.buffer("state", {2});
-  const auto out = made.buffer("out", {2}, f32, host);
-  made.entry("init", 1);
-  made.section();
-  made.fill(a, made.view(state), 5);
-  made.record(a, 0);
-  made.wait(b, 0);
-  made.copy(b, made.view(state), made.view(out));
-  plan::EntryT &step = made.entry("step", 1);
-  made.section();
-  made.launch(a, "add", {made.view(state), made.view(state)}, {made.view(state)});
-  made.record(a, 0);
-  made.wait(b, 0);
-  made.copy(b, made.view(state), made.view(out));
-  made.port(step.outputs, "out", made.view(out));
-  auto executor = runAlone(made.plan);
+  PlanBuilder builder;
+  const auto a = builder.stream("a"), b = builder.stream("b");
+  const auto state = builder.buffer("state", {2});
+  const auto out = builder.buffer("out", {2}, f32, host);
+  builder.entry("init", 1);
+  builder.section();
+  builder.fill(a, builder.view(state), 5);
+  builder.record(a, 0);
+  builder.wait(b, 0);
+  builder.copy(b, builder.view(state), builder.view(out));
+  plan::EntryT &step = builder.entry("step", 1);
+  builder.section();
+  builder.launch(a, "add", {builder.view(state), builder.view(state)}, {builder.view(state)});
+  builder.record(a, 0);
+  builder.wait(b, 0);
+  builder.copy(b, builder.view(state), builder.view(out));
+  builder.port(step.outputs, "out", builder.view(out));
+  auto executor = runAlone(builder.plan);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   float want = 5;
   ASSERT_TRUE((*executor)->runEntry("init").isOk());
@@ -117,33 +117,33 @@ TEST(Executor, EntryPointsShareState) {
 
 // Tests that the requested memory is the plan's arenas and workspaces to the byte, by space.
 TEST(Executor, RequestsThePlansMemory) {
-  TestPlan made = accumulating();
-  made.plan.arenas[0]->bytes += 12345;
-  auto executor = runAlone(made.plan);
+  PlanBuilder builder = accumulating();
+  builder.plan.arenas[0]->bytes += 12345;
+  auto executor = runAlone(builder.plan);
   ASSERT_TRUE(executor.isOk());
   EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::device),
-            made.plan.arenas[0]->bytes + made.plan.arenas[0]->workspace);
-  EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::host), made.plan.arenas[1]->bytes);
+            builder.plan.arenas[0]->bytes + builder.plan.arenas[0]->workspace);
+  EXPECT_EQ((*executor)->allocatedBytes(MemorySpace::host), builder.plan.arenas[1]->bytes);
 }
 
 // Tests that the input `seed` gets the seed.
 TEST(Executor, WritesTheSeed) {
-  TestPlan made = accumulating();
-  const auto seed = made.buffer("seed", {}, plan::DType::i64, host);
-  made.port(made.plan.entries[0]->inputs, "seed", made.view(seed));
+  PlanBuilder builder = accumulating();
+  const auto seed = builder.buffer("seed", {}, plan::DType::i64, host);
+  builder.port(builder.plan.entries[0]->inputs, "seed", builder.view(seed));
   ExecutorOptions options;
   options.seed = 42;
-  auto executor = runAlone(made.plan, options);
+  auto executor = runAlone(builder.plan, options);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   EXPECT_EQ(*(*executor)->input("train_step", "seed")->as<std::int64_t>(), 42);
 }
 
-// Tests the times of instructions: one record for each issue, in order, until the room is used up.
+// Tests the times of instructions: one record for each issue, in order, until the memory for them is full.
 TEST(Executor, TracesInstructions) {
-  TestPlan made = accumulating();
+  PlanBuilder builder = accumulating();
   ExecutorOptions options;
   options.traceCapacity = 8;
-  auto executor = runAlone(made.plan, options);
+  auto executor = runAlone(builder.plan, options);
   ASSERT_TRUE(executor.isOk());
   ASSERT_TRUE((*executor)->runEntry("train_step").isOk());
   ASSERT_TRUE((*executor)->synchronize().isOk());
@@ -166,8 +166,8 @@ TEST(Executor, TracesInstructions) {
 
 // Tests names that the plan does not have.
 TEST(Executor, UnknownNamesAreErrors) {
-  TestPlan made = accumulating();
-  auto executor = runAlone(made.plan);
+  PlanBuilder builder = accumulating();
+  auto executor = runAlone(builder.plan);
   ASSERT_TRUE(executor.isOk());
   EXPECT_EQ((*executor)->runEntry("nope").message(), "entry point 'nope' is not in the plan");
   EXPECT_EQ((*executor)->input("nope", "x").status().message(), "entry point 'nope' is not in the plan");
@@ -179,16 +179,16 @@ TEST(Executor, UnknownNamesAreErrors) {
 
 // Tests copies between windows with strides, and fills of every type.
 TEST(Executor, CopiesAndFillsWindows) {
-  TestPlan made;
-  const auto s = made.stream("compute");
-  const auto from = made.buffer("from", {4, 6}, f32, host);
-  const auto to = made.buffer("to", {3, 2}, f32, host);
-  plan::EntryT &entry = made.entry("step");
-  made.section();
+  PlanBuilder builder;
+  const auto s = builder.stream("compute");
+  const auto from = builder.buffer("from", {4, 6}, f32, host);
+  const auto to = builder.buffer("to", {3, 2}, f32, host);
+  plan::EntryT &entry = builder.entry("step");
+  builder.section();
   // Columns 1 and 4 of rows 1 to 3, with their order of dims exchanged in the destination.
-  made.copy(s, made.view(from, {3, 2}, 7 * sizeof(float), {6, 3}), made.view(to, {3, 2}, 0, {1, 3}));
-  made.port(entry.inputs, "from", made.view(from));
-  made.port(entry.outputs, "to", made.view(to));
+  builder.copy(s, builder.view(from, {3, 2}, 7 * sizeof(float), {6, 3}), builder.view(to, {3, 2}, 0, {1, 3}));
+  builder.port(entry.inputs, "from", builder.view(from));
+  builder.port(entry.outputs, "to", builder.view(to));
   const std::vector<std::pair<plan::DType, std::uint64_t>> bits = {{plan::DType::f32, 0x3fc00000},
                                                                    {plan::DType::f64, 0x3ff8000000000000},
                                                                    {plan::DType::bf16, 0x3fc0},
@@ -198,11 +198,11 @@ TEST(Executor, CopiesAndFillsWindows) {
                                                                    {plan::DType::u8, 1}};
   for (const auto &[dtype, _] : bits) {
     const std::string name = plan::EnumNameDType(dtype);
-    const auto filled = made.buffer(name, {2, 3}, dtype, host);
-    made.fill(s, made.view(filled, {2, 2}, dtypeBytes(baseType(dtype)), {3, 1}), 1.5);
-    made.port(entry.outputs, name, made.view(filled));
+    const auto filled = builder.buffer(name, {2, 3}, dtype, host);
+    builder.fill(s, builder.view(filled, {2, 2}, dtypeBytes(baseType(dtype)), {3, 1}), 1.5);
+    builder.port(entry.outputs, name, builder.view(filled));
   }
-  auto executor = runAlone(made.plan);
+  auto executor = runAlone(builder.plan);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   float *source = (*executor)->input("step", "from")->as<float>();
   for (int i = 0; i < 24; ++i)

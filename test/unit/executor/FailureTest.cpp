@@ -20,7 +20,7 @@ public:
 
 // Tests that a rank which fails in a kernel ends all of them with its message, and that the group stays ended.
 TEST(Failure, FailureOfOneRankEndsAll) {
-  TestPlan made = sharded(4);
+  PlanBuilder builder = sharded(4);
   ExecutorOptions options;
   options.findKernel = [](std::string_view name, KernelFlavour flavour) -> PrepareFunction {
     if (name != "subtract")
@@ -34,7 +34,7 @@ TEST(Failure, FailureOfOneRankEndsAll) {
     std::lock_guard lock(*mutex);
     told.push_back(status.message());
   };
-  auto group = RankGroup::create(made.plan, options);
+  auto group = RankGroup::create(builder.plan, options);
   ASSERT_TRUE(group.isOk());
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
   *(*group)->executor(1).parameters()[0].tensor.value.as<float>() = 13;
@@ -50,20 +50,20 @@ TEST(Failure, FailureOfOneRankEndsAll) {
 
 // Tests that an executor which failed runs nothing more, and returns its failure again.
 TEST(Failure, FailedExecutorStaysFailed) {
-  TestPlan made;
-  const auto s = made.stream("compute");
-  const auto x = made.buffer("x", {1}, f32, host);
-  plan::EntryT &entry = made.entry("step");
-  made.section();
-  made.launch(s, "broken", {}, {made.view(x)});
-  made.port(entry.outputs, "x", made.view(x));
+  PlanBuilder builder;
+  const auto s = builder.stream("compute");
+  const auto x = builder.buffer("x", {1}, f32, host);
+  plan::EntryT &entry = builder.entry("step");
+  builder.section();
+  builder.launch(s, "broken", {}, {builder.view(x)});
+  builder.port(entry.outputs, "x", builder.view(x));
   ExecutorOptions options;
   options.findKernel = [](std::string_view, KernelFlavour) -> PrepareFunction {
     return [](const KernelRequest &) -> Result<std::unique_ptr<BoundKernel>> {
       return std::unique_ptr<BoundKernel>(std::make_unique<FailingKernel>());
     };
   };
-  auto executor = runAlone(made.plan, options);
+  auto executor = runAlone(builder.plan, options);
   ASSERT_TRUE(executor.isOk());
   float *value = (*executor)->output("step", "x")->as<float>();
   *value = 13;
@@ -77,8 +77,8 @@ TEST(Failure, FailedExecutorStaysFailed) {
 
 // Tests that a rank that never issues its step does not hold the others: its function fails, the world ends.
 TEST(Failure, FunctionThatFailsOnOneRankEndsAll) {
-  TestPlan made = sharded(3);
-  auto group = RankGroup::create(made.plan);
+  PlanBuilder builder = sharded(3);
+  auto group = RankGroup::create(builder.plan);
   ASSERT_TRUE(group.isOk());
   Status status = (*group)->forEachRank([](Executor &executor) -> Status {
     if (executor.rank() == 2)
@@ -91,8 +91,8 @@ TEST(Failure, FunctionThatFailsOnOneRankEndsAll) {
 
 // Tests that destroying a group whose ranks still wait for each other does not hang.
 TEST(Failure, DestructionEndsWaitingRanks) {
-  TestPlan made = sharded(2);
-  auto group = RankGroup::create(made.plan);
+  PlanBuilder builder = sharded(2);
+  auto group = RankGroup::create(builder.plan);
   ASSERT_TRUE(group.isOk());
   Status status = (*group)->forEachRank(
       [](Executor &executor) { return executor.rank() == 0 ? executor.runEntry("train_step") : Status(); });
@@ -101,7 +101,7 @@ TEST(Failure, DestructionEndsWaitingRanks) {
 
 // Tests that plans which differ between ranks are refused on all of them, with the ranks named.
 TEST(Failure, DifferentDigestsAreRefused) {
-  TestPlan a = sharded(3), b = sharded(3);
+  PlanBuilder a = sharded(3), b = sharded(3);
   b.plan.digest.assign(32, 9);
   auto world = createLocalWorld(3);
   std::vector<Status> statuses(3);
@@ -123,13 +123,13 @@ TEST(Failure, DifferentDigestsAreRefused) {
   }
 }
 
-// Tests that a plan that cannot be loaded gives its reason and not a hang.
+// Tests that a plan that cannot be loaded is an error and not a hang.
 TEST(Failure, RefusalOfLoadIsReturned) {
-  TestPlan made = sharded(4);
-  made.plan.kernels.push_back("warp_drive");
-  EXPECT_EQ(RankGroup::create(made.plan).status().message(),
+  PlanBuilder builder = sharded(4);
+  builder.plan.kernels.push_back("warp_drive");
+  EXPECT_EQ(RankGroup::create(builder.plan).status().message(),
             "kernel of the plan, expected one that the cpu device has but got 'warp_drive'");
-  TestPlan large({100, 100});
+  PlanBuilder large({100, 100});
   EXPECT_EQ(RankGroup::create(large.plan).status().message(), "ranks in one process, expected 1 to 4096 but got 10000");
 }
 

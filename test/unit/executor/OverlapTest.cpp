@@ -3,7 +3,7 @@
 // A gate stops running work at one instruction; the tests check which other work continues.
 //
 //===----------------------------------------------------------------------===//
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 
 #include <condition_variable>
 #include <gtest/gtest.h>
@@ -50,37 +50,37 @@ private:
 ///   0 side: wait (carried); 1 side: first -> seen; 2 side: record; 3 compute: x -> in; 4 compute: in -> out;
 ///   5 compute: wait; 6 compute: first += in; 7 compute: record; 8 compute: second += in;
 /// then the same as a different entry point, without the instructions for `side`.
-TestPlan updating() {
-  TestPlan made;
-  const auto compute = made.stream("compute"), side = made.stream("side");
-  const auto first = made.buffer("first", {1}), second = made.buffer("second", {1}), seen = made.buffer("seen", {1}),
-             in = made.buffer("in", {1});
-  const auto x = made.buffer("x", {1}, f32, host), out = made.buffer("out", {1}, f32, host);
+PlanBuilder updating() {
+  PlanBuilder builder;
+  const auto compute = builder.stream("compute"), side = builder.stream("side");
+  const auto first = builder.buffer("first", {1}), second = builder.buffer("second", {1}),
+             seen = builder.buffer("seen", {1}), in = builder.buffer("in", {1});
+  const auto x = builder.buffer("x", {1}, f32, host), out = builder.buffer("out", {1}, f32, host);
   for (const char *name : {"step", "other"}) {
-    plan::EntryT &entry = made.entry(name, 2);
-    made.section();
+    plan::EntryT &entry = builder.entry(name, 2);
+    builder.section();
     if (entry.name == "step") {
-      made.wait(side, 0).operation.AsWait()->carried = true;
-      made.copy(side, made.view(first), made.view(seen));
-      made.record(side, 1);
+      builder.wait(side, 0).operation.AsWait()->carried = true;
+      builder.copy(side, builder.view(first), builder.view(seen));
+      builder.record(side, 1);
     }
-    made.copy(compute, made.view(x), made.view(in));
-    made.copy(compute, made.view(in), made.view(out));
+    builder.copy(compute, builder.view(x), builder.view(in));
+    builder.copy(compute, builder.view(in), builder.view(out));
     if (entry.name == "step")
-      made.wait(compute, 1);
-    made.launch(compute, "add", {made.view(first), made.view(in)}, {made.view(first)});
-    made.record(compute, 0);
-    made.launch(compute, "add", {made.view(second), made.view(in)}, {made.view(second)});
-    made.port(entry.inputs, "x", made.view(x));
-    made.port(entry.outputs, "out", made.view(out));
+      builder.wait(compute, 1);
+    builder.launch(compute, "add", {builder.view(first), builder.view(in)}, {builder.view(first)});
+    builder.record(compute, 0);
+    builder.launch(compute, "add", {builder.view(second), builder.view(in)}, {builder.view(second)});
+    builder.port(entry.inputs, "x", builder.view(x));
+    builder.port(entry.outputs, "out", builder.view(out));
   }
-  return made;
+  return builder;
 }
 
-Result<std::unique_ptr<Executor>> start(const TestPlan &made, DelayInjector *gate) {
+Result<std::unique_ptr<Executor>> start(const PlanBuilder &builder, DelayInjector *gate) {
   ExecutorOptions options;
   options.delays = gate;
-  return Executor::create(made.plan, createLocalWorld(1), 0, options);
+  return Executor::create(builder.plan, createLocalWorld(1), 0, options);
 }
 
 float &number(Executor &executor, const char *port, bool isInput, const char *entry = "step") {
@@ -89,9 +89,9 @@ float &number(Executor &executor, const char *port, bool isInput, const char *en
 
 // Tests that ports are known while updates are held, and that inputs may then be another run's.
 TEST(Overlap, PortsCompleteFirst) {
-  const TestPlan made = updating();
+  const PlanBuilder builder = updating();
   Gate gate("compute", 6);
-  auto executor = start(made, &gate);
+  auto executor = start(builder, &gate);
   ASSERT_TRUE(executor.isOk()) << executor.status().message();
   EXPECT_TRUE((*executor)->awaitPorts("step").isOk()) << "nothing has run";
   number(**executor, "x", true) = 3;
@@ -106,17 +106,17 @@ TEST(Overlap, PortsCompleteFirst) {
   EXPECT_EQ((*executor)->awaitPorts("nothing").code(), StatusCode::input);
 }
 
-// Tests that a run which follows itself waits for the record of the run before and for no more.
+// Tests that a run after one of the same entry point waits only for the record of that run.
 TEST(Overlap, CarriedWaitIsForThePreviousRun) {
-  const TestPlan made = updating();
+  const PlanBuilder builder = updating();
   for (std::uint32_t held : {6u, 8u}) {
     SCOPED_TRACE(held);
     Gate gate("compute", held);
-    auto executor = start(made, &gate);
+    auto executor = start(builder, &gate);
     ASSERT_TRUE(executor.isOk());
     for (int run = 0; run < 2; ++run)
       ASSERT_TRUE((*executor)->runEntry("step").isOk());
-    // The first run's passes, since nothing ran before.
+    // The first run does not wait, since nothing ran before.
     EXPECT_TRUE(gate.comes("side", 1, 1));
     const bool passes = held == 8;
     EXPECT_EQ(gate.comes("side", 1, 2, std::chrono::milliseconds(passes ? 20000 : 100)), passes);
@@ -128,10 +128,10 @@ TEST(Overlap, CarriedWaitIsForThePreviousRun) {
 
 // Tests that a run after one of a different entry point starts after all of it.
 TEST(Overlap, DifferentEntryPointStartsAfterAll) {
-  const TestPlan made = updating();
+  const PlanBuilder builder = updating();
   // The entry point 'other', whose last instruction is its fifth.
   Gate gate("compute", 4);
-  auto executor = start(made, &gate);
+  auto executor = start(builder, &gate);
   ASSERT_TRUE(executor.isOk());
   ASSERT_TRUE((*executor)->runEntry("other").isOk());
   ASSERT_TRUE((*executor)->runEntry("step").isOk());
@@ -143,7 +143,7 @@ TEST(Overlap, DifferentEntryPointStartsAfterAll) {
 
 // Tests that a failure after the ports ends the next wait and the next run, and stays.
 TEST(Overlap, FailureAfterThePortsIsReported) {
-  const TestPlan made = updating();
+  const PlanBuilder builder = updating();
   Gate gate("compute", 6);
   ExecutorOptions options;
   options.delays = &gate;
@@ -155,7 +155,7 @@ TEST(Overlap, FailureAfterThePortsIsReported) {
       return std::unique_ptr<BoundKernel>(std::make_unique<Failing>());
     };
   };
-  auto executor = Executor::create(made.plan, createLocalWorld(1), 0, options);
+  auto executor = Executor::create(builder.plan, createLocalWorld(1), 0, options);
   ASSERT_TRUE(executor.isOk());
   ASSERT_TRUE((*executor)->runEntry("step").isOk());
   ASSERT_TRUE((*executor)->awaitPorts("step").isOk());

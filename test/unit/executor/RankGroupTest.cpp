@@ -62,8 +62,8 @@ std::vector<float> expectedWeights(int ranks, int steps) {
 // and with ranks that hold no row.
 TEST(RankGroup, ShardedStepsMatchTheFormula) {
   for (std::uint32_t ranks : {1u, 2u, 3u, 4u, 8u, 16u}) {
-    TestPlan made = sharded(ranks);
-    auto group = RankGroup::create(made.plan);
+    PlanBuilder builder = sharded(ranks);
+    auto group = RankGroup::create(builder.plan);
     ASSERT_TRUE(group.isOk()) << group.status().message();
     EXPECT_EQ(train(**group, 5), expectedWeights(static_cast<int>(ranks), 5)) << ranks << " ranks";
   }
@@ -82,12 +82,13 @@ struct Delays final : DelayInjector {
 // Tests that a delay anywhere, and everywhere, changes no bit.
 TEST(RankGroup, DelaysChangeNothing) {
   const std::vector<float> want = expectedWeights(3, 3);
-  for (int which : {-1, int(gatherIt), int(setGradient), int(addGradient), int(reduceIt), int(update), int(giveOut)}) {
-    TestPlan made = sharded(3);
+  for (int which :
+       {-1, int(gatherWeight), int(setGradient), int(addGradient), int(reduceGradient), int(update), int(copyShard)}) {
+    PlanBuilder builder = sharded(3);
     Delays delays(which);
     ExecutorOptions options;
     options.delays = &delays;
-    auto group = RankGroup::create(made.plan, options);
+    auto group = RankGroup::create(builder.plan, options);
     ASSERT_TRUE(group.isOk());
     EXPECT_EQ(train(**group, 3), want) << "delay at " << which;
   }
@@ -114,44 +115,44 @@ struct Hold final : DelayInjector {
 };
 
 /// Two units: the second is gathered while the first is computed with; the first is reduced while the second is.
-TestPlan overlapping(std::uint32_t ranks) {
-  TestPlan made({ranks});
+PlanBuilder overlapping(std::uint32_t ranks) {
+  PlanBuilder builder({ranks});
   for (const char *name : {"compute", "gather", "reduce"})
-    made.stream(name);
+    builder.stream(name);
   std::uint32_t shard[2], gathered[2], sum[2];
   for (int u = 0; u < 2; ++u) {
-    shard[u] = made.buffer("shard", {4});
-    gathered[u] = made.buffer("gathered", {4 * ranks});
-    sum[u] = made.buffer("sum", {4});
+    shard[u] = builder.buffer("shard", {4});
+    gathered[u] = builder.buffer("gathered", {4 * ranks});
+    sum[u] = builder.buffer("sum", {4});
   }
-  made.entry("step", 4);
-  made.section();
+  builder.entry("step", 4);
+  builder.section();
   for (std::uint32_t u = 0; u < 2; ++u) { // 0 gather, 1 record, 2 gather, 3 record
-    made.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
-                    {{made.view(shard[u]), made.view(gathered[u])}});
-    made.record(gather, u);
+    builder.collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                       {{builder.view(shard[u]), builder.view(gathered[u])}});
+    builder.record(gather, u);
   }
   for (std::uint32_t u = 0; u < 2; ++u) { // 4 wait, 5 launch, 6 launch, 7 record, 8 wait, 9 reduce; 10 to 15 again
-    made.wait(compute, u);
-    made.launch(compute, "add", {made.view(gathered[u]), made.view(gathered[u])}, {made.view(gathered[u])});
-    made.launch(compute, "negate", {made.view(gathered[u])}, {made.view(gathered[u])});
-    made.record(compute, 2 + u);
-    made.wait(reduce, 2 + u);
-    made.collective(reduce, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::sum,
-                    {{made.view(gathered[u]), made.view(sum[u])}});
+    builder.wait(compute, u);
+    builder.launch(compute, "add", {builder.view(gathered[u]), builder.view(gathered[u])}, {builder.view(gathered[u])});
+    builder.launch(compute, "negate", {builder.view(gathered[u])}, {builder.view(gathered[u])});
+    builder.record(compute, 2 + u);
+    builder.wait(reduce, 2 + u);
+    builder.collective(reduce, plan::CollectiveKind::reduce_scatter, {0}, plan::ReduceOp::sum,
+                       {{builder.view(gathered[u]), builder.view(sum[u])}});
   }
-  return made;
+  return builder;
 }
 
 // Tests that the gather of unit 1, held until unit 0 is being computed with, does not stall the step, and that neither
 // does the reduction of unit 0, held until unit 1 is being computed with.
 TEST(RankGroup, CommunicationOverlapsCompute) {
   for (const auto &[held, until] : {std::pair(2u, 6u), std::pair(9u, 12u)}) {
-    TestPlan made = overlapping(3);
+    PlanBuilder builder = overlapping(3);
     Hold hold(held, until, 3);
     ExecutorOptions options;
     options.delays = &hold;
-    auto group = RankGroup::create(made.plan, options);
+    auto group = RankGroup::create(builder.plan, options);
     ASSERT_TRUE(group.isOk()) << group.status().message();
     Status status = (*group)->runEntry("step");
     EXPECT_TRUE(status.isOk()) << status.message();
@@ -161,18 +162,18 @@ TEST(RankGroup, CommunicationOverlapsCompute) {
 
 // Tests the shards in parameters() over a (2, 4) mesh: extents, origins, and the rank that saves a shard.
 TEST(RankGroup, ParametersHaveExtentAndOrigin) {
-  TestPlan made({2, 4});
-  made.stream("compute");
-  const auto shard = made.buffer("shard", {3, 5}), state = made.buffer("state", {3, 5}),
-             gathered = made.buffer("w", {5});
-  plan::ParameterT &parameter = made.parameter("weight", {10, 5}, {1}, shard);
+  PlanBuilder builder({2, 4});
+  builder.stream("compute");
+  const auto shard = builder.buffer("shard", {3, 5}), state = builder.buffer("state", {3, 5}),
+             gathered = builder.buffer("w", {5});
+  plan::ParameterT &parameter = builder.parameter("weight", {10, 5}, {1}, shard);
   auto momentum = std::make_unique<plan::StateT>();
   momentum->name = "momentum";
   momentum->buffer = state;
   parameter.states.push_back(std::move(momentum));
-  made.parameter("bias", {5}, {}, gathered);
-  made.entry("step");
-  auto group = RankGroup::create(made.plan);
+  builder.parameter("bias", {5}, {}, gathered);
+  builder.entry("step");
+  auto group = RankGroup::create(builder.plan);
   ASSERT_TRUE(group.isOk()) << group.status().message();
   for (int r = 0; r < 8; ++r) {
     const ParameterMemory &weight = (*group)->executor(r).parameters()[0];
@@ -195,15 +196,15 @@ TEST(RankGroup, ParametersHaveExtentAndOrigin) {
 
 // Tests that kernels see the valid extent, origin and global size of a padded dim on each rank.
 TEST(RankGroup, ViewsAreValidByCoordinate) {
-  TestPlan made({2, 3});
-  const auto s = made.stream("compute");
-  const auto out = made.buffer("out", {4}, f32, host);
-  plan::EntryT &entry = made.entry("step");
-  made.section();
+  PlanBuilder builder({2, 3});
+  const auto s = builder.stream("compute");
+  const auto out = builder.buffer("out", {4}, f32, host);
+  plan::EntryT &entry = builder.entry("step");
+  builder.section();
   // 13 rows cut over both axes, the last dim over one of them.
-  made.fill(s, TestPlan::padded(made.view(out), 0, {0, 1}, 4, 13), 1);
-  made.port(entry.outputs, "out", made.view(out));
-  auto group = RankGroup::create(made.plan);
+  builder.fill(s, PlanBuilder::padded(builder.view(out), 0, {0, 1}, 4, 13), 1);
+  builder.port(entry.outputs, "out", builder.view(out));
+  auto group = RankGroup::create(builder.plan);
   ASSERT_TRUE(group.isOk());
   ASSERT_TRUE((*group)->runEntry("step").isOk());
   const int want[] = {4, 4, 4, 1, 0, 0};

@@ -2,13 +2,13 @@
 //
 // Two ranks, two units of one parameter each ('a' of 3 rows, so padded; 'b' of 4), two micro-batches with gradients
 // accumulated and reduced at the last, streams for compute, gather and reduction, and an update. Instructions and
-// buffers are found by name. The numbers that its kernels would compute mean nothing.
+// buffers are found by name. The plan is not executed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_PLAN_HANDPLAN_H
 #define SLUICE_TEST_UNIT_PLAN_HANDPLAN_H
 
-#include "runtime/plan/Plan.h"
+#include "test/unit/PlanBuilder.h"
 
 #include <cstdint>
 #include <map>
@@ -17,15 +17,13 @@
 
 namespace sluice::test {
 
-using Shape = std::vector<std::int64_t>;
-
-class HandPlan {
+class HandPlan : private PlanBuilder {
 public:
   /// `carries`: the first gather waits for the update of its parameter in the previous step, which is then before that
   /// of the other unit.
   explicit HandPlan(bool carries = false);
 
-  plan::PlanT plan;
+  using PlanBuilder::plan;
 
   plan::InstructionT &at(const std::string &label);
   std::uint32_t index(const std::string &label) const { return labels.at(label); }
@@ -50,18 +48,20 @@ private:
   void addBuffer(const std::string &name, plan::BufferClass bufferClass, Shape shape, std::uint64_t offset,
                  plan::Space space = plan::Space::device);
   void addParameter(const std::string &name, std::int64_t rows, std::uint32_t unit);
-  plan::InstructionT &add(const std::string &label, const std::string &stream, plan::Phase phase, int unit);
+  /// Names the instruction that was added last.
+  plan::InstructionT &label(const std::string &label, plan::Phase phase, int unit);
   void addLaunch(const std::string &label, plan::Phase phase, int unit, const std::string &kernel,
-                 std::vector<std::unique_ptr<plan::ViewT>> inputs, std::vector<std::unique_ptr<plan::ViewT>> outputs);
+                 std::vector<plan::ViewT> inputs, std::vector<plan::ViewT> outputs);
   void addCollective(const std::string &label, plan::Phase phase, int unit, plan::CollectiveKind kind,
-                     std::unique_ptr<plan::ViewT> source, std::unique_ptr<plan::ViewT> destination);
+                     plan::ViewT source, plan::ViewT destination);
   void addRecord(const std::string &label, const std::string &stream, plan::Phase phase);
   plan::WaitT &addWait(const std::string &record, const std::string &stream, plan::Phase phase);
   void addRelease(const std::string &label, const std::string &name, int unit);
-  void addCopy(const std::string &label, plan::Phase phase, std::unique_ptr<plan::ViewT> source,
-               std::unique_ptr<plan::ViewT> destination);
-  std::unique_ptr<plan::ViewT> shard(const std::string &name, std::int64_t rows) const;
-  void lives(const std::string &name, const std::string &first, const std::string &last);
+  void addCopy(const std::string &label, plan::Phase phase, plan::ViewT source, plan::ViewT destination);
+  plan::ViewT window(const std::string &name, Shape shape = {}) const;
+  plan::ViewT shard(const std::string &name, std::int64_t rows) const;
+  std::uint32_t streamId(const std::string &name) const;
+  void setLifespan(const std::string &name, const std::string &first, const std::string &last);
   void addTables();
   void addProgram();
   void addForward();

@@ -6,7 +6,7 @@
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Weights.h"
-#include "test/unit/executor/TestPlan.h"
+#include "test/unit/executor/RunAlone.h"
 #include "test/unit/train/Fixture.h"
 
 #include <chrono>
@@ -30,7 +30,7 @@ protected:
 
   /// Two ranks that each hold a row of a frozen 'w'; the loss of a step is twice the learning rate.
   std::string write(std::uint32_t threads = 2) {
-    TestPlan test({2});
+    PlanBuilder test({2});
     plan::PlanT &plan = test.plan;
     plan.target->threads = threads;
     plan.mesh[0]->name = "shard";

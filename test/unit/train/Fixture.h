@@ -3,6 +3,7 @@
 #define SLUICE_TEST_UNIT_TRAIN_FIXTURE_H
 
 #include "runtime/train/Ranks.h"
+#include "test/unit/PlanBuilder.h"
 
 #include <cstring>
 #include <filesystem>
@@ -14,7 +15,7 @@
 
 namespace sluice::test {
 
-/// A folder of the running test's own, empty at the start and gone at the end.
+/// A folder of the running test, empty at the start and removed at the end.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
@@ -48,99 +49,12 @@ template <typename T> std::string bytesOf(const std::vector<T> &values) {
   return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)};
 }
 
-/// Expects an error with this code whose message holds `text`.
+/// Expects an error with this code whose message contains `text`.
 inline void expectError(const Status &status, StatusCode code, const std::string &text) {
   EXPECT_EQ(static_cast<int>(status.code()), static_cast<int>(code)) << status.message();
-  EXPECT_NE(status.message().find(text), std::string::npos) << "message: " << status.message() << "\nwanted: " << text;
+  EXPECT_NE(status.message().find(text), std::string::npos)
+      << "message: " << status.message() << "\nexpected: " << text;
 }
-
-/// Builds plans with the parts that the trainer reads: a mesh, parameters, entry points with ports. Nothing runs them.
-class PlanBuilder {
-public:
-  plan::PlanT plan;
-
-  PlanBuilder(std::vector<std::pair<std::string, std::uint32_t>> mesh) {
-    for (auto &[name, size] : mesh) {
-      auto axis = std::make_unique<plan::AxisT>();
-      axis->name = name;
-      axis->size = size;
-      if (name == "replicate" || name == "shard")
-        plan.data_axes.push_back(static_cast<std::uint32_t>(plan.mesh.size()));
-      plan.mesh.push_back(std::move(axis));
-    }
-  }
-
-  std::uint32_t buffer(std::uint64_t bytes, plan::Space space = plan::Space::device) {
-    auto buffer = std::make_unique<plan::BufferT>();
-    buffer->bytes = bytes;
-    buffer->space = space;
-    plan.buffers.push_back(std::move(buffer));
-    return static_cast<std::uint32_t>(plan.buffers.size() - 1);
-  }
-
-  plan::ParameterT &parameter(std::string name, std::vector<std::int64_t> shape, int dim = -1,
-                              std::vector<std::uint32_t> axes = {}) {
-    auto parameter = std::make_unique<plan::ParameterT>();
-    parameter->name = std::move(name);
-    parameter->shape = shape;
-    parameter->dim = dim;
-    parameter->axes = axes;
-    std::uint64_t elements = 1;
-    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-      auto extent = static_cast<std::uint64_t>(shape[d]);
-      if (d == dim) {
-        extent = (extent + groupSize(plan, axes) - 1) / groupSize(plan, axes);
-        parameter->chunk = static_cast<std::int64_t>(extent);
-      }
-      elements *= extent;
-    }
-    parameter->buffer = buffer(elements * 4);
-    plan.parameters.push_back(std::move(parameter));
-    return *plan.parameters.back();
-  }
-
-  plan::EntryT &entry(std::string name, std::uint32_t repeat = 1) {
-    auto entry = std::make_unique<plan::EntryT>();
-    entry->name = std::move(name);
-    entry->sections.push_back(std::make_unique<plan::SectionT>());
-    entry->sections[0]->repeat = repeat;
-    plan.entries.push_back(std::move(entry));
-    return *plan.entries.back();
-  }
-
-  std::unique_ptr<plan::PortT> port(std::string name, plan::DType dtype, std::vector<std::int64_t> shape,
-                                    std::uint32_t repetitions = 0, std::uint64_t limit = 0) {
-    auto port = std::make_unique<plan::PortT>();
-    port->name = std::move(name);
-    port->limit = limit;
-    port->per_repetition = repetitions > 0;
-    port->view = std::make_unique<plan::ViewT>();
-    port->view->dtype = dtype;
-    port->view->shape = shape;
-    std::uint64_t bytes = dtypeBytes(baseType(dtype));
-    for (std::int64_t extent : shape)
-      bytes *= static_cast<std::uint64_t>(extent);
-    port->view->repetition_stride = repetitions ? bytes : 0;
-    port->view->buffer = buffer(bytes * std::max(repetitions, 1u), plan::Space::host);
-    return port;
-  }
-
-  /// The usual train step: rows x length tokens and targets, scalars, loss, norm and guard.
-  plan::EntryT &trainStep(std::int64_t rows, std::int64_t length, std::uint32_t microbatches,
-                          std::uint64_t vocabulary) {
-    plan.learning_rate = std::make_unique<plan::LearningRateT>();
-    plan.learning_rate->peak = 1e-3;
-    plan::EntryT &step = entry("train_step", microbatches);
-    step.inputs.push_back(port("tokens", plan::DType::i32, {rows, length}, microbatches, vocabulary));
-    step.inputs.push_back(port("targets", plan::DType::i32, {rows, length}, microbatches, vocabulary));
-    step.inputs.push_back(port("lr", plan::DType::f32, {}));
-    step.inputs.push_back(port("step", plan::DType::i64, {}));
-    step.outputs.push_back(port("loss", plan::DType::f32, {}));
-    step.outputs.push_back(port("grad_norm", plan::DType::f32, {}));
-    step.outputs.push_back(port("guard", plan::DType::u8, {}));
-    return step;
-  }
-};
 
 /// Ranks with plain memory; running an entry point calls `onRun`.
 class FakeRanks : public Ranks {
@@ -216,7 +130,7 @@ public:
   }
 
 private:
-  /// Is it not a port of the running entry point?
+  /// True for a buffer that is not a port of the running entry point.
   bool isTaken(std::uint32_t buffer) const {
     if (underWay.empty())
       return false;

@@ -276,7 +276,7 @@ TEST_F(TrainerTest, DynamicLossScaleSkipsSteps) {
   EXPECT_EQ(lines(given.log)[2]["loss_scale"], 16384);
   EXPECT_TRUE(lines(given.log)[0]["grad_norm"].is_null());
 
-  // A scale below 1 is no help, nor is any for a loss that is not finite.
+  // A scale below 1 does not help; no scale helps if the loss is not finite.
   scales.clear();
   skips = 100;
   given.steps = 50;
