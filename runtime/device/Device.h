@@ -110,6 +110,8 @@ struct CpuDeviceOptions {
   int threads = 1;
   /// Not owned; null: none.
   DelayInjector *delays = nullptr;
+  /// Memory is resident when allocate() returns; else it has pages of 4096 bytes, each resident after its first access.
+  bool prefault = true;
 };
 
 /// Streams are worker threads that sleep when idle.

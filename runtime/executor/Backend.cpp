@@ -29,7 +29,7 @@ Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank
                                                int threads) {
   if (isCudaPlan(plan))
     return createCudaBackend(plan, rank, options, threads);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays}));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays, options.prefault}));
   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(device)));
 }
 

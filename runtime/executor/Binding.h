@@ -31,6 +31,10 @@ public:
 
   void setArena(plan::Space space, void *base, std::uint64_t bytes) { arenas[index(space)] = {base, bytes}; }
 
+  std::span<std::byte> arena(plan::Space space) const {
+    return {static_cast<std::byte *>(arenas[index(space)].base), arenas[index(space)].bytes};
+  }
+
   /// `repeat`: how often the view's section runs.
   Result<BoundView> bind(const plan::ViewT &view, std::uint32_t repeat) const;
   /// A full persistent buffer, with the shape of its parameter.

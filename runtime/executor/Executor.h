@@ -13,6 +13,7 @@
 
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/Device.h"
+#include "runtime/executor/InstructionObserver.h"
 #include "runtime/kernel/Kernel.h"
 #include "runtime/plan/Plan.h"
 
@@ -54,6 +55,10 @@ struct ExecutorOptions {
   std::shared_ptr<cuda::Algorithms> algorithms;
   /// Lets cuDNN compute the kernels that it has, and records which; null: only Sluice's kernels.
   std::shared_ptr<cuda::DnnUse> dnn;
+  /// For plans of the CPU, for debugging: what it returns is called between instructions, which run one at a time.
+  ObserverFactory observe;
+  /// On the CPU: arenas are resident from the start. Else the first access to a page makes it resident.
+  bool prefault = true;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
 };

@@ -129,6 +129,8 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
     follows = &entry;
     busy = true;
   }
+  if (observer)
+    return issueObserved(entry, carries);
   Status first;
   for (const IssueSection &section : entry.sections)
     for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
@@ -144,6 +146,35 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
           first = std::move(status);
       }
   return first;
+}
+
+/// One instruction at a time; the observer is called while nothing runs.
+Status PlanExecutor::issueObserved(const IssueEntry &entry, bool carries) {
+  const auto e = static_cast<std::uint32_t>(&entry - entries.data());
+  Device &device = backend->device();
+  const auto observe = [&](Status status) {
+    if (!status.isOk() && failure.isOk())
+      context.fail(failure = status);
+    return status;
+  };
+  SLUICE_RETURN_IF_ERROR(device.synchronize());
+  SLUICE_RETURN_IF_ERROR(observe(observer->beforeEntry(e)));
+  for (const IssueSection &section : entry.sections)
+    for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition) {
+      // Items are those of instructions in order, and records of the host after them.
+      auto item = section.items.begin();
+      for (std::uint32_t i = section.range.begin; i < section.range.end; ++i) {
+        ObservedInstruction observed{e, i, section.range, /*isIssued=*/false, repetition + 1 == section.repeat};
+        for (; item != section.items.end() && item->index == i; ++item)
+          if (isIssued(*item->instruction, repetition, section.repeat)) {
+            SLUICE_RETURN_IF_ERROR(issueItem(*item, repetition, carries));
+            observed.isIssued = true;
+          }
+        SLUICE_RETURN_IF_ERROR(device.synchronize());
+        SLUICE_RETURN_IF_ERROR(observe(observer->afterInstruction(observed)));
+      }
+    }
+  return {};
 }
 
 /// Orders all later work after all earlier work.

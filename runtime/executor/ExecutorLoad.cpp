@@ -26,6 +26,18 @@ Status PlanExecutor::load() {
   SLUICE_RETURN_IF_ERROR(bindTensors());
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
+  return options.observe ? makeObserver() : Status();
+}
+
+Status PlanExecutor::makeObserver() {
+  if (!backend->isHost())
+    return refusedError("instructions of a plan for the GPU cannot be observed");
+  RankMemory memory;
+  for (const auto &arena : plan().arenas)
+    memory.arenas[static_cast<std::size_t>(arena->space)] = binder.arena(arena->space);
+  for (std::size_t stream = 0; stream < workspaces.size(); ++stream)
+    memory.workspaces.push_back({static_cast<std::byte *>(workspaces[stream]), plan().streams[stream]->workspace});
+  observer = options.observe(plan(), rank(), std::move(memory));
   return {};
 }
 
@@ -143,6 +155,7 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
   for (const auto &section : source.sections) {
     IssueSection &issued = entry.sections.emplace_back();
     issued.repeat = section->repeat;
+    issued.range.begin = index;
     for (const auto &instruction : section->instructions) {
       const InstructionPlace place{e, index++, instruction.get(), section->repeat};
       if (instruction->operation.type == plan::Operation::Release)
@@ -150,6 +163,7 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
       if (Status status = addItem(source, place, issued); !status.isOk())
         return Status(status.code(), describe(plan(), place) + ": " + status.message());
     }
+    issued.range.end = index;
   }
   firstEvent += source.events;
   addPortEvents(source, entry);
@@ -162,7 +176,7 @@ Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &
   if (instruction.stream >= plan().streams.size())
     return refusedError("stream, expected less than " + std::to_string(plan().streams.size()) + " but got " +
                         std::to_string(instruction.stream));
-  IssueItem item{instruction.operation.type, instruction.stream, nullptr, 0, &instruction};
+  IssueItem item{instruction.operation.type, instruction.stream, nullptr, 0, &instruction, place.index};
   if (const plan::RecordT *record = instruction.operation.AsRecord())
     item.event = record->event;
   else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
@@ -201,7 +215,7 @@ void PlanExecutor::addPortEvents(const plan::EntryT &source, IssueEntry &entry) 
         continue;
       isDone[item.stream] = true;
       const IssueItem record{plan::Operation::Record, item.stream, nullptr, nextPortEvent,
-                             item.instruction,        false,       true};
+                             item.instruction,        item.index,  false,   true};
       section->items.insert(section->items.begin() + static_cast<std::ptrdiff_t>(at) + 1, record);
       entry.portEvents.push_back(nextPortEvent++);
     }

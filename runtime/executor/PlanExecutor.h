@@ -30,6 +30,8 @@ struct IssueItem {
   Command *command = nullptr;
   EventId event = 0;
   const plan::InstructionT *instruction = nullptr;
+  /// In issue order within the entry point.
+  std::uint32_t index = 0;
   /// A wait for an event of the previous run.
   bool carried = false;
   /// A record for awaitPorts(), which is not an instruction of the plan.
@@ -38,6 +40,7 @@ struct IssueItem {
 
 struct IssueSection {
   std::uint32_t repeat = 1;
+  SectionRange range;
   std::vector<IssueItem> items;
 };
 
@@ -105,6 +108,7 @@ private:
   Status makeDevice();
   Status bindTensors();
   Status makeEntry(std::uint32_t e);
+  Status makeObserver();
   Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
   void addPortEvents(const plan::EntryT &source, IssueEntry &entry);
   Status withHolders(Status status, plan::Space space) const;
@@ -123,6 +127,7 @@ private:
   Result<std::uint32_t> record(IssueEntry &entry);
   Status issue(const IssueEntry &entry, bool isRecorded);
   Status issueItem(const IssueItem &item, std::uint32_t repetition, bool carries);
+  Status issueObserved(const IssueEntry &entry, bool carries);
   Status join();
   Status readTimes();
   Status unknown(std::string_view what, std::string_view name) const;
@@ -149,6 +154,8 @@ private:
   std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
   std::vector<std::unique_ptr<InstructionCommand>> commands;
   std::vector<IssueEntry> entries;
+  /// Null unless requested.
+  std::unique_ptr<InstructionObserver> observer;
   bool recording = false;
   /// Last, so that it is destroyed first: its streams use all of the above.
   std::unique_ptr<Backend> backend;

@@ -19,7 +19,8 @@ class ExecutorRanks : public Ranks {
 public:
   static Result<std::unique_ptr<Ranks>> make(PlanFile file, const RanksOptions &options) {
     auto ranks = std::unique_ptr<ExecutorRanks>(new ExecutorRanks(std::move(file.plan)));
-    SLUICE_ASSIGN_OR_RETURN(const ExecutorOptions executor, executorOptions(ranks->held, options, nullptr));
+    SLUICE_ASSIGN_OR_RETURN(const ExecutorOptions executor,
+                            executorOptions(ranks->held, options, nullptr, ranks->pages));
     ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     SLUICE_RETURN_IF_ERROR(finishSettings(executor, options));
@@ -55,6 +56,8 @@ public:
     return largest;
   }
 
+  PageBytes pageBytes(plan::Space space) const override { return pages->of(space); }
+
   std::vector<Span> takeTrace() override;
 
 private:
@@ -69,6 +72,7 @@ private:
   /// By rank.
   std::vector<BufferTable> tables;
   bool traces = false;
+  const std::shared_ptr<PageReport> pages = std::make_shared<PageReport>();
   /// When the first traced instruction began.
   std::int64_t traceStart = -1;
 };

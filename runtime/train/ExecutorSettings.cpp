@@ -1,6 +1,7 @@
 //===- ExecutorSettings.cpp - executor options from the options of a run -------------===//
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/executor/Backend.h"
+#include "runtime/executor/Poison.h"
 #include "runtime/kernel/cuda/Algorithms.h"
 #include "runtime/kernel/cuda/DnnUse.h"
 
@@ -38,7 +39,8 @@ static Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const RanksOptio
       options.rank == 0);
 }
 
-Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOptions &options, World *world) {
+Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOptions &options, World *world,
+                                        std::shared_ptr<PageReport> pages) {
   ExecutorOptions executor;
   executor.threads = options.threads;
   executor.seed = options.seed;
@@ -48,6 +50,12 @@ Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOpti
                                                  : GraphMode::automatic;
   executor.tf32 = options.tf32;
   executor.traceCapacity = options.trace ? traceCapacity : 0;
+  if (options.poison)
+    executor.observe = poisonObserver();
+  if (options.measurePages) {
+    executor.observe = pageObserver(std::move(pages));
+    executor.prefault = false;
+  }
   if (!options.algorithms.empty()) {
     if (!isCudaPlan(plan))
       return requiresCuda("--algorithms", plan);

@@ -8,8 +8,9 @@
 namespace sluice {
 
 /// The options of an executor of the plan. Opens the file of measured algorithms. `world`: that of the run's processes;
-/// null for one process.
-Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOptions &options, World *world);
+/// null for one process. `pages` receives the measured pages.
+Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOptions &options, World *world,
+                                        std::shared_ptr<PageReport> pages);
 
 /// After the executors are created: exchanges and writes the measured algorithms, and passes notes on unused files and
 /// on cuDNN to `options.note`.

@@ -46,7 +46,7 @@ public:
       : held(std::move(plan)), world(options.world), ownRank(options.rank) {}
 
   Status start(const RanksOptions &options) {
-    SLUICE_ASSIGN_OR_RETURN(ExecutorOptions chosen, executorOptions(held, options, world.get()));
+    SLUICE_ASSIGN_OR_RETURN(ExecutorOptions chosen, executorOptions(held, options, world.get(), pages));
     chosen.device = localDevice();
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
@@ -122,6 +122,15 @@ public:
         executor->allocatedBytes(space == plan::Space::device ? MemorySpace::device : MemorySpace::host);
     Result<std::int64_t> largest = largestOf(static_cast<std::int64_t>(own));
     return largest.isOk() ? static_cast<std::uint64_t>(*largest) : own;
+  }
+
+  PageBytes pageBytes(plan::Space space) const override {
+    const PageBytes own = pages->of(space);
+    const auto largest = [this](std::uint64_t bytes) {
+      Result<std::int64_t> most = largestOf(static_cast<std::int64_t>(bytes));
+      return most.isOk() ? static_cast<std::uint64_t>(*most) : bytes;
+    };
+    return {largest(own.resident), largest(own.live)};
   }
 
   std::vector<Span> takeTrace() override {
@@ -203,6 +212,7 @@ private:
   /// True on the root within onRoot().
   mutable bool alone = false;
   bool traces = false;
+  const std::shared_ptr<PageReport> pages = std::make_shared<PageReport>();
   std::int64_t traceStart = -1;
 };
 

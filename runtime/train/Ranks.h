@@ -11,6 +11,7 @@
 
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/Device.h"
+#include "runtime/executor/ResidentPages.h"
 #include "runtime/plan/Plan.h"
 
 #include <cstddef>
@@ -51,6 +52,9 @@ public:
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
   /// Bytes that one rank has requested, counted where they are requested; the largest over the ranks.
   virtual std::uint64_t requestedBytes(plan::Space space) const = 0;
+  /// Pages of one rank's arena as they were measured between instructions, the largest over the ranks; zeros unless
+  /// RanksOptions::measurePages.
+  virtual PageBytes pageBytes(plan::Space space) const { return {}; }
   /// The spans since the last call, if tracing is on; the root gets those of all ranks.
   virtual std::vector<Span> takeTrace() { return {}; }
 
@@ -70,6 +74,9 @@ struct RanksOptions {
   int threads = 0;
   std::uint64_t seed = 0;
   bool trace = false;
+  /// On the CPU, for debugging: bytes are overwritten when their lifespan ends; resident pages are measured. Not both.
+  bool poison = false;
+  bool measurePages = false;
   /// For a GPU: "auto", "on" or "off" (steps recorded as a graph), and whether f32 products may use TF32.
   std::string cudaGraph = "auto";
   bool tf32 = false;

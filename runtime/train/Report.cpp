@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace sluice {
 
@@ -49,10 +50,17 @@ static std::string jsonObject(const std::map<std::string, std::uint64_t> &bySpac
 }
 
 std::string jsonLine(const RunSummary &summary) {
+  std::string pages;
+  if (!summary.pages.empty()) {
+    std::map<std::string, std::uint64_t> resident, live;
+    for (const auto &[space, bytes] : summary.pages)
+      std::tie(resident[space], live[space]) = bytes;
+    pages = fmt::format(R"(, "resident_pages": {}, "live_pages": {})", jsonObject(resident), jsonObject(live));
+  }
   return fmt::format(R"({{"summary": {{"predicted_peak": {}, "measured_peak": {}, "predicted_process": {}, )"
-                     R"("measured_process": {}}}}})",
+                     R"("measured_process": {}{}}}}})",
                      jsonObject(summary.predictedPeak), jsonObject(summary.measuredPeak), summary.predictedProcess,
-                     summary.measuredProcess);
+                     summary.measuredProcess, pages);
 }
 
 std::string consoleLine(const StepReport &report) {
@@ -93,12 +101,21 @@ std::string progressBar(const StepReport &report, double elapsed, int columns) {
   return head + bar + tail;
 }
 
+/// "\nresident pages:  device at most 4096 (4.00 KiB) of 8192 (8.00 KiB) with live bytes".
+static std::string pagesLine(const RunSummary &summary) {
+  std::string text;
+  for (const auto &[space, bytes] : summary.pages)
+    text += fmt::format("{}  {} at most {} of {} with live bytes", text.empty() ? "\nresident pages:" : "", space,
+                        formatBytesExact(bytes.first), formatBytesExact(bytes.second));
+  return text;
+}
+
 std::string summaryLine(const RunSummary &summary) {
   if (summary.predictedPeak == summary.measuredPeak) {
     std::string text = "predicted peak = measured peak:";
     for (const auto &[space, bytes] : summary.predictedPeak)
       text += fmt::format("  {} {}", space, formatBytesExact(bytes));
-    return text;
+    return text + pagesLine(summary);
   }
   std::string text = "predicted peak and measured peak differ:";
   for (const auto &[space, bytes] : summary.predictedPeak) {
@@ -106,7 +123,7 @@ std::string summaryLine(const RunSummary &summary) {
     text += fmt::format("  {} predicted {} measured {}", space, formatBytesExact(bytes),
                         formatBytesExact(measured == summary.measuredPeak.end() ? 0 : measured->second));
   }
-  return text;
+  return text + pagesLine(summary);
 }
 
 } // namespace sluice

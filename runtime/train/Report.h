@@ -45,6 +45,8 @@ struct RunSummary {
   /// Bytes of one rank by memory space, the largest over ranks.
   std::map<std::string, std::uint64_t> predictedPeak;
   std::map<std::string, std::uint64_t> measuredPeak;
+  /// Resident pages and pages with live bytes, where they were measured.
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> pages;
   /// Growth of the process in bytes.
   std::uint64_t predictedProcess = 0;
   std::uint64_t measuredProcess = 0;
@@ -60,7 +62,8 @@ std::string consoleLine(const StepReport &report);
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
 std::string progressBar(const StepReport &report, double elapsed, int columns);
 
-/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers where they differ.
+/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers where they differ; a second line with the
+/// pages, if they were measured.
 std::string summaryLine(const RunSummary &summary);
 
 } // namespace sluice

@@ -60,6 +60,8 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
     std::string space = plan::EnumNameSpace(arena->space);
     summary.predictedPeak[space] = arena->bytes + arena->workspace;
     summary.measuredPeak[space] = ranks.requestedBytes(arena->space);
+    if (const PageBytes pages = ranks.pageBytes(arena->space); pages.live != 0)
+      summary.pages[space] = {pages.resident, pages.live};
   }
   std::uint64_t held = 0;
   for (int rank = 0; rank < ranks.size(); ++rank)

@@ -72,6 +72,8 @@ const std::string &tinyPlanPath() {
 Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptions &options) {
   ExecutorOptions executorOptions;
   executorOptions.delays = delays;
+  executorOptions.observe = options.observe;
+  executorOptions.prefault = options.prefault;
   auto group = RankGroup::create(plan, executorOptions);
   if (!group.isOk())
     return {group.takeStatus(), {}, {}, {}};
@@ -119,6 +121,9 @@ Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptio
     for (const ParameterMemory &parameter : executor.parameters())
       append(parameter.tensor.value.data,
              static_cast<std::size_t>(parameter.tensor.value.elements()) * dtypeBytes(parameter.tensor.value.dtype));
+    for (const TensorMemory &variable : executor.variables())
+      append(variable.value.data,
+             static_cast<std::size_t>(variable.value.elements()) * dtypeBytes(variable.value.dtype));
   }
   return outcome;
 }

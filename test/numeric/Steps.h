@@ -55,7 +55,7 @@ struct Places {
   }
 };
 
-/// Outputs of the last step and every parameter after it, on every rank, as bytes.
+/// Outputs of the last step, and every parameter and variable after it, on every rank, as bytes.
 struct Outcome {
   Status status;
   std::vector<std::byte> bytes;
@@ -73,6 +73,9 @@ struct StepsOptions {
   bool sameInputs = false;
   /// The host waits for each step's ports alone, before it writes the next one's.
   bool overlaps = false;
+  /// Of the executor (runtime/executor/InstructionObserver.h).
+  ObserverFactory observe = {};
+  bool prefault = true;
 };
 
 /// Makes the weights and trains; inputs are functions of step, rank and micro-batch. `delays` may be null.

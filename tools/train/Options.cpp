@@ -24,10 +24,10 @@ static CLI::Validator seconds(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {
-    "--data-format", "--data-weights", "--epochs",        "--tokenizer",      "--config",     "--dry-run",
-    "--doctor",      "--poison",       "--measure-pages", "--find-nonfinite", "--save-dtype", "--log-every",
-    "--log-ranks",   "--checkpoint",   "--every",         "--keep",           "--keep-best",  "--resume"};
+static constexpr const char *notImplemented[] = {"--data-format", "--data-weights", "--epochs",    "--tokenizer",
+                                                 "--config",      "--dry-run",      "--doctor",    "--find-nonfinite",
+                                                 "--save-dtype",  "--log-every",    "--log-ranks", "--checkpoint",
+                                                 "--every",       "--keep",         "--keep-best", "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -61,6 +61,11 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--prompt", line.generate.prompt, "prompt text");
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
   app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(integerFrom(0));
+  auto *poison = app.add_flag("--poison", line.ranks.poison,
+                              "debug: overwrite bytes after their lifespan; no number changes if the plan is right");
+  app.add_flag("--measure-pages", line.ranks.measurePages,
+               "debug: compare the resident pages with the live bytes after each instruction")
+      ->excludes(poison);
   app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
 }
 

@@ -53,6 +53,15 @@ void *mapResident(std::uint64_t bytes) {
   return address;
 }
 
+/// Maps zeroed memory without resident pages; null with errno on failure.
+void *mapLazily(std::uint64_t bytes) {
+  void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, 0);
+  if (address == MAP_FAILED)
+    return nullptr;
+  madvise(address, bytes, MADV_NOHUGEPAGE);
+  return address;
+}
+
 class CpuDevice final : public Device {
 public:
   explicit CpuDevice(const CpuDeviceOptions &options) : options(options) {}
@@ -67,7 +76,7 @@ public:
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
     if (bytes == 0)
       return static_cast<void *>(nullptr);
-    void *address = mapResident(bytes);
+    void *address = options.prefault ? mapResident(bytes) : mapLazily(bytes);
     if (!address)
       return failedError("cannot get " + std::to_string(bytes) + " bytes of " +
                          (space == MemorySpace::device ? "device" : "host") + " memory for " + std::string(purpose) +

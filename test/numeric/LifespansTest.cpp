@@ -1,0 +1,234 @@
+//===- LifespansTest.cpp - lifespans of buffers against executions --------------------------===//
+//
+// Both directions: overwriting bytes after their lifespan changes no bit, and overwriting a buffer within its lifespan
+// changes the result. Resident pages are those of live bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/Steps.h"
+
+#include "runtime/executor/Poison.h"
+#include "runtime/executor/ResidentPages.h"
+#include "runtime/plan/LifespanEnds.h"
+#include "runtime/plan/Reader.h"
+#include "test/numeric/Training.h"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+struct Case {
+  const char *name;
+  const char *model;
+  const char *recipe;
+};
+
+const Case cases[] = {
+    {"Transformer", "zoo transformer --set dropout=0.1", "mesh.shard = 2\n"},
+    {"TransformerRecomputed", "zoo transformer", "mesh.shard = 2\nrecompute.policy = \"block\"\n"},
+    {"TransformerInHostMemory", "zoo transformer",
+     "mesh.shard = 2\nmemory.offload = [\"parameters\", \"optimizer\"]\ngradient.microbatches = 2\n"},
+    {"TransformerBf16", "zoo transformer", "mesh.shard = 2\nprecision.compute = \"bf16\"\n"},
+    {"TransformerTensor", "zoo transformer --set loss=cross-entropy",
+     "mesh.tensor = 2\n[sharding.tensor]\n\"*.feed_forward.w1.*\" = \"column\"\n\"*.feed_forward.w2.*\" = \"row\"\n"},
+    {"MlpStack", "zoo mlp-stack", "mesh.shard = 2\n"},
+    {"MlpSequence", "zoo mlp-sequence", "mesh.shard = 3\n"},
+    {"LinearMlps", "zoo linear-mlps",
+     "mesh.shard = 2\ngradient.microbatches = 4\ngradient.sync = [true, false, false, true]\n"},
+    {"NormMlps", "zoo norm-mlps", "mesh.replicate = 2\nmesh.shard = 2\n"},
+    {"DoubleLinear", "zoo double-linear", "mesh.shard = 2\n"},
+    {"MultiForward", "zoo multi-forward", "mesh.shard = 4\nsharding.reshard_after_forward = 2\n"},
+    {"SharedLinear", "zoo shared-linear", "mesh.shard = 2\n"},
+    {"UnusedLinear", "zoo unused-linear", "mesh.shard = 2\n"},
+    {"TwoForwards", "zoo two-forwards", "mesh.shard = 2\n"},
+    {"TwoLosses", "zoo two-losses", "mesh.shard = 2\n"},
+    {"ReduceModel", "zoo reduce-model", "mesh.shard = 2\n"},
+    {"EncoderDecoder", "zoo encoder-decoder", "mesh.shard = 2\ngradient.microbatches = 2\n"},
+    {"NestedRecompute", "zoo nested-recompute", "mesh.shard = 2\nrecompute.policy = \"marked\"\n"},
+    {"Vision", "zoo vision --set batch=1", "mesh.shard = 2\n"},
+    {"Conv", "zoo conv --set stem=6 --set hidden=9 --set height=12 --set width=13",
+     "mesh.shard = 2\nrecompute.policy = \"marked\"\n"},
+    {"Experts", "zoo moe --set batch=4", "mesh.shard = 2\nmesh.expert = 2\nsharding.expert = [\"*.experts.*\"]\n"},
+};
+
+class Lifespans : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    const Case &tested = GetParam();
+    auto file = readCheckedPlan(compilePlan(std::string("lifespans-") + tested.name, tested.model, tested.recipe));
+    ASSERT_TRUE(file.isOk()) << file.status().message();
+    plan = std::move(file->plan);
+    base = runSteps(plan, nullptr);
+    ASSERT_TRUE(base.status.isOk()) << base.status.message();
+  }
+
+  bool isBase(const Outcome &outcome) const {
+    return outcome.bytes.size() == base.bytes.size() &&
+           std::memcmp(outcome.bytes.data(), base.bytes.data(), base.bytes.size()) == 0;
+  }
+
+  plan::PlanT plan;
+  Outcome base;
+};
+
+TEST_P(Lifespans, PoisonAfterThemChangesNoBit) {
+  StepsOptions options;
+  options.observe = poisonObserver();
+  Outcome poisoned = runSteps(plan, nullptr, options);
+  ASSERT_TRUE(poisoned.status.isOk()) << poisoned.status.message();
+  EXPECT_TRUE(isBase(poisoned));
+}
+
+TEST_P(Lifespans, PagesOutsideThemAreNotNeeded) {
+  StepsOptions options;
+  auto report = std::make_shared<PageReport>();
+  options.observe = pageObserver(report);
+  options.prefault = false;
+  Outcome measured = runSteps(plan, nullptr, options);
+  ASSERT_TRUE(measured.status.isOk()) << measured.status.message();
+  EXPECT_TRUE(isBase(measured));
+  const PageBytes bytes = report->of(plan::Space::device);
+  EXPECT_GT(bytes.resident, 0u);
+  EXPECT_LE(bytes.resident, bytes.live);
+}
+
+/// Which instruction of an entry point first writes each buffer, and which buffers the results depend on. The gather of
+/// a unit writes all its parameters, also those that the forward or backward does not read.
+struct Accesses {
+  std::vector<std::optional<std::uint32_t>> firstWrite;
+  std::vector<bool> isNeeded;
+
+  Accesses(const plan::PlanT &plan, const plan::EntryT &entry)
+      : firstWrite(plan.buffers.size()), isNeeded(portBuffers(plan)) {
+    for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+      isNeeded[b] = isNeeded[b] || plan.buffers[b]->entry == -1;
+    bool grows = true;
+    const auto flows = [&](std::uint32_t i, const auto &sources, const auto &destinations) {
+      bool isUsed = false;
+      for (const plan::ViewT *view : destinations) {
+        isUsed = isUsed || isNeeded[view->buffer];
+        if (!firstWrite[view->buffer])
+          firstWrite[view->buffer] = i;
+      }
+      for (const plan::ViewT *view : sources)
+        if (isUsed && !isNeeded[view->buffer])
+          isNeeded[view->buffer] = grows = true;
+    };
+    using Views = std::vector<const plan::ViewT *>;
+    const auto views = [](const auto &list) {
+      Views found;
+      for (const auto &view : list)
+        found.push_back(view.get());
+      return found;
+    };
+    while (grows) {
+      grows = false;
+      forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+        if (const auto *launch = instruction.operation.AsLaunch())
+          flows(i, views(launch->inputs), views(launch->outputs));
+        else if (const auto *collective = instruction.operation.AsCollective())
+          for (const auto &segment : collective->segments)
+            flows(i, Views{segment->source.get()}, Views{segment->destination.get()});
+        else if (const auto *copy = instruction.operation.AsCopy())
+          flows(i, Views{copy->source.get()}, Views{copy->destination.get()});
+        else if (const auto *fill = instruction.operation.AsFill())
+          flows(i, Views{}, Views{fill->destination.get()});
+      });
+    }
+  }
+};
+
+/// Overwrites one buffer of rank 0 once, after the first instruction that writes it: floats by NaN, integers by `word`.
+class Overwrite final : public InstructionObserver {
+public:
+  Overwrite(const plan::BufferT &buffer, RankMemory memory, std::uint32_t at, std::uint8_t word)
+      : memory(std::move(memory)), buffer(buffer), at(at), word(word) {}
+
+  Status afterInstruction(const ObservedInstruction &instruction) override {
+    if (isDone || static_cast<int>(instruction.entry) != buffer.entry || instruction.index != at ||
+        !instruction.isIssued)
+      return {};
+    isDone = true;
+    const auto bytes = memory.arenas[static_cast<std::size_t>(buffer.space)].subspan(buffer.offset, buffer.bytes);
+    const DType dtype = baseType(buffer.dtype);
+    if (isFloat(dtype)) {
+      std::ranges::fill(bytes, std::byte{0xff});
+      return {};
+    }
+    std::ranges::fill(bytes, std::byte{0});
+    for (std::size_t i = 0; i < bytes.size(); i += dtypeBytes(dtype))
+      bytes[i] = std::byte{word};
+    return {};
+  }
+
+private:
+  const RankMemory memory;
+  const plan::BufferT &buffer;
+  const std::uint32_t at;
+  const std::uint8_t word;
+  bool isDone = false;
+};
+
+TEST_P(Lifespans, EachBufferWithinOneCounts) {
+  const auto entry = static_cast<std::uint32_t>(findEntry(plan, "train_step"));
+  const Accesses accesses(plan, *plan.entries[entry]);
+  const std::vector<bool> isPort = portBuffers(plan);
+  int tested = 0;
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    const plan::BufferT &buffer = *plan.buffers[b];
+    if (buffer.entry != static_cast<int>(entry) || isPort[b] || !accesses.firstWrite[b] || !accesses.isNeeded[b])
+      continue;
+    ++tested;
+    bool changes = false;
+    for (std::uint8_t word = 0; word < (isFloat(baseType(buffer.dtype)) ? 1 : 2) && !changes; ++word) {
+      StepsOptions options;
+      options.observe = [&](const plan::PlanT &, int rank, RankMemory memory) {
+        return std::make_unique<Overwrite>(buffer, std::move(memory),
+                                           rank == 0 ? *accesses.firstWrite[b] : ~std::uint32_t{0}, word);
+      };
+      Outcome outcome = runSteps(plan, nullptr, options);
+      ASSERT_TRUE(outcome.status.isOk()) << outcome.status.message();
+      changes = !isBase(outcome);
+    }
+    // The kernel of the norm's derivative reads its weight for the gradient of the input, which is not needed here.
+    const bool isReadInVain = GetParam().name == std::string_view("NormMlps") && buffer.name == "0.weight.gathered.1";
+    EXPECT_NE(changes, isReadInVain) << "buffer '" << buffer.name << "', live from " << buffer.begin << " to "
+                                     << buffer.end << ", written at " << *accesses.firstWrite[b];
+  }
+  EXPECT_GT(tested, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, Lifespans, testing::ValuesIn(cases),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+/// The buffer of one rank with the longest lifespan that begins and ends within the entry point.
+plan::BufferT &longest(plan::PlanT &plan) {
+  const int entry = findEntry(plan, "train_step");
+  plan::BufferT *found = nullptr;
+  for (const auto &buffer : plan.buffers)
+    if (buffer->entry == entry && buffer->space == plan::Space::device && isFloat(baseType(buffer->dtype)) &&
+        (!found || buffer->end - buffer->begin > found->end - found->begin))
+      found = buffer.get();
+  return *found;
+}
+
+TEST(WrongLifespans, ChangeTheNumbersOrAreRefused) {
+  auto file = readCheckedPlan(compilePlan("lifespans-wrong", "zoo transformer", "mesh.shard = 2\n"));
+  ASSERT_TRUE(file.isOk()) << file.status().message();
+  Outcome base = runSteps(file->plan, nullptr);
+  ASSERT_TRUE(base.status.isOk()) << base.status.message();
+  // Ends too early.
+  plan::BufferT &buffer = longest(file->plan);
+  buffer.end = buffer.begin + 2;
+  StepsOptions options;
+  options.observe = poisonObserver();
+  Outcome poisoned = runSteps(file->plan, nullptr, options);
+  ASSERT_EQ(poisoned.bytes.size(), base.bytes.size());
+  EXPECT_NE(std::memcmp(poisoned.bytes.data(), base.bytes.data(), base.bytes.size()), 0);
+}
+
+} // namespace
+} // namespace sluice::numeric
