@@ -20,25 +20,26 @@ Status PlanExecutor::load() {
         entry < plan.entries.size() ? instructionAt(*plan.entries[entry], index) : nullptr;
     return found ? describe(plan, {entry, index, found, 1}) : std::string();
   });
+  if (options.observe && isCudaPlan(plan()))
+    return refusedError("lifespans are checked between instructions of the CPU, and the plan is for CUDA");
   SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
   SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
   SLUICE_RETURN_IF_ERROR(makeDevice());
   SLUICE_RETURN_IF_ERROR(bindTensors());
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
-  return options.observe ? makeObserver() : Status();
+  if (options.observe)
+    makeObserver();
+  return {};
 }
 
-Status PlanExecutor::makeObserver() {
-  if (!backend->isHost())
-    return refusedError("instructions of a plan for the GPU cannot be observed");
+void PlanExecutor::makeObserver() {
   RankMemory memory;
   for (const auto &arena : plan().arenas)
     memory.arenas[static_cast<std::size_t>(arena->space)] = binder.arena(arena->space);
   for (std::size_t stream = 0; stream < workspaces.size(); ++stream)
     memory.workspaces.push_back({static_cast<std::byte *>(workspaces[stream]), plan().streams[stream]->workspace});
   observer = options.observe(plan(), rank(), std::move(memory));
-  return {};
 }
 
 Status PlanExecutor::checkWorld() const {

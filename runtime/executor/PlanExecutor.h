@@ -108,7 +108,7 @@ private:
   Status makeDevice();
   Status bindTensors();
   Status makeEntry(std::uint32_t e);
-  Status makeObserver();
+  void makeObserver();
   Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
   void addPortEvents(const plan::EntryT &source, IssueEntry &entry);
   Status withHolders(Status status, plan::Space space) const;

@@ -33,8 +33,7 @@ std::vector<std::vector<LifespanEnd>> lifespanEnds(const plan::PlanT &plan, std:
   std::multimap<std::uint32_t, const plan::BufferT *> byBegin;
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
     if (const plan::BufferT &buffer = *plan.buffers[b];
-        buffer.space == space && !isPort[b] && buffer.entry == static_cast<int>(entry) && buffer.bytes != 0)
-{
+        buffer.space == space && !isPort[b] && buffer.entry == static_cast<int>(entry) && buffer.bytes != 0) {
       buffers.push_back(&buffer);
       byBegin.emplace(buffer.begin, &buffer);
     }

@@ -18,7 +18,7 @@ SETTINGS = {
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
-VALUELESS = ("--pareto", "--dry-run", "--doctor", "--poison", "--measure-pages", "--find-nonfinite")
+VALUELESS = ("--pareto", "--dry-run", "--doctor", "--find-nonfinite")
 MEMORY = ("--at", "--account")
 SUBCOMMANDS = ("explain", "simulate", "pack", "compare", "calibrate")
 # Not names of features: the program and the subcommand whose parts the row lists.

@@ -204,30 +204,79 @@ TEST_P(Lifespans, EachBufferWithinOneCounts) {
 INSTANTIATE_TEST_SUITE_P(Plans, Lifespans, testing::ValuesIn(cases),
                          [](const auto &info) { return std::string(info.param.name); });
 
-/// The buffer of one rank with the longest lifespan that begins and ends within the entry point.
-plan::BufferT &longest(plan::PlanT &plan) {
+/// The largest buffer of the device that train_step uses after its first write.
+plan::BufferT &largest(plan::PlanT &plan) {
   const int entry = findEntry(plan, "train_step");
   plan::BufferT *found = nullptr;
   for (const auto &buffer : plan.buffers)
-    if (buffer->entry == entry && buffer->space == plan::Space::device && isFloat(baseType(buffer->dtype)) &&
-        (!found || buffer->end - buffer->begin > found->end - found->begin))
+    if (buffer->entry == entry && buffer->space == plan::Space::device && buffer->end - buffer->begin > 4 &&
+        (!found || buffer->bytes > found->bytes))
       found = buffer.get();
   return *found;
 }
 
-TEST(WrongLifespans, ChangeTheNumbersOrAreRefused) {
-  auto file = readCheckedPlan(compilePlan("lifespans-wrong", "zoo transformer", "mesh.shard = 2\n"));
-  ASSERT_TRUE(file.isOk()) << file.status().message();
-  Outcome base = runSteps(file->plan, nullptr);
-  ASSERT_TRUE(base.status.isOk()) << base.status.message();
-  // Ends too early.
-  plan::BufferT &buffer = longest(file->plan);
-  buffer.end = buffer.begin + 2;
+class WrongLifespan : public testing::Test {
+protected:
+  void SetUp() override {
+    auto file = readCheckedPlan(compilePlan("lifespans-wrong", "zoo linear-mlps --set dim=128", "mesh.shard = 2\n"));
+    ASSERT_TRUE(file.isOk()) << file.status().message();
+    plan = std::move(file->plan);
+    base = runSteps(plan, nullptr);
+    ASSERT_TRUE(base.status.isOk()) << base.status.message();
+  }
+
+  plan::PlanT plan;
+  Outcome base;
+};
+
+TEST_F(WrongLifespan, ThatEndsEarlyChangesPoisonedRuns) {
+  largest(plan).end = largest(plan).begin + 2;
   StepsOptions options;
   options.observe = poisonObserver();
-  Outcome poisoned = runSteps(file->plan, nullptr, options);
+  Outcome poisoned = runSteps(plan, nullptr, options);
   ASSERT_EQ(poisoned.bytes.size(), base.bytes.size());
   EXPECT_NE(std::memcmp(poisoned.bytes.data(), base.bytes.data(), base.bytes.size()), 0);
+}
+
+TEST_F(WrongLifespan, ThatEndsEarlyChangesMeasuredRuns) {
+  largest(plan).end = largest(plan).begin + 2;
+  StepsOptions options;
+  options.observe = pageObserver(std::make_shared<PageReport>());
+  options.prefault = false;
+  Outcome measured = runSteps(plan, nullptr, options);
+  EXPECT_TRUE(!measured.status.isOk() || std::memcmp(measured.bytes.data(), base.bytes.data(), base.bytes.size()) != 0);
+}
+
+TEST_F(WrongLifespan, ThatBeginsLateIsFoundByItsPages) {
+  largest(plan).begin = largest(plan).end - 1;
+  StepsOptions options;
+  options.observe = pageObserver(std::make_shared<PageReport>());
+  options.prefault = false;
+  Outcome measured = runSteps(plan, nullptr, options);
+  EXPECT_NE(measured.status.message().find("of the device arena is resident after instruction"), std::string::npos)
+      << measured.status.message();
+  EXPECT_NE(measured.status.message().find("but none of its bytes is live there"), std::string::npos);
+}
+
+TEST_F(WrongLifespan, ThatIsTooLongHasPagesThatAreNotResident) {
+  auto report = std::make_shared<PageReport>();
+  StepsOptions options;
+  options.observe = pageObserver(report);
+  options.prefault = false;
+  // Bytes that no buffer uses, at the end of the arena.
+  plan::BufferT unused = largest(plan);
+  for (const auto &arena : plan.arenas)
+    if (arena->space == plan::Space::device) {
+      unused.offset = arena->bytes = (arena->bytes + 4095) / 4096 * 4096;
+      arena->bytes += unused.bytes;
+    }
+  unused.begin = 0;
+  unused.end = instructionCount(*plan.entries[static_cast<std::size_t>(findEntry(plan, "train_step"))]);
+  plan.buffers.push_back(std::make_unique<plan::BufferT>(unused));
+  Outcome measured = runSteps(plan, nullptr, options);
+  ASSERT_TRUE(measured.status.isOk()) << measured.status.message();
+  const PageBytes bytes = report->of(plan::Space::device);
+  EXPECT_GE(bytes.live, bytes.resident + unused.bytes);
 }
 
 } // namespace
