@@ -2,6 +2,7 @@
 #ifndef SLUICE_DIALECT_SPMD_SPMDDIALECT_TD
 #define SLUICE_DIALECT_SPMD_SPMDDIALECT_TD
 
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"

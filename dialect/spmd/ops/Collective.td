@@ -136,6 +136,9 @@ def Spmd_WaitOp : Spmd_Op<"wait", []> {
   }];
   let arguments = (ins Spmd_TokenType:$token, UnitAttr:$chained);
   let results = (outs Variadic<Spmd_Tensor>:$values);
+  let builders = [OpBuilder<(ins "::sluice::spmd::CollectiveOpInterface":$start, CArg<"bool", "false">:$chained), [{
+    build($_builder, $_state, start.getValueTypes(), start->getResult(0), chained);
+  }]>];
   let assemblyFormat = "$token attr-dict `:` type($values)";
   let extraClassDeclaration = [{
     /// The collective or copy that it waits for; null in invalid IR.
