@@ -210,6 +210,10 @@ std::string Recipe::print() const {
   return out;
 }
 
+Status Recipe::refuse(llvm::StringRef key, const std::string &owner, const std::string &text) const {
+  return inputError(origin(key) + ": value of '" + key.str() + "' for " + owner + text);
+}
+
 Status Recipe::resolve() {
   // A printed recipe names all keys: a key with its default contradicts nothing.
   auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };

@@ -144,6 +144,8 @@ struct Recipe {
   /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one
   /// name different values. `what` is the kind of the names. Errors name the line.
   Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
+  /// An error in the value that a key gives to `owner`, such as "unit 'h.0'". `text` continues the sentence.
+  Status refuse(llvm::StringRef key, const std::string &owner, const std::string &text) const;
   /// The values that differ from the table's defaults, by key.
   std::map<std::string, RecipeValue> given() const;
   /// All values as TOML, each with its origin as a comment.

@@ -1,8 +1,8 @@
 //===- AccumulateGradients.cpp - gradients over the micro-batches of a step -----------------===//
 //
-// A section that is repeated for micro-batches has one gradient for each repetition. The schedule that spmd.unit states
-// (`sync`) says in which repetitions the gradients are reduced over the ranks. What is not reduced in its repetition is
-// accumulated before the reduction, what is reduced in several is accumulated after it. With `reduce_scatter_only` the
+// A section that is repeated for micro-batches has one gradient for each repetition. `sync` of spmd.unit is the
+// schedule of repetitions in which the gradients are reduced over the ranks. Gradients of the other repetitions are
+// accumulated before the reduction, and the results of several reductions after it. With `reduce_scatter_only` the
 // shards are accumulated between the reduce_scatter and the all_reduce over replicas, so that one reshard becomes two.
 //
 //===----------------------------------------------------------------------===//
@@ -13,9 +13,7 @@
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
-#include "passes/sharding/Scopes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/Utils.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_ACCUMULATEGRADIENTS
@@ -27,9 +25,9 @@ using namespace sluice;
 
 namespace {
 
-/// In which repetitions of a section a unit's gradients are reduced.
+/// The repetitions of a section in which a unit's gradients are reduced.
 struct ReductionSchedule {
-  /// Over the ranks that hold shards, and over replicas.
+  /// Over the ranks along the shard axes, and over replicas.
   When overShards = WhenKind::last, overReplicas = WhenKind::last;
   bool accumulatesBefore = true, accumulatesAfter = false;
   /// The repetitions in which the accumulation before the reduction begins; the first for null.
@@ -61,16 +59,24 @@ ReductionSchedule scheduleOf(spmd::UnitOp unit, std::int64_t repeat) {
   return schedule;
 }
 
-/// The sum over repetitions of a value that a section has computed, after the op that computes it.
+/// The sum over repetitions of a value of a section, after the op that computes it.
 Value accumulateLocal(Value local, spmd::SectionOp section, spmd::WhenAttr starts) {
   OpBuilder builder(section.getContext());
   builder.setInsertionPointAfterValue(local);
-  // Values from outside are accumulated in the section too.
+  // Values from outside are also accumulated in the section.
   if (local.getParentBlock() != &section.getBody().front())
     builder.setInsertionPointToStart(&section.getBody().front());
   auto sum = spmd::AccumulateOp::create(builder, local.getLoc(), local.getType(), local, starts);
-  Operation *maker = local.getDefiningOp();
-  model::setPhase(sum, maker ? model::phaseOf(maker) : Phase::backward);
+  Operation *op = local.getDefiningOp();
+  model::setPhase(sum, op ? model::phaseOf(op) : Phase::backward);
+  return sum.getSum();
+}
+
+/// The sum over the repetitions `when` of a reduced value, at the insertion point.
+Value accumulateReduced(OpBuilder &builder, Value value, When when) {
+  auto sum = spmd::AccumulateOp::create(builder, value.getLoc(), value.getType(), value, spmd::WhenAttr());
+  model::setPhase(sum, Phase::backward);
+  spmd::setWhen(sum, when);
   return sum.getSum();
 }
 
@@ -78,23 +84,19 @@ Value accumulateLocal(Value local, spmd::SectionOp section, spmd::WhenAttr start
 void accumulateResults(spmd::ReshardOp reshard, When when) {
   OpBuilder builder(reshard.getContext());
   builder.setInsertionPointAfter(reshard);
-  auto ids = reshard->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
+  auto ids = dyn_cast_or_null<DenseI64ArrayAttr>(reshard->removeAttr(model::idsName));
   for (auto [index, value] : llvm::enumerate(reshard.getResults())) {
-    auto sum = spmd::AccumulateOp::create(builder, reshard.getLoc(), value.getType(), value, spmd::WhenAttr());
-    model::setPhase(sum, Phase::backward);
-    spmd::setWhen(sum, when);
-    if (ids)
-      sum->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids[index]));
-    value.replaceAllUsesExcept(sum.getSum(), sum);
+    Value sum = accumulateReduced(builder, value, when);
+    setId(sum.getDefiningOp(), ids, index);
+    value.replaceAllUsesExcept(sum, sum.getDefiningOp());
   }
 }
 
 /// The sharding after the reduction over shards: still partial over replicas.
 spmd::ShardingAttr afterScatter(spmd::ShardingAttr source, spmd::ShardingAttr destination) {
-  SmallVector<spmd::PartialAxis> left;
-  for (const spmd::PartialAxis &partial : source.getPartialAxes())
-    if (!destination.dimAlong(partial.axis.getValue()))
-      left.push_back(partial);
+  auto left = llvm::filter_to_vector(source.getPartialAxes(), [&](const spmd::PartialAxis &partial) {
+    return !destination.dimAlong(partial.axis.getValue());
+  });
   return spmd::ShardingAttr::get(source.getContext(), destination.getDims(), left);
 }
 
@@ -109,13 +111,8 @@ void splitReduction(spmd::ReshardOp reshard, const ReductionSchedule &schedule) 
                                          reshard.getSources(), middle, reshard.getUnitAttr());
   scatter->setDiscardableAttrs(reshard->getDiscardableAttrDictionary());
   spmd::setWhen(scatter, schedule.overShards);
-  SmallVector<Value> sums;
-  for (Value value : scatter.getResults()) {
-    auto sum = spmd::AccumulateOp::create(builder, reshard.getLoc(), value.getType(), value, spmd::WhenAttr());
-    model::setPhase(sum, Phase::backward);
-    spmd::setWhen(sum, schedule.overShards);
-    sums.push_back(sum.getSum());
-  }
+  auto sums = llvm::map_to_vector(scatter.getResults(),
+                                  [&](Value value) { return accumulateReduced(builder, value, schedule.overShards); });
   reshard.getOperandsMutable().assign(sums);
   reshard.setSourcesAttr(middle);
   spmd::setWhen(reshard, schedule.overReplicas);
@@ -125,7 +122,7 @@ void accumulate(spmd::ReshardOp reshard, spmd::UnitOp unit, spmd::SectionOp sect
   ReductionSchedule schedule = scheduleOf(unit, section.getRepeat());
   bool isSplit = schedule.overShards != schedule.overReplicas && shards > 1;
   if (schedule.overShards != schedule.overReplicas && !isSplit) {
-    // Without a reduction over shards there is none before the last repetition.
+    // Without a reduction over shards, the only reduction is in the last repetition.
     schedule.accumulatesBefore = true;
     schedule.accumulatesAfter = false;
   }
@@ -135,10 +132,8 @@ void accumulate(spmd::ReshardOp reshard, spmd::UnitOp unit, spmd::SectionOp sect
   if (isSplit)
     return splitReduction(reshard, schedule);
   spmd::setWhen(reshard, schedule.overReplicas);
-  if (schedule.accumulatesAfter) {
+  if (schedule.accumulatesAfter)
     accumulateResults(reshard, schedule.overReplicas);
-    reshard->removeAttr(model::idsName);
-  }
 }
 
 /// The mean of a scalar over the repetitions of the section that computes it.
@@ -163,23 +158,23 @@ struct AccumulateGradients : sluice::impl::AccumulateGradientsBase<AccumulateGra
     llvm::StringMap<spmd::UnitOp> units;
     for (auto unit : getOperation().getOps<spmd::UnitOp>())
       units[unit.getSymName()] = unit;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto section : function.getOps<spmd::SectionOp>())
-        for (auto reshard : llvm::to_vector(section.getBody().front().getOps<spmd::ReshardOp>())) {
-          if (!isReduction(reshard))
-            continue;
-          if (!reshard.getUnit()) {
-            averageRepetitions(reshard);
-            continue;
-          }
-          // Accumulated before, or in no repetition but one.
-          if (section.getRepeat() == 1 || reshard->hasAttr(spmd::whenName) ||
-              llvm::any_of(reshard->getUsers(), [](Operation *user) { return isa<spmd::AccumulateOp>(user); }))
-            continue;
-          auto sharded = spmd::shardedDim(destinationOf(reshard));
-          accumulate(reshard, units.lookup(*reshard.getUnit()), section,
-                     sharded ? spmd::groupSize(mesh, sharded->axesAttr()) : 1);
+    getOperation().walk([&](spmd::SectionOp section) {
+      for (auto reshard : llvm::to_vector(section.getBody().front().getOps<spmd::ReshardOp>())) {
+        if (!isReduction(reshard))
+          continue;
+        if (!reshard.getUnit()) {
+          averageRepetitions(reshard);
+          continue;
         }
+        // A second run changes nothing.
+        if (section.getRepeat() == 1 || reshard->hasAttr(spmd::whenName) ||
+            llvm::any_of(reshard->getUsers(), [](Operation *user) { return isa<spmd::AccumulateOp>(user); }))
+          continue;
+        auto sharded = spmd::shardedDim(destinationOf(reshard));
+        accumulate(reshard, units.lookup(*reshard.getUnit()), section,
+                   sharded ? spmd::groupSize(mesh, sharded->axesAttr()) : 1);
+      }
+    });
   }
 };
 

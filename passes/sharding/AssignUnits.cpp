@@ -1,7 +1,7 @@
 //===- AssignUnits.cpp - the mesh, the units and each parameter's placement ------------===//
 //
-// What the recipe says of sharding is put on the IR here, and here alone: the mesh's sizes, which parameters make a
-// unit, which units reshard after the forward, and the dim that a parameter is split on (none: it stays whole).
+// Only this pass reads the recipe's settings of units and shards: it puts the mesh, the units with their policies, and
+// the unit and the sharded dim of each parameter (none: replicated) on the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "passes/sharding/UnitKnobs.h"
+#include "passes/sharding/UnitPolicy.h"
 #include "passes/sharding/tensor/AxisOptions.h"
 #include "passes/solver/UnitPlan.h"
 
@@ -45,7 +45,7 @@ struct Uses {
         ++position;
         addBlocks(model::blockOf(op), position);
         for (OpOperand &operand : op->getOpOperands()) {
-          // A value belongs to those who read it; the read itself may stand anywhere.
+          // A use is at the reader of the value; the read itself may be anywhere.
           auto read = operand.get().getDefiningOp<model::ReadOp>();
           if (!read || read.getState() || model::phaseOf(read) == Phase::update)
             continue;
@@ -57,7 +57,7 @@ struct Uses {
   }
 
 private:
-  /// A path and those around it, outermost first.
+  /// A path and the paths around it, outermost first.
   void addBlocks(StringRef path, std::size_t position) {
     for (std::size_t end = 0; end < path.size();) {
       end = std::min(path.find('/', end + 1), path.size());
@@ -94,7 +94,7 @@ UnitRequest requestOf(const Recipe::Sharding &sharding) {
   return request;
 }
 
-/// The dim that a parameter is split on; its rank where it is split by elements.
+/// The dim along which a parameter is sharded; its rank where it is sharded by elements.
 Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
   ArrayRef<std::int64_t> shape = parameter.getType().getShape();
   const auto &setting = recipe.sharding.dim.at(parameter.getSymName());
@@ -103,17 +103,16 @@ Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
     dim = *number;
   else if (std::get<ShardDim>(setting) == ShardDim::largest)
     dim = std::max_element(shape.begin(), shape.end()) - shape.begin();
-  // One dim is all dims.
+  // A tensor of one dim is flat.
   else if (std::get<ShardDim>(setting) == ShardDim::flat)
     return shape.size() == 1 ? 0 : static_cast<std::int64_t>(shape.size());
   if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()))
-    return inputError(recipe.origin("sharding.dim") + ": value of 'sharding.dim' for parameter '" +
-                      parameter.getSymName().str() + "', expected a dim below " + std::to_string(shape.size()) +
-                      " but got " + std::to_string(dim));
+    return recipe.refuse("sharding.dim", "parameter '" + parameter.getSymName().str() + "'",
+                         ", expected a dim below " + std::to_string(shape.size()) + " but got " + std::to_string(dim));
   return dim;
 }
 
-/// What crosses ranks together is of one element type.
+/// The parameters of a unit are gathered by one collective, and have one element type.
 Status checkTypes(const Recipe &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
                   const UnitPlan &plan) {
   if (recipe.mesh.shard * recipe.mesh.replicate * recipe.mesh.expert == 1)
@@ -131,18 +130,18 @@ Status checkTypes(const Recipe &recipe, ArrayRef<model::ParameterOp> parameters,
     std::string text;
     llvm::raw_string_ostream(text) << before << " of '" << first[unit].getSymName() << "' and " << element << " of '"
                                    << parameter.getSymName() << "'";
-    return inputError(recipe.origin("sharding.units") + ": parameters of unit '" + plan.units[unit] +
-                      "', expected one element type (other units may have another) but got " + text);
+    return inputError(recipe.origin("sharding.units") + ": unit '" + plan.units[unit] +
+                      "' has parameters of two element types, " + text + "; separate units may have them");
   }
   return Status::ok();
 }
 
-/// One module's, step by step. Each step says what is wrong, if it fails.
+/// The steps for one module. Each step emits its errors.
 class UnitAssignment {
 public:
   UnitAssignment(ModuleOp module, const Recipe &recipe)
       : module(module), recipe(recipe), uses(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
-    // What is no parameter is in no unit: whole, and each rank's own.
+    // States are in no unit: they are replicated, and each rank updates them.
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (!parameter.isState()) {
         parameters.push_back(parameter);
@@ -151,20 +150,19 @@ public:
   }
 
   LogicalResult run() {
-    return failure(failed(checkTypesAreLocal()) || failed(makePlan()) || failed(checkNames()) || failed(makeMesh()) ||
-                   failed(makeUnits()) || failed(placeParameters()));
+    return failure(failed(checkTypesAreLocal()) || failed(assignParameters()) || failed(createMesh()) ||
+                   failed(createUnits()) || failed(placeParameters()));
   }
 
 private:
   LogicalResult checkTypesAreLocal();
-  LogicalResult makePlan();
-  LogicalResult checkNames();
-  LogicalResult makeMesh();
-  LogicalResult makeUnits();
+  LogicalResult assignParameters();
+  LogicalResult createMesh();
+  LogicalResult createUnits();
   LogicalResult placeParameters();
 
   UnitParameter describe(model::ParameterOp parameter) const;
-  LogicalResult take(const Status &status) {
+  LogicalResult emit(const Status &status) {
     if (status.isOk())
       return success();
     return emitError(UnknownLoc::get(module.getContext())) << status.message();
@@ -177,8 +175,8 @@ private:
   std::vector<model::ParameterOp> parameters;
   std::vector<std::string> names;
   UnitPlan plan;
-  /// Sizes of the axes that `shard` is taken apart into.
-  llvm::SmallVector<std::int64_t> parts;
+  /// The sizes of the sub-axes of `shard`.
+  llvm::SmallVector<std::int64_t> shardAxes;
 };
 
 struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
@@ -190,20 +188,20 @@ struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
 
 UnitParameter UnitAssignment::describe(model::ParameterOp parameter) const {
   Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
-  UnitParameter made{parameter.getSymName().str(), used.blocks};
+  UnitParameter described{parameter.getSymName().str(), used.blocks};
   if (auto aliases = parameter.getAliases())
     for (auto alias : aliases->getAsRange<StringAttr>())
-      made.aliases.push_back(alias.getValue().str());
-  made.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
-               (parameter.getType().getElementTypeBitWidth() / 8);
-  made.firstUse = used.first;
-  return made;
+      described.aliases.push_back(alias.getValue().str());
+  described.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
+                    (parameter.getType().getElementTypeBitWidth() / 8);
+  described.firstUse = used.first;
+  return described;
 }
 
-/// Parameters that are sharded along an axis of parts have the types of these parts.
+/// Parameters that are sharded along a model-parallel axis have local types.
 LogicalResult UnitAssignment::checkTypesAreLocal() {
   for (model::ParameterOp parameter : parameters)
-    for (StringRef axis : {StringRef(tensor::expertAxis), StringRef(tensor::tensorAxis)})
+    for (StringRef axis : {tensor::expertAxis, tensor::tensorAxis})
       if (tensor::isSharded(parameter, axis) && !tensor::isLocal(module, axis)) {
         InFlightDiagnostic error = parameter.emitOpError() << "is sharded along '" << axis << "' but has a global type";
         error.attachNote(parameter.getLoc()) << "spmd-localize makes types along an axis local";
@@ -212,10 +210,10 @@ LogicalResult UnitAssignment::checkTypesAreLocal() {
   return success();
 }
 
-/// Which parameters make a unit.
-LogicalResult UnitAssignment::makePlan() {
+/// Chooses the unit of each parameter, and checks that the recipe's tables name units and parameters of the model.
+LogicalResult UnitAssignment::assignParameters() {
   std::vector<UnitParameter> list;
-  // Experts are sharded over other axes than the rest: in units of their own.
+  // Experts are sharded along other axes than other parameters: they are in separate units.
   std::vector<bool> isExpert;
   for (model::ParameterOp parameter : parameters) {
     list.push_back(describe(parameter));
@@ -223,40 +221,35 @@ LogicalResult UnitAssignment::makePlan() {
   }
   plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe.sharding));
   if (!plan.error.empty())
-    return take(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+    return emit(inputError(recipe.origin("sharding.units") + ": " + plan.error));
   if (recipe.mesh.expert > 1)
     separateUnits(plan, isExpert, ".experts");
-  return take(checkTypes(recipe, parameters, uses, plan));
-}
-
-/// Tables of the recipe name units and parameters that are there.
-LogicalResult UnitAssignment::checkNames() {
+  if (failed(emit(checkTypes(recipe, parameters, uses, plan))))
+    return failure();
   for (StringRef key :
        {"sharding.reshard_after_forward", "sharding.reshard_after_backward", "sharding.unshard_in_backward",
         "gradient.sync", "gradient.divide", "schedule.forward_prefetch", "schedule.backward_prefetch"})
-    if (failed(take(recipe.checkNames(key, "unit", plan.units))))
+    if (failed(emit(recipe.checkNames(key, "unit", plan.units))))
       return failure();
-  if (failed(take(recipe.checkNames("sharding.dim", "parameter", names))))
-    return failure();
-  return take(recipe.checkNames("sharding.replicated", "parameter", names));
+  return failure(failed(emit(recipe.checkNames("sharding.dim", "parameter", names))) ||
+                 failed(emit(recipe.checkNames("sharding.replicated", "parameter", names))));
 }
 
-LogicalResult UnitAssignment::makeMesh() {
-  Result<llvm::SmallVector<std::int64_t>> found = shardParts(recipe, plan.units);
+LogicalResult UnitAssignment::createMesh() {
+  Result<llvm::SmallVector<std::int64_t>> found = shardAxisSizes(recipe, plan.units);
   if (!found.isOk())
-    return take(found.status());
-  parts = *found;
+    return emit(found.status());
+  shardAxes = *found;
   const std::int64_t experts = recipe.mesh.expert;
-  if (parts.size() > 1 && experts > 1)
-    return take(inputError(recipe.origin("sharding.reshard_after_forward") +
-                           ": value of 'sharding.reshard_after_forward', expected true, false or \"default\" with "
-                           "'mesh.expert' above 1 but got a number of ranks"));
+  if (shardAxes.size() > 1 && experts > 1)
+    return emit(inputError(recipe.origin("sharding.reshard_after_forward") +
+                           ": a number of ranks as 'sharding.reshard_after_forward' cannot be combined with "
+                           "'mesh.expert' above 1"));
   SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
   SmallVector<std::int64_t> sizes = {recipe.mesh.replicate};
-  for (const std::string &name : shardPartNames(parts.size()))
+  for (const std::string &name : shardAxisNames(shardAxes.size()))
     axes.push_back(builder.getStringAttr(name));
-  sizes.append(parts.begin(), parts.end());
-  // Meshes of data and tensor ranks alone are as they were before there were experts.
+  sizes.append(shardAxes.begin(), shardAxes.end());
   if (experts > 1) {
     axes.push_back(builder.getStringAttr("expert"));
     sizes.push_back(experts);
@@ -267,11 +260,10 @@ LogicalResult UnitAssignment::makeMesh() {
   return success();
 }
 
-LogicalResult UnitAssignment::makeUnits() {
+LogicalResult UnitAssignment::createUnits() {
   for (auto [index, name] : llvm::enumerate(plan.units)) {
     if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
-      InFlightDiagnostic error = module.emitError()
-                                 << "name of a unit, expected one that no other symbol has but got '" << name << "'";
+      InFlightDiagnostic error = module.emitError() << "unit '" << name << "' has the name of another symbol";
       error.attachNote(taken->getLoc()) << "the other symbol is here";
       return failure();
     }
@@ -283,26 +275,26 @@ LogicalResult UnitAssignment::makeUnits() {
     const std::vector<std::string> &blocks = plan.blocks[index];
     if (name != spmd::rootUnit && blocks != std::vector<std::string>{name})
       unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(blocks.begin(), blocks.end())));
-    if (failed(take(setUnitKnobs(unit, recipe, parts))))
+    if (failed(emit(setUnitPolicy(unit, recipe, shardAxes))))
       return failure();
   }
   return success();
 }
 
-/// Each parameter's unit, and the dim that it is split on.
+/// Sets each parameter's unit, and the dim along which it is sharded.
 LogicalResult UnitAssignment::placeParameters() {
   bool sharded = recipe.sharding.strategy != ShardingStrategy::no_shard;
   const Strings &replicated = recipe.sharding.replicated;
   for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf)) {
     parameter->setAttr("unit", builder.getStringAttr(plan.units[unit]));
     StringRef name = parameter.getSymName();
-    // A scalar has no dim to split.
+    // A scalar has no dim to shard.
     if (!sharded || parameter.getType().getRank() == 0 ||
         llvm::any_of(replicated, [&](const std::string &glob) { return matchesGlob(glob, name); }))
       continue;
     Result<std::int64_t> dim = dimOf(recipe, parameter);
     if (!dim.isOk())
-      return take(dim.status());
+      return emit(dim.status());
     parameter->setAttr("dim", builder.getI64IntegerAttr(*dim));
   }
   return success();
@@ -310,7 +302,7 @@ LogicalResult UnitAssignment::placeParameters() {
 
 void AssignUnits::runOnOperation() {
   ModuleOp module = getOperation();
-  // Assigned before.
+  // A second run changes nothing.
   if (spmd::meshOf(module))
     return;
   FailureOr<Recipe> recipe = recipeFor(

@@ -1,4 +1,4 @@
-//===- AuthorReductions.h - reductions over ranks that the model asks for -------------------===//
+//===- AuthorReductions.h - reductions over ranks that the model contains -------------------===//
 #ifndef SLUICE_PASSES_SHARDING_AUTHORREDUCTIONS_H
 #define SLUICE_PASSES_SHARDING_AUTHORREDUCTIONS_H
 
@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// Puts a collective over the data-parallel ranks in the place of each model.all_reduce, waited for where its value is
-/// first read. It carries the blocks that are gathered meanwhile (spmd::unshardName).
+/// Replaces each model.all_reduce by a collective over the data-parallel ranks, whose wait is before the first reader
+/// of its value. `spmd.unshard` names the blocks that are gathered meanwhile.
 void lowerAllReduces(mlir::Block &block, const Placement &placement);
 
 } // namespace sluice

@@ -1,9 +1,8 @@
-//===- ElideReshards.cpp - what stays gathered between two scopes of a unit -----------------===//
+//===- ElideReshards.cpp - the policy of each unit between its scopes -----------------------===//
 //
-// spmd-group-reshards has gathered and released each unit in each of its scopes. The policy that spmd.unit states then
-// takes away releases, and with each of them the gather of the next scope. Where a unit keeps a part, the part is
-// sliced out before the release and the next gather starts from it. Views that the forward has made of a released value
-// are made again in the backward.
+// After spmd-group-reshards each unit is gathered and released in each of its scopes. The policy that spmd.unit states
+// elides releases, and with each of them the gather of the next scope. A unit that keeps a shard slices it before the
+// release, and the next gather starts from it. Views of a released value are recomputed in the backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +14,8 @@
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Scopes.h"
+#include "passes/sharding/Utils.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace sluice {
@@ -57,12 +56,10 @@ UnitBehaviour behaviourOf(spmd::UnitOp unit) {
 void eraseWithCasts(spmd::ReshardOp reshard) {
   SmallVector<Value> operands(reshard.getOperands());
   reshard.erase();
-  for (Value operand : operands)
-    if (auto cast = operand.getDefiningOp<model::CastOp>(); cast && cast->use_empty())
-      cast.erase();
+  eraseUnusedCasts(operands);
 }
 
-/// The reshards of one section.
+/// Applies the policies in one section.
 class SectionElider {
 public:
   SectionElider(spmd::SectionOp section, const Placement &placement)
@@ -86,10 +83,12 @@ private:
   void collect();
   LogicalResult checkSkippedUnits(const Recipe &recipe);
   void apply(const UnitEvent &event);
+  void gather(const UnitEvent &event);
+  void gatherFromKept(Interval &interval);
   void enter(const UnitEvent &event);
   void keep(Interval &interval);
   void release(const UnitEvent &event);
-  void remakeViews(Interval &interval);
+  void recomputeViews(Interval &interval);
   void eraseUnused(Interval &interval);
 
   void setOnce(Operation *op, WhenKind when) {
@@ -102,10 +101,11 @@ private:
   const Placement &placement;
   Block &body;
   std::vector<Interval> intervals;
-  /// Of each interval, positions of its reshard and release; the behaviour of each unit.
+  /// By interval, the positions of its reshard and release.
   std::vector<UnitScope> scopes;
+  /// By unit.
   std::vector<UnitBehaviour> behaviours;
-  /// By unit, the interval whose values are in force.
+  /// By unit, the interval whose values the next scope may read.
   llvm::DenseMap<std::size_t, Interval> current;
 };
 
@@ -134,7 +134,7 @@ void SectionElider::collect() {
   }
 }
 
-/// A unit that the backward does not gather is read by no op of it, through a view either.
+/// Refuses ops of the backward that read, directly or by views, a unit that the backward does not gather.
 LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
   llvm::DenseMap<Value, std::size_t> memory;
   for (const Interval &interval : intervals)
@@ -151,64 +151,67 @@ LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
         for (Value view : op.getResults())
           memory[view] = unit;
       } else if (isBackward(&op)) {
-        InFlightDiagnostic error = emitError(op.getLoc());
-        error << recipe.origin("sharding.unshard_in_backward") << ": value of 'sharding.unshard_in_backward' for unit '"
-              << spmd::UnitOp(placement.units()[found->second]).getSymName()
-              << "', expected true for a unit whose parameters the backward reads but got false";
+        std::string unit = spmd::UnitOp(placement.units()[found->second]).getSymName().str();
+        Status status = recipe.refuse("sharding.unshard_in_backward", "unit '" + unit + "'",
+                                      ", expected true for a unit whose parameters the backward reads but got false");
+        InFlightDiagnostic error = emitError(op.getLoc()) << status.message();
         error.attachNote(op.getLoc()) << "read by '" << op.getName() << "' of the backward";
-        return failure();
+        return error;
       }
     }
   return success();
 }
 
 void SectionElider::apply(const UnitEvent &event) {
-  Interval &interval = intervals[event.scope];
   switch (event.kind) {
   case UnitEvent::Kind::gather:
-    interval.gathers = true;
-    if (event.held && !interval.gather.getOperands()[0].getDefiningOp<spmd::ReshardOp>()) {
-      // From the part that has been kept.
-      SmallVector<Value> parts;
-      for (Value value : current[event.unit].gather.getResults())
-        for (Operation *user : value.getUsers())
-          if (auto part = dyn_cast<spmd::ReshardOp>(user))
-            parts.push_back(part.getResults()[0]);
-      // Its last gather was from that part too.
-      if (parts.empty())
-        parts.assign(current[event.unit].gather.getOperands().begin(), current[event.unit].gather.getOperands().end());
-      SmallVector<Value> operands(interval.gather.getOperands());
-      interval.gather.getOperandsMutable().assign(parts);
-      SmallVector<Attribute> sources;
-      for (Value part : parts)
-        sources.push_back(destinationOf(part.getDefiningOp<spmd::ReshardOp>()));
-      interval.gather.setSourcesAttr(ArrayAttr::get(section.getContext(), sources));
-      for (Value operand : operands)
-        if (auto cast = operand.getDefiningOp<model::CastOp>(); cast && cast->use_empty())
-          cast.erase();
-    }
-    if (event.once) {
-      setOnce(interval.gather, WhenKind::first);
-      for (Value operand : interval.gather.getOperands())
-        if (auto cast = operand.getDefiningOp<model::CastOp>())
-          setOnce(cast, WhenKind::first);
-    }
-    break;
+    return gather(event);
   case UnitEvent::Kind::enter:
-    enter(event);
-    break;
+    return enter(event);
   case UnitEvent::Kind::keep:
-    keep(interval);
-    break;
+    return keep(intervals[event.scope]);
   case UnitEvent::Kind::release:
-    release(event);
-    break;
+    return release(event);
   case UnitEvent::Kind::reduce:
-    break;
+    return;
   }
 }
 
-/// The scope reads what an earlier one has gathered if that is still there.
+void SectionElider::gather(const UnitEvent &event) {
+  Interval &interval = intervals[event.scope];
+  interval.gathers = true;
+  // A second run changes nothing.
+  if (event.held && !interval.gather.getOperands()[0].getDefiningOp<spmd::ReshardOp>())
+    gatherFromKept(interval);
+  if (event.once) {
+    setOnce(interval.gather, WhenKind::first);
+    for (Value operand : interval.gather.getOperands())
+      if (auto cast = operand.getDefiningOp<model::CastOp>())
+        setOnce(cast, WhenKind::first);
+  }
+}
+
+/// Starts the gather from the shards that the unit has kept.
+void SectionElider::gatherFromKept(Interval &interval) {
+  SmallVector<Value> shards;
+  spmd::ReshardOp last = current[interval.unit].gather;
+  for (Value value : last.getResults())
+    for (Operation *user : value.getUsers())
+      if (auto kept = dyn_cast<spmd::ReshardOp>(user))
+        shards.push_back(kept.getResults()[0]);
+  // The last gather started from the kept shards as well.
+  if (shards.empty())
+    shards.assign(last.getOperands().begin(), last.getOperands().end());
+  SmallVector<Value> operands(interval.gather.getOperands());
+  interval.gather.getOperandsMutable().assign(shards);
+  interval.gather.setSourcesAttr(
+      ArrayAttr::get(section.getContext(), llvm::map_to_vector(shards, [](Value shard) -> Attribute {
+                       return destinationOf(shard.getDefiningOp<spmd::ReshardOp>());
+                     })));
+  eraseUnusedCasts(operands);
+}
+
+/// The scope reads the values of an earlier one if these are not released.
 void SectionElider::enter(const UnitEvent &event) {
   Interval &interval = intervals[event.scope];
   interval.isHeld = event.held;
@@ -225,29 +228,26 @@ void SectionElider::enter(const UnitEvent &event) {
   bool inForward =
       llvm::any_of(scopes, [&](const UnitScope &scope) { return scope.unit == event.unit && !scope.backward; });
   if (event.backward && inForward && !skips)
-    remakeViews(interval);
+    recomputeViews(interval);
   current[event.unit] = interval;
 }
 
-/// Keeps the rank's part of the gathered values before their release.
+/// Keeps a shard of each gathered value from before their release.
 void SectionElider::keep(Interval &interval) {
   spmd::UnitOp unit = unitOf(interval);
   OpBuilder builder(interval.release);
   auto locations = locationsOfValues(interval.gather, interval.gather->getNumResults());
   auto ids = interval.gather->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
   for (auto [index, value] : llvm::enumerate(interval.gather.getResults())) {
-    // Kept before.
+    // A second run changes nothing.
     if (llvm::any_of(value.getUsers(), [](Operation *user) { return isa<spmd::ReshardOp>(user); }))
       return;
-    spmd::ShardingAttr part = placement.along(sourceOf(interval.gather, index), *unit.getPiece());
+    spmd::ShardingAttr kept = placement.along(sourceOf(interval.gather, index), *unit.getPiece());
     auto reshard = spmd::ReshardOp::create(builder, locations[index], value.getType(), value,
                                            builder.getArrayAttr({destinationOf(interval.gather, index)}),
-                                           builder.getArrayAttr({part}), unit.getSymNameAttr());
-    for (StringRef name : {StringRef(model::phaseName), StringRef(model::invocationName)})
-      if (Attribute attribute = interval.release->getAttr(name))
-        reshard->setAttr(name, attribute);
-    if (ids)
-      reshard->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids[index]));
+                                           builder.getArrayAttr({kept}), unit.getSymNameAttr());
+    copyTags(interval.release, reshard);
+    setId(reshard, ids, index);
   }
 }
 
@@ -256,7 +256,7 @@ void SectionElider::release(const UnitEvent &event) {
   interval.isReleased = true;
   if (event.once)
     setOnce(interval.release, WhenKind::last);
-  // Kept to where the backward begins.
+  // The release is where the backward begins.
   if (event.position > scopes[event.scope].end)
     for (Operation &op : body)
       if (isBackward(&op)) {
@@ -265,8 +265,8 @@ void SectionElider::release(const UnitEvent &event) {
       }
 }
 
-/// Views of a gathered value are in its memory, which is another one in the backward.
-void SectionElider::remakeViews(Interval &interval) {
+/// Views of a gathered value are in its memory, and the backward gathers into other memory.
+void SectionElider::recomputeViews(Interval &interval) {
   auto isIn = [&](Operation *op) {
     return isBackward(op) && interval.first()->isBeforeInBlock(op) && op->isBeforeInBlock(interval.release);
   };
@@ -290,7 +290,7 @@ void SectionElider::remakeViews(Interval &interval) {
       if (use.getOperandNumber() != 0 || view->getBlock() != &body || isBackward(view) || !isa<ViewOpInterface>(view) ||
           !seen.insert(view).second)
         continue;
-      // Mapped to itself until it is known that the backward needs it.
+      // Mapped to itself unless the backward reads it.
       for (Value result : view->getResults()) {
         mapping.map(result, result);
         memory.push_back(result);
@@ -309,18 +309,18 @@ void SectionElider::remakeViews(Interval &interval) {
       continue;
     Operation *copy = builder.clone(*view, mapping);
     model::setPhase(copy, Phase::backward);
-    if (Attribute pass = interval.release->getAttr(model::invocationName))
-      copy->setAttr(model::invocationName, pass);
+    if (Attribute invocation = interval.release->getAttr(model::invocationName))
+      copy->setAttr(model::invocationName, invocation);
     for (auto [from, to] : llvm::zip(view->getResults(), copy->getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return isIn(use.getOwner()); });
   }
 }
 
-/// Erases what the policy has taken the use of.
+/// Erases the releases and gathers that the policy elides.
 void SectionElider::eraseUnused(Interval &interval) {
   if (behaviours[interval.unit].gathers && !interval.isReleased)
     interval.release.erase();
-  // The backward gathers nothing of a unit that it skips.
+  // The backward does not gather a unit that it skips.
   if (interval.gather && !interval.gathers && !interval.isHeld)
     eraseWithCasts(interval.gather);
 }
@@ -333,10 +333,10 @@ struct ElideReshards : sluice::impl::ElideReshardsBase<ElideReshards> {
     FailureOr<Recipe> recipe = recipeFor(getOperation());
     if (failed(recipe))
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto section : function.getOps<spmd::SectionOp>())
-        if (failed(SectionElider(section, placement).run(*recipe)))
-          return signalPassFailure();
+    WalkResult result = getOperation().walk(
+        [&](spmd::SectionOp section) -> WalkResult { return SectionElider(section, placement).run(*recipe); });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 

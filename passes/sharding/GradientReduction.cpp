@@ -3,10 +3,9 @@
 #include "passes/sharding/GradientReduction.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
-#include "passes/sharding/Scopes.h"
+#include "passes/sharding/Utils.h"
 
 #include <cmath>
 
@@ -15,51 +14,42 @@ using namespace sluice;
 
 namespace {
 
-/// Reductions of the collectives, and the factors that one rank's gradients are scaled by before and the result after.
+/// The reductions of the collectives, and the factors that scale each rank's gradients and the result.
 struct Arithmetic {
   double before = 1, after = 1;
   ReductionKind scatter = ReductionKind::mean, all = ReductionKind::mean;
   double scatterScale = 1, allScale = 1;
 };
 
-/// `scatters` ranks of the reduce_scatter (1: none) and `reduces` of the all_reduce after it. `divide`: the divisor
-/// that is not the number of ranks. Sums in an element type of small range are scaled in two halves, so that they
-/// neither overflow nor vanish.
+/// `scatters`: the ranks of the reduce_scatter, or 1; `reduces`: those of the all_reduce after it. `divide`: a divisor
+/// that differs from the number of ranks. Sums in f16 are scaled in two halves, so that they neither overflow nor
+/// vanish.
 Arithmetic arithmeticOf(std::optional<double> divide, bool forceSum, Type element, std::int64_t scatters,
                         std::int64_t reduces) {
-  Arithmetic made;
+  Arithmetic arithmetic;
   auto ranks = static_cast<double>(scatters * reduces);
-  if (scatters * reduces == 1 && !divide)
-    return made;
+  if (!divide && (ranks == 1 || (!forceSum && !element.isF16())))
+    return arithmetic;
   double factor = divide.value_or(ranks);
+  arithmetic.scatter = arithmetic.all = ReductionKind::sum;
   if (element.isF16()) {
     double half = 1;
     while (std::fmod(factor, half) == 0 && factor / half > half)
       half *= 2;
-    made.before = 1 / half;
-    made.after = half / factor;
-  } else if (forceSum) {
-    made.after = 1 / factor;
-  } else if (!divide) {
-    return made;
-  } else if (scatters > 1) {
-    // A mean where the factor is the number of ranks, else a sum of terms that the ranks scale.
-    bool isMean = factor == static_cast<double>(scatters), isSum = factor == 1;
-    made.scatter = isMean ? ReductionKind::mean : isSum ? ReductionKind::sum : ReductionKind::premul_sum;
-    made.scatterScale = isMean ? 1 : 1 / factor;
-    made.all = ReductionKind::sum;
-    return made;
-  } else if (reduces > 1) {
-    bool isMean = factor == static_cast<double>(reduces);
-    made.scatter = ReductionKind::sum;
-    made.all = isMean ? ReductionKind::mean : ReductionKind::premul_sum;
-    made.allScale = isMean ? 1 : 1 / factor;
-    return made;
+    arithmetic.before = 1 / half;
+    arithmetic.after = half / factor;
+  } else if (forceSum || ranks == 1) {
+    arithmetic.after = 1 / factor;
   } else {
-    made.after = 1 / factor;
+    // A mean where the factor is the number of ranks, else a sum of terms that the ranks scale.
+    bool isMean = factor == static_cast<double>(scatters > 1 ? scatters : reduces);
+    bool isSum = scatters > 1 && factor == 1;
+    (scatters > 1 ? arithmetic.scatter : arithmetic.all) = isMean  ? ReductionKind::mean
+                                                           : isSum ? ReductionKind::sum
+                                                                   : ReductionKind::premul_sum;
+    (scatters > 1 ? arithmetic.scatterScale : arithmetic.allScale) = isMean ? 1 : 1 / factor;
   }
-  made.scatter = made.all = ReductionKind::sum;
-  return made;
+  return arithmetic;
 }
 
 /// The reduction of one reshard.
@@ -82,9 +72,9 @@ private:
     auto sharded = spmd::shardedDim(destination);
     return sharded ? sharded->axesAttr() : ArrayAttr::get(reshard.getContext(), {});
   }
-  /// True for an axis of parts along which a gradient is a term of a sum: addTerms() completes it.
+  /// True for a model-parallel axis along which a gradient is a term of a sum: addTerms() completes it.
   static bool isTerm(const spmd::PartialAxis &partial) { return partial.reduction == PartialReduction::sum; }
-  /// Other axes that the source is partial over and the destination neither sharded nor partial.
+  /// The other axes that the source is partial over and the destination is neither sharded nor partial along.
   ArrayAttr reducedAxes(bool untilComplete);
   std::int64_t ranksOf(ArrayAttr axes) const { return spmd::groupSize(placement.mesh(), axes); }
 
@@ -92,21 +82,16 @@ private:
   void reduce(ArrayAttr axes, ArrayRef<unsigned> indices, ReductionKind op, double scale);
   void addTerms();
   void scale(double factor, bool isLast);
-  /// The wait for a collective of some of the values.
-  ValueRange await(Operation *start, ArrayRef<unsigned> indices, TypeRange types, bool chained);
+  /// Replaces the values of a collective by those of its wait.
+  void await(spmd::CollectiveOpInterface start, ArrayRef<unsigned> indices, bool chained);
   Location fuse(ArrayRef<unsigned> indices) {
     return builder.getFusedLoc(llvm::map_to_vector(indices, [&](unsigned index) { return locations[index]; }));
-  }
-  void tag(Operation *op) {
-    for (StringRef name : {StringRef(model::phaseName), StringRef(spmd::whenName)})
-      if (Attribute attribute = reshard->getAttr(name))
-        op->setAttr(name, attribute);
   }
 
   spmd::ReshardOp reshard;
   const Placement &placement;
   OpBuilder builder;
-  /// Shardings of all values are alike but for dims and axes of terms.
+  /// The shardings of the first value. Others differ in dims and in the axes of terms only.
   spmd::ShardingAttr source, destination;
   SmallVector<Location> locations;
   DenseI64ArrayAttr ids;
@@ -126,14 +111,14 @@ static spmd::ReshardOp reductionOverShards(spmd::ReshardOp reshard) {
 
 Arithmetic Reducer::arithmeticFor(spmd::UnitOp unit, bool forceSum) {
   std::int64_t scatters = ranksOf(shardAxes()), reduces = ranksOf(reducedAxes(/*untilComplete=*/true));
-  // Along some of the axes, ranks have equal gradients, or terms of one sum.
-  std::int64_t alike = destination.isSharded() ? scatters / placement.shardRanks() : 1;
+  // Along `expert`, ranks have equal gradients, or terms of one sum.
+  std::int64_t experts = destination.isSharded() ? scatters / placement.shardRanks() : 1;
   std::optional<double> divide;
   if (auto number = unit.getDivideAttr())
     divide = number.getValueAsDouble();
-  else if (alike > 1)
-    divide = static_cast<double>(scatters * reduces / alike);
-  if (alike == 1 || sumsAlongShards(reductionOverShards(reshard)))
+  else if (experts > 1)
+    divide = static_cast<double>(scatters * reduces / experts);
+  if (experts == 1 || sumsAlongShards(reductionOverShards(reshard)))
     return arithmeticOf(divide, forceSum, getElementTypeOrSelf(reshard->getResultTypes().front()), scatters, reduces);
   // Equal gradients count once: a mean over all ranks is the mean over those that differ.
   Arithmetic mean;
@@ -151,23 +136,23 @@ ArrayAttr Reducer::reducedAxes(bool untilComplete) {
   return builder.getArrayAttr(axes);
 }
 
-ValueRange Reducer::await(Operation *start, ArrayRef<unsigned> indices, TypeRange types, bool chained) {
-  auto wait = spmd::WaitOp::create(builder, start->getLoc(), types, start->getResult(0), chained);
-  tag(start);
-  tag(wait);
+void Reducer::await(spmd::CollectiveOpInterface start, ArrayRef<unsigned> indices, bool chained) {
+  auto wait = spmd::WaitOp::create(builder, start->getLoc(), start, chained);
+  copyTags(reshard, start);
+  copyTags(reshard, wait);
   if (ids && !chained)
     wait->setAttr(model::idsName, builder.getDenseI64ArrayAttr(
                                       llvm::map_to_vector(indices, [&](unsigned index) { return ids[index]; })));
-  return wait.getValues();
+  for (auto [index, value] : llvm::zip(indices, wait.getValues()))
+    values[index] = value;
 }
 
-/// All elements in one dim where the result is a shard by elements: a view.
+/// All elements in one dim, for a result that is sharded by elements: a view.
 static Value flatten(Value value) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
-  auto type = cast<RankedTensorType>(value.getType());
   auto reshape = model::ReshapeOp::create(builder, value.getLoc(),
-                                          RankedTensorType::get({type.getNumElements()}, type.getElementType()), value);
+                                          spmd::flattened(cast<RankedTensorType>(value.getType())), value);
   model::setPhase(reshape, Phase::backward);
   return reshape.getResult();
 }
@@ -177,26 +162,22 @@ void Reducer::scatter(bool isCompleted) {
     if (cast<RankedTensorType>(value.getType()).getRank() != cast<RankedTensorType>(result.getType()).getRank())
       value = flatten(value);
   scale(arithmetic.before, /*isLast=*/false);
-  SmallVector<Attribute> shards;
-  for (Type type : reshard->getResultTypes())
-    shards.push_back(TypeAttr::get(type));
   auto all = llvm::to_vector(llvm::seq<unsigned>(0, values.size()));
-  auto start = spmd::ReduceScatterStartOp::create(
-      builder, fuse(all), spmd::TokenType::get(builder.getContext()), values, shardAxes(), arithmetic.scatter,
-      APFloat(arithmetic.scatterScale), builder.getArrayAttr(shards), reshard.getUnitAttr());
-  values = SmallVector<Value>(await(start, all, reshard->getResultTypes(), /*chained=*/isCompleted));
+  await(spmd::ReduceScatterStartOp::create(builder, fuse(all), values, shardAxes(), arithmetic.scatter,
+                                           APFloat(arithmetic.scatterScale),
+                                           builder.getTypeArrayAttr(reshard->getResultTypes()), reshard.getUnitAttr()),
+        all, /*chained=*/isCompleted);
 }
 
 void Reducer::reduce(ArrayAttr axes, ArrayRef<unsigned> indices, ReductionKind op, double scale) {
   auto operands = llvm::map_to_vector(indices, [&](unsigned index) { return values[index]; });
-  auto start = spmd::AllReduceStartOp::create(builder, fuse(indices), spmd::TokenType::get(builder.getContext()),
-                                              operands, axes, op, APFloat(scale), reshard.getUnitAttr());
-  for (auto [index, value] : llvm::zip(indices, await(start, indices, ValueRange(operands).getTypes(), false)))
-    values[index] = value;
+  await(
+      spmd::AllReduceStartOp::create(builder, fuse(indices), operands, axes, op, APFloat(scale), reshard.getUnitAttr()),
+      indices, /*chained=*/false);
 }
 
-/// Completes gradients that are partial over axes of parts too: after the reduction, where they are smallest, all that
-/// are partial over the same axes together.
+/// Completes gradients that are also partial over model-parallel axes, after the other reductions, where they are
+/// smallest: those that are partial over the same axes together.
 void Reducer::addTerms() {
   llvm::MapVector<Attribute, SmallVector<unsigned>> ofAxes;
   for (unsigned index = 0; index < values.size(); ++index) {
@@ -208,26 +189,25 @@ void Reducer::addTerms() {
       ofAxes[builder.getArrayAttr(left)].push_back(index);
   }
   for (auto &[axes, indices] : ofAxes) {
-    // These are not the gradients yet.
+    // The values of the wait are not the gradients yet.
     values[indices.front()].getDefiningOp()->removeAttr(model::idsName);
     reduce(cast<ArrayAttr>(axes), indices, ReductionKind::sum, 1);
   }
 }
 
 void Reducer::scale(double factor, bool isLast) {
+  if (factor == 1)
+    return;
   for (auto [index, value] : llvm::enumerate(values)) {
-    if (factor == 1)
-      break;
-    Operation *maker = value.getDefiningOp();
+    Operation *op = value.getDefiningOp();
     auto scaled =
         model::ScaleOp::create(builder, value.getLoc(), value.getType(), value, builder.getF64FloatAttr(factor));
-    tag(scaled);
+    copyTags(reshard, scaled);
     value = scaled.getResult();
     if (!isLast)
       continue;
-    maker->removeAttr(model::idsName);
-    if (ids)
-      scaled->setAttr(model::idsName, builder.getDenseI64ArrayAttr(ids[index]));
+    op->removeAttr(model::idsName);
+    setId(scaled, ids, index);
   }
 }
 

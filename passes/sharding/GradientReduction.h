@@ -6,10 +6,9 @@
 
 namespace sluice {
 
-/// Replaces the values of a reshard of a unit's gradients, which has no users after that. Results that are sharded come
-/// from a reduce_scatter that an all_reduce over replicas completes, others from an all_reduce. They are divided as the
-/// unit states, or averaged over the ranks of data; f16 and `forceSum` divide outside of the collectives. They cross
-/// ranks in their own element type.
+/// Replaces the values of a reshard of a unit's gradients, which has no users after that. Sharded results are those of
+/// a reduce_scatter that an all_reduce over replicas completes, others those of an all_reduce. They are divided as the
+/// unit states, else averaged over the ranks of data; f16 and `forceSum` divide outside of the collectives.
 void lowerReduction(spmd::ReshardOp reshard, const Placement &placement, bool forceSum);
 
 } // namespace sluice

@@ -1,9 +1,9 @@
 //===- GroupReshards.cpp - one reshard for each unit and scope ------------------------------===//
 //
 // Each scope of a unit (Scopes.h) begins with one reshard of all its sharded parameters and ends with their release, as
-// if every unit resharded after every use: spmd-elide-reshards then keeps what the unit's policy keeps. Replicated
-// parameters are in a second reshard, which at most copies them to another memory. A unit's gradients are reduced after
-// the release at the end of its backward: one reshard for those that move over the same axes.
+// if every unit resharded after every use; spmd-elide-reshards then applies the unit's policy. Replicated parameters
+// are in a second reshard, which at most copies them to another memory space. A unit's gradients are reduced after the
+// release at the end of its backward, by one reshard for those with the same axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,7 @@
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Scopes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/Utils.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_GROUPRESHARDS
@@ -40,10 +39,9 @@ public:
 
 private:
   void collect();
-  void groupReads(const UnitEvent &event, bool sharded, OpBuilder &builder);
+  void groupReads(const UnitEvent &event, bool isSharded, OpBuilder &builder);
   void addRelease(const UnitEvent &event, OpBuilder &builder);
   void groupGradients(const UnitEvent &event, OpBuilder &builder);
-  void mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &builder);
   void replaceReads();
   spmd::ReshardOp merge(ArrayRef<spmd::ReshardOp> group, ValueRange operands, OpBuilder &builder);
 
@@ -57,18 +55,18 @@ private:
     return position != positions.end() && isBackward(op) == scope.backward && scope.begin <= position->second &&
            position->second < scope.end;
   }
-  /// The value that an op gets for a read of a unit's parameter.
+  /// The value that replaces a read of a unit's parameter for one user.
   Value valueFor(Operation *user, std::size_t unit, spmd::ReshardOp read) const;
 
   Block &body;
   const Placement &placement;
   SectionScopes found;
   llvm::DenseMap<Operation *, std::int64_t> positions;
-  /// By unit, in the order of the module's parameters; of reads, one for each parameter and element type.
+  /// By unit, in the order of the module's parameters; `reads` has one for each parameter and element type.
   std::vector<Reshards> reads, gradients;
   /// All reads.
   Reshards pending;
-  /// By scope, what its ops get for the unit's `reads`.
+  /// By scope, the values that replace the unit's `reads` for its ops.
   std::vector<SmallVector<Value>> valuesIn;
 };
 
@@ -84,8 +82,8 @@ void SectionGrouper::run() {
   for (const UnitEvent &event : placeUnitEvents(found.scopes, found.units)) {
     OpBuilder builder(found.at(event.position, body));
     if (event.kind == UnitEvent::Kind::gather) {
-      groupReads(event, /*sharded=*/true, builder);
-      groupReads(event, /*sharded=*/false, builder);
+      for (bool isSharded : {true, false})
+        groupReads(event, isSharded, builder);
     } else if (event.kind == UnitEvent::Kind::release) {
       addRelease(event, builder);
     } else if (event.kind == UnitEvent::Kind::reduce) {
@@ -142,13 +140,13 @@ spmd::ReshardOp SectionGrouper::merge(ArrayRef<spmd::ReshardOp> group, ValueRang
   return merged;
 }
 
-/// The values of a scope. Casts come before their reshard.
-void SectionGrouper::groupReads(const UnitEvent &event, bool sharded, OpBuilder &builder) {
+/// Creates the values of a scope. Casts are before the reshard.
+void SectionGrouper::groupReads(const UnitEvent &event, bool isSharded, OpBuilder &builder) {
   Reshards group;
   SmallVector<Value> operands;
   SmallVector<std::size_t> indices;
   for (auto [index, read] : llvm::enumerate(reads[event.unit])) {
-    if (changesSharding(read) != sharded)
+    if (changesSharding(read) != isSharded)
       continue;
     Value operand = spmd::ReshardOp(read).getOperands()[0];
     if (Operation *cast = operand.getDefiningOp()) {
@@ -171,9 +169,9 @@ void SectionGrouper::groupReads(const UnitEvent &event, bool sharded, OpBuilder 
 void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
   // Gathered values first.
   SmallVector<Value> values;
-  for (bool sharded : {true, false})
+  for (bool isSharded : {true, false})
     for (auto [read, value] : llvm::zip(reads[event.unit], valuesIn[event.scope]))
-      if (changesSharding(read) == sharded)
+      if (changesSharding(read) == isSharded)
         values.push_back(value);
   tag(spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
                               spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr()),
@@ -187,19 +185,16 @@ void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) 
      : sumsAlongShards(gradient)          ? terms
                                           : sharded)
         .push_back(gradient);
-  for (const Reshards &group : {terms, sharded, replicated})
-    if (!group.empty())
-      mergeGradients(group, builder);
-}
-
-void SectionGrouper::mergeGradients(ArrayRef<spmd::ReshardOp> group, OpBuilder &builder) {
-  SmallVector<Value> operands;
-  for (spmd::ReshardOp gradient : group)
-    operands.push_back(gradient.getOperands()[0]);
-  spmd::ReshardOp merged = merge(group, operands, builder);
-  model::setPhase(merged, Phase::backward);
-  for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
-    spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
+  for (const Reshards &group : {terms, sharded, replicated}) {
+    if (group.empty())
+      continue;
+    auto operands =
+        llvm::map_to_vector(group, [](spmd::ReshardOp gradient) -> Value { return gradient.getOperands()[0]; });
+    spmd::ReshardOp merged = merge(group, operands, builder);
+    model::setPhase(merged, Phase::backward);
+    for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
+      spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
+  }
 }
 
 Value SectionGrouper::valueFor(Operation *user, std::size_t unit, spmd::ReshardOp read) const {
@@ -220,10 +215,9 @@ void SectionGrouper::replaceReads() {
       use.set(valueFor(use.getOwner(), unit, read));
   }
   for (spmd::ReshardOp read : pending) {
-    Operation *cast = read.getOperands()[0].getDefiningOp();
+    Value operand = read.getOperands()[0];
     read.erase();
-    if (cast && cast->use_empty())
-      cast->erase();
+    eraseUnusedCasts(operand);
   }
   for (const Reshards &list : gradients)
     for (spmd::ReshardOp gradient : list)
@@ -235,11 +229,10 @@ namespace {
 struct GroupReshards : sluice::impl::GroupReshardsBase<GroupReshards> {
   void runOnOperation() override {
     Placement placement(getOperation());
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (auto section : function.getOps<spmd::SectionOp>())
-        if (llvm::any_of(section.getBody().front().getOps<spmd::ReshardOp>(),
-                         [](spmd::ReshardOp reshard) { return !isGrouped(reshard); }))
-          SectionGrouper(section, placement).run();
+    getOperation().walk([&](spmd::SectionOp section) {
+      if (!llvm::all_of(section.getBody().front().getOps<spmd::ReshardOp>(), isGrouped))
+        SectionGrouper(section, placement).run();
+    });
   }
 };
 

@@ -1,4 +1,4 @@
-//===- InitEntry.cpp - the entry point that makes the initial weights ------------------------===//
+//===- InitEntry.cpp - the entry point that computes the initial weights --------------------===//
 
 #include "passes/sharding/InitEntry.h"
 
@@ -17,7 +17,7 @@ namespace {
 Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, Value seed, std::int64_t key) {
   Location loc = parameter.getLoc();
   InitializerKind init = parameter.getInit();
-  // The padding row, by global elements.
+  // The range of global elements of the padding row, which is zero.
   DenseI64ArrayAttr zeros;
   if (std::optional<std::int64_t> row = parameter.getPadding()) {
     auto local = cast<RankedTensorType>(parameter.getType());
@@ -36,62 +36,55 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
   return constant(APFloat(init == InitializerKind::ones ? 1.0 : 0.0));
 }
 
-/// A rank's part of a parameter that is split over an axis of parts, by the elements' places in all of it.
-Value initialPart(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
-                  std::int64_t key) {
+/// The initial shard of a parameter that is sharded along a model-parallel axis: random numbers are keyed by global
+/// element.
+Value initialShard(OpBuilder &builder, model::ParameterOp parameter, const Placement &placement, Value seed,
+                   std::int64_t key) {
   spmd::ShardingAttr sharding = tensor::parameterSharding(parameter);
   std::int64_t dim = spmd::shardedDim(sharding)->dim;
-  spmd::DimShardingAttr split = sharding.getDims()[dim];
+  spmd::DimShardingAttr along = sharding.getDims()[dim];
   auto local = cast<RankedTensorType>(parameter.getType());
-  std::int64_t segments = split.getSegments(), total = split.segmentExtent();
-  // Segments in a dim of their own: then each rank has a part of one dim.
+  std::int64_t segments = along.getSegments(), total = along.segmentExtent();
+  // With the segments as a separate dim, each rank has one chunk of a dim.
   SmallVector<std::int64_t> shape(local.getShape());
   if (segments > 1) {
     shape[dim] /= segments;
     shape.insert(shape.begin() + dim, segments);
     ++dim;
   }
-  auto apart = RankedTensorType::get(shape, local.getElementType());
-  Value value = initialValue(builder, parameter, apart, seed, key);
-  Operation *maker = value.getDefiningOp();
-  StringAttr axis = split.getAxes().front();
-  spmd::ShardingAttr position = spmd::shardingAlong(apart.getRank(), {dim, shape[dim], total, axis});
-  // Random numbers have one operand, the seed.
-  if (maker->getNumOperands() > 0)
-    maker->setAttr(spmd::localShardingsName,
-                   builder.getArrayAttr({spmd::ShardingAttr::replicated(builder.getContext(), 0), position}));
-  SmallVector<Operation *> made = {maker};
+  auto segmented = RankedTensorType::get(shape, local.getElementType());
+  Value value = initialValue(builder, parameter, segmented, seed, key);
+  Operation *op = value.getDefiningOp();
+  StringAttr axis = along.getAxes().front();
+  spmd::ShardingAttr position = spmd::shardingAlong(segmented.getRank(), {dim, shape[dim], total, axis});
+  // Ops of random numbers have one operand, the seed.
+  if (op->getNumOperands() > 0)
+    op->setAttr(spmd::localShardingsName,
+                builder.getArrayAttr({spmd::ShardingAttr::replicated(builder.getContext(), 0), position}));
   if (std::int64_t ranks = *spmd::axisSize(placement.mesh(), axis.getValue()); shape[dim] * ranks != total) {
-    // Zeros where a rank's part is smaller than others'.
+    // The padding of a shard is zero.
     SmallVector<std::int64_t> none(shape.size(), 0), dense(shape.size(), 1);
-    auto pad = model::PadOp::create(builder, parameter.getLoc(), apart, value, none, none, dense, APFloat(0.0));
+    auto pad = model::PadOp::create(builder, parameter.getLoc(), segmented, value, none, none, dense, APFloat(0.0));
     pad->setAttr(
         spmd::localShardingsName,
-        builder.getArrayAttr({position, spmd::ShardingAttr::replicated(builder.getContext(), apart.getRank())}));
+        builder.getArrayAttr({position, spmd::ShardingAttr::replicated(builder.getContext(), segmented.getRank())}));
     value = pad.getResult();
-    made.push_back(pad);
   }
-  auto shaped = [&](RankedTensorType type) {
-    if (value.getType() == type)
-      return;
-    value = model::ReshapeOp::create(builder, parameter.getLoc(), type, value).getResult();
-    made.push_back(value.getDefiningOp());
+  auto reshape = [&](RankedTensorType type) {
+    if (value.getType() != type)
+      value = model::ReshapeOp::create(builder, parameter.getLoc(), type, value).getResult();
   };
-  StringRef name = parameter.getSymName();
-  shaped(local);
-  if (RankedTensorType shard = placement.local(name, local); shard != local) {
-    shaped(placement.cutType(name, local));
+  reshape(local);
+  if (RankedTensorType shard = placement.local(parameter.getSymName(), local); shard != local) {
+    reshape(spmd::globalType(shard));
     value = spmd::AllSliceOp::create(builder, parameter.getLoc(), shard, value).getResult();
-    made.push_back(value.getDefiningOp());
   }
-  for (Operation *op : made)
-    model::setPhase(op, Phase::update);
   return value;
 }
 
 } // namespace
 
-DictionaryAttr Persistent::argumentAttributes() const {
+DictionaryAttr PersistentTensor::argumentAttributes() const {
   model::ParameterOp declared = parameter;
   Builder builder(declared.getContext());
   NamedAttrList list;
@@ -106,13 +99,13 @@ DictionaryAttr Persistent::argumentAttributes() const {
   return list.getDictionary(builder.getContext());
 }
 
-void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<Persistent> persistent) {
+void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<PersistentTensor> tensors) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto seedType = RankedTensorType::get({}, builder.getI64Type());
   SmallVector<Type> types, inputs;
-  for (const Persistent &piece : persistent) {
-    types.push_back(piece.local);
-    inputs.push_back(piece.type);
+  for (const PersistentTensor &persistent : tensors) {
+    types.push_back(persistent.local);
+    inputs.push_back(persistent.type);
   }
   inputs.push_back(seedType);
 
@@ -120,8 +113,8 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   function->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(EntryKind::init));
   Block *entry = function.addEntryBlock();
   SmallVector<DictionaryAttr> arguments, results;
-  for (auto [index, piece] : llvm::enumerate(persistent)) {
-    arguments.push_back(piece.argumentAttributes());
+  for (auto [index, persistent] : llvm::enumerate(tensors)) {
+    arguments.push_back(persistent.argumentAttributes());
     results.push_back(
         builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(index))));
   }
@@ -137,21 +130,22 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   llvm::StringMap<std::int64_t> keys;
   for (model::ParameterOp parameter : placement.parameters())
     keys.insert({parameter.getSymName(), static_cast<std::int64_t>(keys.size())});
-  Value seed = entry->getArgument(persistent.size());
-  for (const Persistent &piece : persistent) {
-    model::ParameterOp parameter = piece.parameter;
-    if (bool isDrawn =
-            parameter.getInit() == InitializerKind::normal || parameter.getInit() == InitializerKind::uniform;
-        isDrawn && piece.state.empty() && tensor::parameterSharding(parameter)) {
-      values.push_back(initialPart(builder, parameter, placement, seed, keys[parameter.getSymName()]));
-      continue;
-    }
-    // States start at zero.
-    values.push_back(piece.state.empty()
-                         ? initialValue(builder, parameter, piece.local, seed, keys[parameter.getSymName()])
-                         : Value(model::ConstantOp::create(builder, parameter.getLoc(), piece.local, APFloat(0.0))));
-    model::setPhase(values.back().getDefiningOp(), Phase::update);
+  Value seed = entry->getArgument(tensors.size());
+  for (const PersistentTensor &persistent : tensors) {
+    model::ParameterOp parameter = persistent.parameter;
+    const std::int64_t key = keys[parameter.getSymName()];
+    const bool isRandom =
+        parameter.getInit() == InitializerKind::normal || parameter.getInit() == InitializerKind::uniform;
+    if (!persistent.state.empty())
+      values.push_back(
+          model::ConstantOp::create(builder, parameter.getLoc(), persistent.local, APFloat(0.0)).getResult());
+    else if (isRandom && tensor::parameterSharding(parameter))
+      values.push_back(initialShard(builder, parameter, placement, seed, key));
+    else
+      values.push_back(initialValue(builder, parameter, persistent.local, seed, key));
   }
+  for (Operation &op : *body)
+    model::setPhase(&op, Phase::update);
   builder.setInsertionPointToEnd(body);
   spmd::YieldOp::create(builder, module.getLoc(), values);
 }

@@ -1,4 +1,4 @@
-//===- InitEntry.h - the entry point that makes the initial weights --------------------------===//
+//===- InitEntry.h - the entry point that computes the initial weights ----------------------===//
 #ifndef SLUICE_PASSES_SHARDING_INITENTRY_H
 #define SLUICE_PASSES_SHARDING_INITENTRY_H
 
@@ -8,22 +8,22 @@
 
 namespace sluice {
 
-/// A parameter, or a state beside it, as one rank holds it.
-struct Persistent {
+/// A parameter or one of its states.
+struct PersistentTensor {
   model::ParameterOp parameter;
-  /// Empty for the parameter itself.
+  /// The name of the state; empty for the parameter itself.
   std::string state;
   /// The global type, and the type of the rank's shard.
   mlir::RankedTensorType type, local;
-  /// True for what is kept in host memory.
+  /// True for a tensor in host memory.
   bool inHost = false;
 
-  /// Of an argument that is this.
+  /// The attributes of its argument.
   mlir::DictionaryAttr argumentAttributes() const;
 };
 
-/// Adds `@init`: from the seed to all parameters and states, whose memory it takes as arguments.
-void addInitEntry(mlir::ModuleOp module, const Placement &placement, llvm::ArrayRef<Persistent> persistent);
+/// Adds `@init`, which computes all parameters and states from the seed, in the memory of its arguments.
+void addInitEntry(mlir::ModuleOp module, const Placement &placement, llvm::ArrayRef<PersistentTensor> tensors);
 
 } // namespace sluice
 

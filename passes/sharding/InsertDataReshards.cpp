@@ -1,8 +1,9 @@
 //===- InsertDataReshards.cpp - reads and reductions along the data axes as reshards ------------===//
 //
-// Ops of the forward and backward work on one rank's rows of data and take parameters replicated, so each read becomes
-// a reshard of the parameter's argument. What the ranks compute from their rows is partial over the data axes: a
-// gradient becomes a reshard to the sharding of its parameter, the mean of a scalar one to replicated.
+// Ops of the forward and backward work on one rank's rows of data and require replicated parameters, so each read
+// becomes a reshard of the parameter's argument. Gradients and means are partial over the data axes, since each rank
+// has other rows: a gradient becomes a reshard to the sharding of its parameter, the mean of a scalar one to
+// replicated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,6 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
-#include "passes/sharding/Placement.h"
 #include "passes/sharding/Reshards.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,7 +26,7 @@ using namespace sluice;
 
 namespace {
 
-/// Replaces what names parameters and means in the sections of one function.
+/// Replaces the reads, gradients and means in the sections of one function.
 class ReshardInserter {
 public:
   ReshardInserter(func::FuncOp function, const Placement &placement) : function(function), placement(placement) {
@@ -53,16 +53,14 @@ private:
   void replaceRead(model::ReadOp read);
   void replaceGradient(model::GradientOp gradient);
   void replaceMean(model::StepMeanOp mean);
-  /// Replaces an op by a reshard of a value, which keeps the op's attributes that any op of a section has.
-  spmd::ReshardOp replace(Operation *op, Value value, Type type, spmd::ShardingAttr source,
-                          spmd::ShardingAttr destination);
+  /// Replaces an op by a reshard of a value, with the discardable attributes of the op.
+  spmd::ReshardOp replace(Operation *op, Value value, spmd::ShardingAttr source, spmd::ShardingAttr destination);
   void nameUnit(spmd::ReshardOp reshard, StringRef parameter) {
     spmd::UnitOp unit = placement.units()[placement.unitOf(parameter)];
     reshard.setUnitAttr(unit.getSymNameAttr());
     reshard->setAttr(spmd::parameterName, FlatSymbolRefAttr::get(reshard.getContext(), parameter));
   }
-  /// The sharding of a value of which each rank has a term of the mean over the data axes, and that is partial over
-  /// others.
+  /// The sharding of a term of the mean over the data axes, which is also partial over others.
   spmd::ShardingAttr partialMean(Type type, ArrayRef<spmd::PartialAxis> others = {}) {
     SmallVector<spmd::PartialAxis> axes;
     for (auto axis : placement.dataAxes().getAsRange<StringAttr>())
@@ -74,62 +72,57 @@ private:
 
   func::FuncOp function;
   const Placement &placement;
-  /// By parameter, the argument that holds its shard.
+  /// The argument of each parameter.
   llvm::StringMap<Value> argumentOf;
 };
 
 } // namespace
 
-spmd::ReshardOp ReshardInserter::replace(Operation *op, Value value, Type type, spmd::ShardingAttr source,
+spmd::ReshardOp ReshardInserter::replace(Operation *op, Value value, spmd::ShardingAttr source,
                                          spmd::ShardingAttr destination) {
   OpBuilder builder(op);
-  auto reshard = spmd::ReshardOp::create(builder, op->getLoc(), type, value, builder.getArrayAttr({source}),
-                                         builder.getArrayAttr({destination}), StringAttr());
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    reshard->setAttr(attribute.getName(), attribute.getValue());
-  op->getResult(0).replaceAllUsesWith(reshard.getResults()[0]);
+  auto reshard =
+      spmd::ReshardOp::create(builder, op->getLoc(), op->getResultTypes(), value, builder.getArrayAttr({source}),
+                              builder.getArrayAttr({destination}), StringAttr());
+  reshard->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(reshard);
   op->erase();
   return reshard;
 }
 
-/// The cast to the element type of the readers comes first: the gather then moves fewer bytes.
+/// The cast to the element type of the readers is before the reshard, so that the gather moves fewer bytes.
 void ReshardInserter::replaceRead(model::ReadOp read) {
   if (read->use_empty())
     return read->erase();
   StringRef parameter = read.getParameter();
   Value value = argumentOf.lookup(parameter);
-  Type type = read.getType();
-  if (value.getType() != type) {
+  if (value.getType() != read.getType()) {
     OpBuilder builder(read);
-    auto cast = model::CastOp::create(builder, read.getLoc(), type, value);
+    auto cast = model::CastOp::create(builder, read.getLoc(), read.getType(), value);
     if (Attribute ids = read->getAttr(model::idsName))
       cast->setAttr(model::idsName, ids);
     value = cast.getResult();
   }
   spmd::ShardingAttr sharding = placement.sharding(parameter);
   auto replicated = spmd::ShardingAttr::replicated(read.getContext(), sharding.getDims().size());
-  std::string name = parameter.str();
-  nameUnit(replace(read, value, type, sharding, replicated), name);
+  nameUnit(replace(read, value, sharding, replicated), parameter);
 }
 
-/// A gradient that is partial along an axis of parts is so in the sharding that `model.gradient` takes it in.
+/// `spmd.operand_shardings` of model.gradient names the model-parallel axes along which the gradient is partial.
 void ReshardInserter::replaceGradient(model::GradientOp gradient) {
   StringRef parameter = gradient.getParameter();
-  Type type = gradient.getType();
-  std::string name = parameter.str();
   ArrayRef<spmd::PartialAxis> others;
-  if (auto taken = dyn_cast_or_null<ArrayAttr>(gradient->removeAttr(spmd::operandShardingsName)))
-    others = cast<spmd::ShardingAttr>(taken[0]).getPartialAxes();
-  nameUnit(replace(gradient, gradient.getLocal(), type, partialMean(type, others), placement.sharding(parameter)),
-           name);
+  if (auto required = dyn_cast_or_null<ArrayAttr>(gradient->removeAttr(spmd::operandShardingsName)))
+    others = cast<spmd::ShardingAttr>(required[0]).getPartialAxes();
+  spmd::ShardingAttr source = partialMean(gradient.getType(), others);
+  nameUnit(replace(gradient, gradient.getLocal(), source, placement.sharding(parameter)), parameter);
 }
 
 void ReshardInserter::replaceMean(model::StepMeanOp mean) {
-  // A mean over ranks is of no block.
+  // A mean over ranks is in no block.
   mean->removeAttr(model::blockName);
   mean->removeAttr(model::invocationName);
-  replace(mean, mean.getLocal(), mean.getType(), partialMean(mean.getType()),
-          spmd::ShardingAttr::replicated(mean.getContext(), 0));
+  replace(mean, mean.getLocal(), partialMean(mean.getType()), spmd::ShardingAttr::replicated(mean.getContext(), 0));
 }
 
 namespace {

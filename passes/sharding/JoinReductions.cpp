@@ -1,16 +1,15 @@
-//===- JoinReductions.cpp - terms are combined before they are reduced ------------------------===//
+//===- JoinReductions.cpp - values are combined before they are reduced -----------------------===//
 //
-// Two reductions whose results are then combined become one: of the values combined before it. Their axes are the same,
-// or one of the values is reduced over an axis of parts as well.
+// Two reductions whose results are then combined become one, of the values combined before it. Their axes are the same,
+// or one of the values is also reduced over a model-parallel axis.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
-#include "passes/sharding/tensor/Collectives.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/Utils.h"
+#include "passes/sharding/tensor/AxisSharding.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_JOINREDUCTIONS
@@ -26,9 +25,9 @@ struct JoinReductions : sluice::impl::JoinReductionsBase<JoinReductions> {
   void runOnOperation() override;
 };
 
-bool isOfParts(StringRef axis) { return axis == tensor::tensorAxis || axis == tensor::expertAxis; }
+bool isModelParallel(StringRef axis) { return axis == tensor::tensorAxis || axis == tensor::expertAxis; }
 
-/// The reduction in place that a value comes from, if nothing else reads either.
+/// The in-place reduction whose only result is the value and whose only reader is the value's.
 spmd::CollectiveOpInterface soleReduction(Value value) {
   auto wait = value.getDefiningOp<spmd::WaitOp>();
   spmd::CollectiveOpInterface start = wait && value.hasOneUse() ? wait.getStart() : spmd::CollectiveOpInterface();
@@ -36,27 +35,23 @@ spmd::CollectiveOpInterface soleReduction(Value value) {
   return isSole ? start : spmd::CollectiveOpInterface();
 }
 
-/// Reduces the result of `op` as `like` reduces; `gone` are the reductions of its operands.
-void reduceAfter(Operation &op, spmd::CollectiveOpInterface like, ArrayRef<Operation *> gone) {
+/// Reduces the result of `op` as `like` does, and erases the reductions of its operands.
+void reduceAfter(Operation &op, spmd::CollectiveOpInterface like, ArrayRef<Operation *> erased) {
   OpBuilder builder(op.getContext());
   builder.setInsertionPointAfter(&op);
   Value terms = op.getResult(0);
-  auto start = spmd::AllReduceStartOp::create(builder, op.getLoc(), spmd::TokenType::get(op.getContext()), terms,
-                                              like.getAxes(), like.getReduction(), APFloat(1.0), StringAttr());
-  auto wait = spmd::WaitOp::create(builder, op.getLoc(), terms.getType(), start.getToken());
-  tensor::copyTags(&op, start);
-  tensor::copyTags(&op, wait);
+  spmd::WaitOp wait = allReduce(builder, &op, terms, like.getAxes(), like.getReduction());
   if (Attribute ids = op.removeAttr(model::idsName))
     wait->setAttr(model::idsName, ids);
-  terms.replaceAllUsesExcept(wait.getValues()[0], start);
-  for (Operation *old : gone)
-    old->erase();
+  terms.replaceAllUsesExcept(wait.getValues()[0], wait.getStart());
+  for (Operation *each : erased)
+    each->erase();
 }
 
 void joinOperands(Operation &op) {
   spmd::CollectiveOpInterface over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
   if (!over || !other || over.getReduction() != other.getReduction() ||
-      !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isOfParts))
+      !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isModelParallel))
     return;
   Operation *overWait = op.getOperand(0).getDefiningOp(), *otherWait = op.getOperand(1).getDefiningOp();
   Value terms = over->getOperand(0), others = other->getOperand(0);
@@ -64,12 +59,12 @@ void joinOperands(Operation &op) {
   if (first && first.getReduction() != over.getReduction())
     first = nullptr;
   if (first && first.getAxes() == other.getAxes()) {
-    // Reduced over the axis of parts, then combined, then reduced over the axes of both.
+    // Reduced over the model-parallel axis, combined, then reduced over the axes of both.
     over->setOperand(0, first->getOperand(0));
     op.setOperand(1, others);
     return reduceAfter(op, first, {otherWait, other, terms.getDefiningOp(), first});
   }
-  // Both over the same ranks: at once, or over one axis after another.
+  // Both over the same ranks: by one reduction, or by one for each axis.
   SmallVector<Attribute> axes;
   if (first)
     axes.append(first.getAxes().begin(), first.getAxes().end());
@@ -78,11 +73,11 @@ void joinOperands(Operation &op) {
     return;
   op.setOperand(0, first ? first->getOperand(0) : terms);
   op.setOperand(1, others);
-  SmallVector<Operation *> gone = {overWait, over};
+  SmallVector<Operation *> erased = {overWait, over};
   if (first)
-    gone.append({terms.getDefiningOp(), first});
-  gone.append({otherWait, other});
-  reduceAfter(op, other, gone);
+    erased.append({terms.getDefiningOp(), first});
+  erased.append({otherWait, other});
+  reduceAfter(op, other, erased);
 }
 
 } // namespace

@@ -1,9 +1,9 @@
-//===- Offload.cpp - what is in host memory is worked on there -----------------------------===//
+//===- Offload.cpp - work in host memory, and copies between the memory spaces -------------===//
 //
-// Arguments say which tensors lie in host memory. Where an update's states lie there (or it has none), the update runs
-// there too: all of its ops but collectives. So do sums of gradients behind their reduction, and what makes initial
-// values in host memory. Between the memories stand copies: of what a section gives to the host right behind what makes
-// it (a unit's gradients together), of all else before the op that reads it.
+// Arguments with `spmd.space` are in host memory. Where the states of an update are in host memory, or it has none, all
+// of its ops except collectives run there. So do sums of reduced gradients, and the ops that compute initial values in
+// host memory. A value that is read in the other memory space is copied: a section's results after the op that computes
+// them (a unit's gradients together), other values before the op that reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +12,10 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
-#include "dialect/spmd/Spmd.h"
 #include "dialect/spmd/Units.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/Utils.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -30,14 +29,10 @@ using namespace sluice;
 
 namespace {
 
-/// Collectives and their values are the device's wherever they stand; waits, releases and ends of sections do nothing.
-bool isFixed(Operation *op) {
-  return isa<spmd::CollectiveOpInterface, spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op);
-}
-
-class OffloadedEntry {
+/// Offloads one entry point.
+class EntryOffloader {
 public:
-  explicit OffloadedEntry(func::FuncOp function)
+  explicit EntryOffloader(func::FuncOp function)
       : function(function), builder(function.getContext()), units(function->getParentOfType<ModuleOp>()),
         sections(llvm::to_vector(function.getOps<spmd::SectionOp>())) {}
 
@@ -47,9 +42,9 @@ public:
         if (section.getName() == "update")
           for (Operation &op : section.getBody().front())
             runOnHost(&op);
-    runMakersOnHost();
+    runInitializersOnHost();
     runSumsOnHost();
-    takeInputs();
+    placeInputs();
     for (spmd::SectionOp section : sections) {
       copyResults(section);
       copyOperands(section);
@@ -59,21 +54,22 @@ public:
 
 private:
   bool updatesOnHost();
-  void runMakersOnHost();
+  void runInitializersOnHost();
   void runSumsOnHost();
-  void takeInputs();
+  void placeInputs();
   void copyResults(spmd::SectionOp section);
   void copyOperands(spmd::SectionOp section);
   void chainCopies(spmd::SectionOp section);
-  std::optional<bool> wantsHost(OpResult result);
+  std::optional<bool> isReadInHost(OpResult result);
 
+  /// Collectives are the device's; waits, releases and ends of sections run nowhere.
   void runOnHost(Operation *op) {
-    if (!isFixed(op))
+    if (!isa<spmd::CollectiveOpInterface, spmd::WaitOp, spmd::ReleaseOp, spmd::YieldOp>(op))
       spmd::setStream(op, StreamKind::host);
   }
-  /// Copies where the builder stands; `like` says in which phase.
+  /// Copies the values at the insertion point, in the phase of `like`.
   ValueRange copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when);
-  /// The wait for the unit's reduction that a gradient comes out of, through what scales and casts it; null for none.
+  /// The wait for the unit's reduction from which a gradient is computed by ops of one operand; null without one.
   static spmd::WaitOp reductionOf(Value value);
 
   func::FuncOp function;
@@ -84,7 +80,7 @@ private:
 
 } // namespace
 
-bool OffloadedEntry::updatesOnHost() {
+bool EntryOffloader::updatesOnHost() {
   bool any = false, all = true;
   for (BlockArgument argument : function.getArguments()) {
     any |= spmd::isInHost(argument);
@@ -94,8 +90,8 @@ bool OffloadedEntry::updatesOnHost() {
   return any && all;
 }
 
-/// Initial values are made where they will lie.
-void OffloadedEntry::runMakersOnHost() {
+/// Initial values are computed in the memory space of their argument.
+void EntryOffloader::runInitializersOnHost() {
   if (model::entryOf(function) != EntryKind::init)
     return;
   Operation *end = function.front().getTerminator();
@@ -107,28 +103,28 @@ void OffloadedEntry::runMakersOnHost() {
     SmallVector<Value> pending = {
         section.getBody().front().getTerminator()->getOperand(cast<OpResult>(operand.get()).getResultNumber())};
     while (!pending.empty())
-      if (Operation *maker = pending.pop_back_val().getDefiningOp()) {
-        runOnHost(maker);
-        llvm::append_range(pending, maker->getOperands());
+      if (Operation *op = pending.pop_back_val().getDefiningOp()) {
+        runOnHost(op);
+        llvm::append_range(pending, op->getOperands());
       }
   }
 }
 
-spmd::WaitOp OffloadedEntry::reductionOf(Value value) {
-  while (Operation *maker = value.getDefiningOp()) {
-    if (auto wait = dyn_cast<spmd::WaitOp>(maker)) {
+spmd::WaitOp EntryOffloader::reductionOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto wait = dyn_cast<spmd::WaitOp>(op))
       return wait.getStart().isReduction() && !spmd::unitOf(wait.getStart()).empty() ? wait : spmd::WaitOp();
-    }
-    if (maker->getNumOperands() != 1)
+    if (op->getNumOperands() != 1)
       return {};
-    value = maker->getOperand(0);
+    value = op->getOperand(0);
   }
   return {};
 }
 
-/// What the ops of later sections and the function's end want of a section's result; nothing where they do not agree.
-std::optional<bool> OffloadedEntry::wantsHost(OpResult result) {
-  std::optional<bool> wanted;
+/// True where later sections, or the argument whose memory it donates, require a section's result in host memory;
+/// nothing where they require both spaces or none.
+std::optional<bool> EntryOffloader::isReadInHost(OpResult result) {
+  std::optional<bool> required;
   for (OpOperand &use : result.getUses()) {
     Operation *user = use.getOwner();
     bool host = spmd::streamOf(user) == StreamKind::host;
@@ -138,27 +134,27 @@ std::optional<bool> OffloadedEntry::wantsHost(OpResult result) {
         continue;
       host = spmd::isInHost(function.getArgument(donates.getInt()));
     }
-    if (wanted && *wanted != host)
+    if (required && *required != host)
       return std::nullopt;
-    wanted = host;
+    required = host;
   }
-  return wanted;
+  return required;
 }
 
-/// Reduced gradients that several repetitions add up are added up in host memory.
-void OffloadedEntry::runSumsOnHost() {
+/// Reduced gradients are accumulated in host memory.
+void EntryOffloader::runSumsOnHost() {
   for (spmd::SectionOp section : sections)
     for (auto sum : section.getBody().front().getOps<spmd::AccumulateOp>()) {
       if (!sum->hasOneUse() || !isa<spmd::YieldOp>(*sum->user_begin()) || !reductionOf(sum.getOperand()))
         continue;
       OpResult result = section->getResult(sum->use_begin()->getOperandNumber());
-      if (wantsHost(result).value_or(false))
+      if (isReadInHost(result).value_or(false))
         runOnHost(sum);
     }
 }
 
-/// An input that the host alone reads is put where the host reads it.
-void OffloadedEntry::takeInputs() {
+/// An input that only the host reads is in host memory.
+void EntryOffloader::placeInputs() {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), spmd::inputName) && !argument.use_empty() &&
         llvm::all_of(argument.getUsers(), [](Operation *user) { return spmd::streamOf(user) == StreamKind::host; }))
@@ -166,15 +162,11 @@ void OffloadedEntry::takeInputs() {
                           builder.getAttr<spmd::MemorySpaceAttr>(MemorySpace::host));
 }
 
-ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when) {
-  SmallVector<Location> locations;
-  for (Value value : values)
-    locations.push_back(value.getLoc());
-  Location loc = builder.getFusedLoc(locations);
-  auto start = spmd::CopyStartOp::create(builder, loc, spmd::TokenType::get(builder.getContext()), values,
-                                         toHost ? MemorySpace::host : MemorySpace::device,
+ValueRange EntryOffloader::copy(ValueRange values, bool toHost, Operation *like, StringRef unit, When when) {
+  Location loc = builder.getFusedLoc(llvm::map_to_vector(values, [](Value value) { return value.getLoc(); }));
+  auto start = spmd::CopyStartOp::create(builder, loc, values, toHost ? MemorySpace::host : MemorySpace::device,
                                          unit.empty() ? StringAttr() : builder.getStringAttr(unit));
-  auto wait = spmd::WaitOp::create(builder, loc, values.getTypes(), start.getToken(), /*chained=*/false);
+  auto wait = spmd::WaitOp::create(builder, loc, start);
   for (Operation *op : {start.getOperation(), wait.getOperation()}) {
     model::setPhase(op, model::phaseOf(like));
     spmd::setWhen(op, when);
@@ -182,30 +174,30 @@ ValueRange OffloadedEntry::copy(ValueRange values, bool toHost, Operation *like,
   return wait.getValues();
 }
 
-/// What later sections, or the memory that a result takes over, want in the other space.
-void OffloadedEntry::copyResults(spmd::SectionOp section) {
+/// Copies the results that are required in the other memory space.
+void EntryOffloader::copyResults(spmd::SectionOp section) {
   Operation *yield = section.getBody().front().getTerminator();
   struct Group {
     Operation *last = nullptr;
     StringRef unit;
     SmallVector<unsigned> results;
   };
-  // By what made them, and where they go.
+  // By the op that computes them and the memory space to which they are copied.
   llvm::MapVector<std::pair<Operation *, unsigned>, Group> groups;
   for (OpResult result : section->getResults()) {
     Value value = yield->getOperand(result.getResultNumber());
-    Operation *maker = value.getDefiningOp();
-    std::optional<bool> host = wantsHost(result);
-    if (!host || !maker || spmd::isInHost(value) == *host)
+    Operation *op = value.getDefiningOp();
+    std::optional<bool> host = isReadInHost(result);
+    if (!host || !op || spmd::isInHost(value) == *host)
       continue;
     spmd::WaitOp reduction = reductionOf(value);
-    Group &group = groups[{reduction ? reduction.getOperation() : maker, unsigned(*host)}];
+    Group &group = groups[{reduction ? reduction.getOperation() : op, unsigned(*host)}];
     if (reduction)
       group.unit = spmd::unitOf(reduction.getStart());
-    else if (model::phaseOf(maker) == Phase::backward && maker->hasAttr(model::blockName))
-      group.unit = units.innermost(model::blockOf(maker));
-    if (!group.last || group.last->isBeforeInBlock(maker))
-      group.last = maker;
+    else if (model::phaseOf(op) == Phase::backward && op->hasAttr(model::blockName))
+      group.unit = units.innermost(model::blockOf(op));
+    if (!group.last || group.last->isBeforeInBlock(op))
+      group.last = op;
     group.results.push_back(result.getResultNumber());
   }
   for (auto &[key, group] : groups) {
@@ -221,10 +213,10 @@ void OffloadedEntry::copyResults(spmd::SectionOp section) {
   }
 }
 
-/// What ops of the section read in the other space.
-void OffloadedEntry::copyOperands(spmd::SectionOp section) {
+/// Copies the operands that are in the other memory space.
+void EntryOffloader::copyOperands(spmd::SectionOp section) {
   Block &body = section.getBody().front();
-  // Copies by value and by when they are made; of a unit's gradients all that are read alike.
+  // Copies by value and repetitions.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> known;
   for (Operation &op : llvm::make_early_inc_range(body)) {
     auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
@@ -237,12 +229,11 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
       if (spmd::isInHost(operand) == onHost || known.contains({operand, when}))
         continue;
       missing.insert(operand);
-      // With one of a unit's gradients go the others that are added up as it is.
+      // One copy for all gradients of a unit that are accumulated in the same repetitions.
       if (spmd::WaitOp reduction = isa<spmd::AccumulateOp>(op) && onHost ? reductionOf(operand) : spmd::WaitOp())
         for (auto sum : body.getOps<spmd::AccumulateOp>())
-          if (Operation *maker = sum.getOperand().getDefiningOp();
-              spmd::streamOf(sum) == StreamKind::host && sum->getAttr(spmd::whenName) == when &&
-              reductionOf(sum.getOperand()) == reduction && maker->isBeforeInBlock(&op))
+          if (spmd::streamOf(sum) == StreamKind::host && sum->getAttr(spmd::whenName) == when &&
+              reductionOf(sum.getOperand()) == reduction && sum.getOperand().getDefiningOp()->isBeforeInBlock(&op))
             missing.insert(sum.getOperand());
     }
     if (!missing.empty()) {
@@ -261,9 +252,9 @@ void OffloadedEntry::copyOperands(spmd::SectionOp section) {
   }
 }
 
-/// Reduced gradients that nothing on the device reads leave right behind their reduction: the stream of copies waits
-/// for it, and compute for the copy alone. So no unit's stay while the next one's come.
-void OffloadedEntry::chainCopies(spmd::SectionOp section) {
+/// Copies reduced gradients that the device does not read directly after their reduction, for which the stream of
+/// copies waits. Compute waits only for the copy. So the gradients of one unit at a time are in device memory.
+void EntryOffloader::chainCopies(spmd::SectionOp section) {
   for (auto start : llvm::make_early_inc_range(section.getBody().front().getOps<spmd::CollectiveOpInterface>())) {
     auto wait = start->getOperand(0).getDefiningOp<spmd::WaitOp>();
     if (start.getDestinationSpace() != MemorySpace::host || !wait || spmd::unitOf(start).empty() ||
@@ -286,9 +277,8 @@ struct Offload : sluice::impl::OffloadBase<Offload> {
       return signalPassFailure();
     if (recipe->memory.offload.empty())
       return;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(model::entryName))
-        OffloadedEntry(function).run();
+    for (func::FuncOp entry : entriesOf(getOperation()))
+      EntryOffloader(entry).run();
   }
 };
 

@@ -1,9 +1,8 @@
 //===- Partition.cpp - arguments and sections of entry points ---------------------------------===//
 //
-// The frame of the spmd program: arguments and donated results in place of reads and writes, sections in place of
-// phases. Types stay global, and the sharding of an argument is `spmd.sharding`: spmd-localize-update makes types
-// local. In the forward and backward parameters are still read by name, and gradients still name theirs:
-// spmd-insert-reshards replaces both.
+// The frame of the spmd program: arguments and donated results replace reads and writes, and sections contain the ops.
+// Types stay global, and the sharding of an argument is `spmd.sharding`; spmd-localize-update makes types local. The
+// forward and backward still have model.read and model.gradient, which spmd-insert-data-reshards replaces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +13,8 @@
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/AuthorReductions.h"
 #include "passes/sharding/InitEntry.h"
-#include "passes/sharding/Inline.h"
+#include "passes/sharding/Utils.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <map>
@@ -33,107 +31,94 @@ namespace {
 
 bool isUpdate(Operation *op) { return model::phaseOf(op) == Phase::update; }
 
-/// Parameters and states of all entries, in the order of arguments: parameters as in the module, then states by name.
-SmallVector<Persistent> findPersistent(ModuleOp module, const Placement &placement, const Recipe::Memory &memory) {
+/// The parameters and states of all entries in the order of arguments: parameters as in the module, each with its
+/// states by name.
+SmallVector<PersistentTensor> findPersistent(ModuleOp module, const Placement &placement,
+                                             const Recipe::Memory &memory) {
   std::map<std::string, std::map<std::string, RankedTensorType>> states;
-  for (auto function : module.getOps<func::FuncOp>())
-    function.walk([&](model::ReadOp read) {
+  for (func::FuncOp entry : entriesOf(module))
+    entry.walk([&](model::ReadOp read) {
       if (read.getState())
         states[read.getParameter().str()][read.getState()->str()] = cast<RankedTensorType>(read.getType());
     });
   bool parametersInHost = memory.offloads(Offloaded::parameters), statesInHost = memory.offloads(Offloaded::optimizer);
-  SmallVector<Persistent> persistent;
+  SmallVector<PersistentTensor> tensors;
   for (model::ParameterOp parameter : placement.parameters()) {
     StringRef name = parameter.getSymName();
     RankedTensorType type = parameter.getType();
-    persistent.push_back({parameter, "", type, placement.local(name, type), parametersInHost && !parameter.isState()});
+    tensors.push_back({parameter, "", type, placement.local(name, type), parametersInHost && !parameter.isState()});
     for (auto &[state, type] : states[name.str()])
-      persistent.push_back({parameter, state, type, placement.local(name, type), statesInHost});
+      tensors.push_back({parameter, state, type, placement.local(name, type), statesInHost});
   }
-  return persistent;
+  return tensors;
 }
 
-/// One entry function on its way.
-class Entry {
+/// Partitions one entry point.
+class EntryPartitioner {
 public:
-  Entry(func::FuncOp function, const Placement &placement, ArrayRef<Persistent> all, std::int64_t microbatches)
+  EntryPartitioner(func::FuncOp function, const Placement &placement, ArrayRef<PersistentTensor> all,
+                   std::int64_t microbatches)
       : function(function), placement(placement), microbatches(microbatches),
-        train(model::entryOf(function) == EntryKind::train), block(function.front()) {
-    // States are read by entries that update.
-    for (const Persistent &piece : all)
-      if (train || piece.state.empty()) {
-        places[{model::ParameterOp(piece.parameter).getSymName(), piece.state}] = persistent.size();
-        persistent.push_back(piece);
+        isTrain(model::entryOf(function) == EntryKind::train), block(function.front()) {
+    // Only entries that update read states.
+    for (const PersistentTensor &tensor : all)
+      if (isTrain || tensor.state.empty()) {
+        indices[{model::ParameterOp(tensor.parameter).getSymName(), tensor.state}] = tensors.size();
+        tensors.push_back(tensor);
       }
   }
 
   void run() {
-    // The mean over a step is known when its last micro-batch is through.
+    // The mean over a step is computed after its last micro-batch.
     for (auto mean : block.getOps<model::StepMeanOp>())
       model::setPhase(mean, Phase::update);
     inlineRecompute(block);
     lowerAllReduces(block, placement);
     hoistGradients();
     addArguments();
-    readStates();
-    readInUpdate();
-    takeWrites();
-    cutSections();
+    replaceReads();
+    replaceWrites();
+    createSections();
   }
 
 private:
   void hoistGradients();
   void addArguments();
-  void readStates();
-  void readInUpdate();
-  void takeWrites();
-  void cutSections();
-  spmd::SectionOp makeSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops, Operation *before);
-  std::optional<unsigned> argumentOf(StringRef parameter, StringRef state) const;
+  void replaceReads();
+  void replaceWrites();
+  void createSections();
+  void createSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops);
+  unsigned argumentOf(StringRef parameter, std::optional<StringRef> state) const {
+    return indices.at({parameter, state.value_or("")});
+  }
 
   func::FuncOp function;
   const Placement &placement;
   std::int64_t microbatches;
-  bool train;
+  bool isTrain;
   Block &block;
-  SmallVector<Persistent> persistent;
-  /// By parameter and state, which of them.
-  llvm::DenseMap<std::pair<StringRef, StringRef>, unsigned> places;
+  SmallVector<PersistentTensor> tensors;
+  /// By parameter and state, the index in `tensors`.
+  llvm::DenseMap<std::pair<StringRef, StringRef>, unsigned> indices;
 };
 
 } // namespace
 
-void sluice::inlineRecompute(Block &block) {
-  for (auto region : llvm::make_early_inc_range(block.getOps<model::RecomputeOp>())) {
-    Block &body = region.getBody().front();
-    auto yield = cast<model::YieldOp>(body.getTerminator());
-    Builder builder(region.getContext());
-    for (Operation &op : body.without_terminator()) {
-      model::setPhase(&op, Phase::backward);
-      op.setAttr(model::recomputeName, builder.getUnitAttr());
-    }
-    region.replaceAllUsesWith(yield.getValues());
-    yield.erase();
-    block.getOperations().splice(Block::iterator(region), body.getOperations());
-    region.erase();
-  }
-}
-
 /// A gradient is directly after the op that computes it and its cast to the type of reduction, so that it can be
 /// reduced when its unit's backward ends.
-void Entry::hoistGradients() {
+void EntryPartitioner::hoistGradients() {
   for (auto gradient : llvm::make_early_inc_range(block.getOps<model::GradientOp>())) {
-    Operation *maker = gradient.getLocal().getDefiningOp();
-    if (!maker || maker->getBlock() != &block)
+    Operation *op = gradient.getLocal().getDefiningOp();
+    if (!op || op->getBlock() != &block)
       continue;
-    if (isa<model::CastOp>(maker) && maker->hasOneUse())
-      if (Operation *source = maker->getOperand(0).getDefiningOp(); source && source->getBlock() == &block)
-        maker->moveAfter(source);
-    gradient->moveAfter(maker);
+    if (isa<model::CastOp>(op) && op->hasOneUse())
+      if (Operation *source = op->getOperand(0).getDefiningOp(); source && source->getBlock() == &block)
+        op->moveAfter(source);
+    gradient->moveAfter(op);
   }
 }
 
-void Entry::addArguments() {
+void EntryPartitioner::addArguments() {
   Builder builder(function.getContext());
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto name = function.getArgAttrOfType<StringAttr>(i, model::inputName);
@@ -142,47 +127,30 @@ void Entry::addArguments() {
     function.removeArgAttr(i, builder.getStringAttr(model::inputName));
     function.setArgAttr(i, spmd::inputName, name);
     BlockArgument argument = function.getArgument(i);
-    // Tensors of a micro-batch, and the number of its first row, come once for each; scalars of the step once.
+    // Each micro-batch has its tensors and the number of its first row; other scalars are of the step.
     bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 || name.getValue() == "row";
-    bool ofMicrobatch =
-        train && isOfRows && llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); });
-    if (ofMicrobatch)
+    if (isTrain && isOfRows && llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); }))
       function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
   }
-  SmallVector<unsigned> places(persistent.size(), 0);
+  SmallVector<unsigned> positions(tensors.size(), 0);
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   SmallVector<Location> locations;
-  for (const Persistent &piece : persistent) {
-    types.push_back(piece.type);
-    attributes.push_back(piece.argumentAttributes());
-    locations.push_back(model::ParameterOp(piece.parameter).getLoc());
+  for (const PersistentTensor &tensor : tensors) {
+    types.push_back(tensor.type);
+    attributes.push_back(tensor.argumentAttributes());
+    locations.push_back(model::ParameterOp(tensor.parameter).getLoc());
   }
-  (void)function.insertArguments(places, types, attributes, locations);
+  (void)function.insertArguments(positions, types, attributes, locations);
 }
 
-std::optional<unsigned> Entry::argumentOf(StringRef parameter, StringRef state) const {
-  auto place = places.find({parameter, state});
-  return place == places.end() ? std::nullopt : std::optional<unsigned>(place->second);
-}
-
-/// What is no parameter is never gathered: a read of it is the argument, in every phase.
-void Entry::readStates() {
+/// Reads of the update, and of parameters that are states, become arguments. Other parameters may have to be gathered.
+void EntryPartitioner::replaceReads() {
   for (auto read : llvm::make_early_inc_range(block.getOps<model::ReadOp>())) {
     model::ParameterOp parameter = placement.find(read.getParameter());
-    if (!parameter || !parameter.isState())
+    if (!isUpdate(read) && !(parameter && parameter.isState()))
       continue;
-    read.replaceAllUsesWith(Value(function.getArgument(*argumentOf(read.getParameter(), ""))));
-    read.erase();
-  }
-}
-
-/// Reads of the update become arguments.
-void Entry::readInUpdate() {
-  for (auto read : llvm::make_early_inc_range(block.getOps<model::ReadOp>())) {
-    if (!isUpdate(read))
-      continue;
-    Value value = function.getArgument(*argumentOf(read.getParameter(), read.getState().value_or("")));
+    Value value = function.getArgument(argumentOf(read.getParameter(), read.getState()));
     if (value.getType() != read.getType()) {
       OpBuilder builder(read);
       auto cast = model::CastOp::create(builder, read.getLoc(), read.getType(), value);
@@ -194,17 +162,17 @@ void Entry::readInUpdate() {
   }
 }
 
-/// Writes become results, before the outputs, that take over their arguments' memory.
-void Entry::takeWrites() {
+/// Writes become results that donate their arguments' memory, before the outputs.
+void EntryPartitioner::replaceWrites() {
   Builder builder(function.getContext());
   llvm::DenseMap<unsigned, Value> written;
   for (auto write : llvm::make_early_inc_range(block.getOps<model::WriteOp>())) {
-    written[*argumentOf(write.getParameter(), write.getState().value_or(""))] = write.getValue();
+    written[argumentOf(write.getParameter(), write.getState())] = write.getValue();
     write.erase();
   }
   SmallVector<Value> values;
   SmallVector<DictionaryAttr> attributes;
-  for (unsigned i = 0; i < persistent.size(); ++i)
+  for (unsigned i = 0; i < tensors.size(); ++i)
     if (Value value = written.lookup(i)) {
       values.push_back(value);
       attributes.push_back(
@@ -223,50 +191,47 @@ void Entry::takeWrites() {
   function.setAllResultAttrs(attributes);
 }
 
-spmd::SectionOp Entry::makeSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops, Operation *before) {
+void EntryPartitioner::createSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
+  auto isOutside = [&](OpOperand &use) { return !inside.contains(use.getOwner()); };
   SmallVector<Value> escaping;
   for (Operation *op : ops)
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+      if (llvm::any_of(result.getUses(), isOutside))
         escaping.push_back(result);
-  OpBuilder builder(before);
+  OpBuilder builder(block.getTerminator());
   auto section = spmd::SectionOp::create(builder, function.getLoc(), ValueRange(escaping).getTypes(), name, repeat);
   Block *body = builder.createBlock(&section.getBody());
   for (Operation *op : ops)
     op->moveBefore(body, body->end());
   for (auto [value, result] : llvm::zip(escaping, section.getResults()))
-    value.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    value.replaceUsesWithIf(result, isOutside);
   builder.setInsertionPointToEnd(body);
   spmd::YieldOp::create(builder, function.getLoc(), escaping);
-  return section;
 }
 
-void Entry::cutSections() {
+void EntryPartitioner::createSections() {
   SmallVector<Operation *> first, update;
   for (Operation &op : block.without_terminator())
     (isUpdate(&op) ? update : first).push_back(&op);
-  Operation *end = block.getTerminator();
-  if (!train) {
+  if (!isTrain) {
     first.append(update);
-    makeSection("forward", 1, first, end);
-    return;
+    return createSection("forward", 1, first);
   }
-  // Constants that both read are made in both.
+  // A constant that both sections read is copied to the update.
   llvm::SmallPtrSet<Operation *, 32> inUpdate(update.begin(), update.end());
-  OpBuilder builder(end);
+  auto isInUpdate = [&](OpOperand &use) { return inUpdate.contains(use.getOwner()); };
   for (Operation *op : first) {
     if (op->getNumOperands() != 0 || isa<model::ReadOp>(op) || !isMemoryEffectFree(op) ||
-        llvm::none_of(op->getUsers(), [&](Operation *user) { return inUpdate.contains(user); }))
+        llvm::none_of(op->getUses(), isInUpdate))
       continue;
-    builder.setInsertionPoint(update.front());
-    Operation *copy = builder.clone(*op);
+    Operation *copy = OpBuilder(update.front()).clone(*op);
     model::setPhase(copy, Phase::update);
-    op->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) { return inUpdate.contains(use.getOwner()); });
+    op->replaceUsesWithIf(copy->getResults(), isInUpdate);
     update.insert(update.begin(), copy);
   }
-  makeSection("microbatch", microbatches, first, end);
-  makeSection("update", 1, update, end);
+  createSection("microbatch", microbatches, first);
+  createSection("update", 1, update);
 }
 
 namespace {
@@ -276,33 +241,28 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     Placement placement(module);
-    SmallVector<func::FuncOp> entries;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      // Partitioned before.
-      if (!function.getOps<spmd::SectionOp>().empty())
-        return;
-      if (function->hasAttr(model::entryName) && !function.isExternal())
-        entries.push_back(function);
-    }
-    if (entries.empty())
+    SmallVector<func::FuncOp> entries = entriesOf(module);
+    // A second run changes nothing.
+    if (entries.empty() ||
+        llvm::any_of(entries, [](func::FuncOp entry) { return !entry.getOps<spmd::SectionOp>().empty(); }))
       return;
     if (!placement.mesh()) {
-      module.emitError("mesh, expected one of spmd-assign-units but got none");
+      module.emitError("module has no spmd.mesh").attachNote() << "spmd-assign-units creates it";
       return signalPassFailure();
     }
-    if (SymbolTable::lookupSymbolIn(module, "init")) {
-      module.emitError("symbol 'init', expected it free for the entry point that makes the weights but got one");
+    if (Operation *taken = SymbolTable::lookupSymbolIn(module, "init")) {
+      taken->emitError("symbol 'init' is reserved for the entry point that computes the initial weights");
       return signalPassFailure();
     }
     FailureOr<Recipe> recipe = recipeFor(module, microbatches, offload);
     if (failed(recipe))
       return signalPassFailure();
-    SmallVector<Persistent> persistent = findPersistent(module, placement, recipe->memory);
-    for (func::FuncOp function : entries)
-      Entry(function, placement, persistent, recipe->gradient.microbatches).run();
-    // A program without parameters has nothing to make.
-    if (!persistent.empty())
-      addInitEntry(module, placement, persistent);
+    SmallVector<PersistentTensor> tensors = findPersistent(module, placement, recipe->memory);
+    for (func::FuncOp entry : entries)
+      EntryPartitioner(entry, placement, tensors, recipe->gradient.microbatches).run();
+    // Without parameters there is nothing to initialize.
+    if (!tensors.empty())
+      addInitEntry(module, placement, tensors);
   }
 };
 

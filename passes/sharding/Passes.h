@@ -1,4 +1,4 @@
-//===- Passes.h - the sharding stage: from whole parameters to shards -----------------===//
+//===- Passes.h - the sharding stage: from global tensors to shards -------------------===//
 #ifndef SLUICE_PASSES_SHARDING_PASSES_H
 #define SLUICE_PASSES_SHARDING_PASSES_H
 
@@ -17,7 +17,7 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/sharding/Passes.h.inc"
 
-/// Phase partition: model to spmd.
+/// The phase partition: from model to spmd.
 void buildPartition(mlir::OpPassManager &manager);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- Passes.td - the sharding stage: from whole parameters to shards ----------------===//
+//===- Passes.td - the sharding stage: from global tensors to shards -------------------===//
 #ifndef SLUICE_PASSES_SHARDING_PASSES_TD
 #define SLUICE_PASSES_SHARDING_PASSES_TD
 
@@ -8,9 +8,9 @@ def ShardParameters : Pass<"spmd-shard-parameters", "::mlir::ModuleOp"> {
   let summary = "attaches the recipe's shardings to parameters and inputs";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
-    Along the axis `tensor`, `sharding.tensor` shards parameters on the dim of input or output features, which the ops that
-    read the parameter tell. Along `expert`, `sharding.expert` shards parameters on dim 0, and inputs are sharded by rows
-    where the ranks divide them. Types stay global. Does nothing where the axis has one rank.
+    Along the axis `tensor`, `sharding.tensor` shards parameters on the dim of input or output features, which follows from
+    the rules of the ops that read the parameter. Along `expert`, `sharding.expert` shards parameters on dim 0, and inputs
+    are sharded by rows where the ranks divide them. Types stay global. Does nothing where the axis has one rank.
     ```mlir
     model.parameter @w : tensor<8x4xf32> zeros
     ==>
@@ -29,12 +29,13 @@ def PropagateShardings : Pass<"spmd-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "attaches shardings to values by the sharding rules of ops";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
-    In program order, each op is split on one factor of its rule: that of its first operand with a parameter's sharding
+    In program order, each op is sharded along one factor of its rule: that of its first operand with a parameter's sharding
     (priority 0), else that of its first operand sharded by rows or the sequence (priority 1). Its results are sharded by the
-    rule, or partial where the factor is reduced. An op that cannot be split on a factor of its operands is replaced by its
-    shardable form first. Partial results are completed directly after their op by a reshard, except for an op that is linear
-    in them and a gradient, which its unit's reduction completes. `spmd.operand_shardings` states where an op takes an
-    operand in another sharding. Remarks name the reductions. Types stay global; recompute regions are inlined.
+    rule, or partial where the factor is reduced. An op that cannot be sharded along a factor of its operands is replaced by
+    its shardable form first. A reshard completes partial results directly after their op, unless their readers are linear
+    in them, or a gradient, which its unit's reduction completes. `spmd.operand_shardings` states the shardings that an op
+    requires where one differs from that of the value. Remarks name the reductions. Types stay global; recompute regions
+    are inlined.
     ```mlir
     %0 = model.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     ==>
@@ -51,18 +52,18 @@ def PropagateShardings : Pass<"spmd-propagate-shardings", "::mlir::ModuleOp"> {
 }
 
 def InsertReshards : Pass<"spmd-insert-reshards", "::mlir::ModuleOp"> {
-  let summary = "inserts a reshard where an op takes an operand in another sharding";
+  let summary = "inserts a reshard where an op requires another sharding of an operand";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
-    One reshard for all readers that take the same; rows and parts of the sequence are gathered again for the backward, so as
-    not to be kept. Where the inputs of an elementwise op have fewer elements than its result, these are gathered. A part of
-    a replicated value is computed by a copy of its op where any part can be computed by itself, as of a constant.
-    Remarks name the gathers.
+    All readers that require the same sharding share a reshard. Rows and the sequence are gathered again for the backward,
+    since the gathered value would occupy memory until then. Where the inputs of an elementwise op have fewer elements than
+    its result, the inputs are gathered. A shard of a replicated value is computed by a copy of its op where the op can
+    compute it alone, as a constant. Remarks name the gathers.
     ```mlir
     %0 = model.relu %x {spmd.operand_shardings = [#spmd.sharding<[{"tensor", chunk = 2, total = 4} ]>]} : (tensor<4xf32>) -> tensor<4xf32>
     ==>
-    %p = spmd.reshard %x from [#spmd.sharding<[{} ]>] to [#spmd.sharding<[{"tensor", chunk = 2, total = 4} ]>] : (tensor<4xf32>) -> tensor<4xf32>
-    %0 = model.relu %p : (tensor<4xf32>) -> tensor<4xf32>
+    %s = spmd.reshard %x from [#spmd.sharding<[{} ]>] to [#spmd.sharding<[{"tensor", chunk = 2, total = 4} ]>] : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = model.relu %s : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
   let options = [Option<"axis", "axis", "std::string", "", "the axis of the mesh: tensor or expert">,
@@ -74,10 +75,10 @@ def Localize : Pass<"spmd-localize", "::mlir::ModuleOp"> {
   let summary = "makes types local along an axis";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
-    Values that `spmd.shardings` or a reshard shards, parameters and attributes with shapes become those of one rank. Ops whose kernels
-    read their position, or leave padding out, get `spmd.local_shardings`: the sharding of each operand and result. Padding
-    is cleared in gradients, and in operands that are read dense. The module lists the axis in `spmd.local_axes`; parameters
-    keep `spmd.sharding`, inputs are replicated arguments that a reshard slices.
+    Values that `spmd.shardings` or a reshard shards, parameters and attributes with shapes get the shapes of one rank's
+    shard. Ops whose kernels read their position, or leave padding out, get `spmd.local_shardings`: the sharding of each
+    operand and result. Padding is cleared in gradients, and in operands whose padding is read. The module lists the axis in
+    `spmd.local_axes`; parameters keep `spmd.sharding`, and inputs are replicated arguments that a reshard slices.
     ```mlir
     model.parameter @w : tensor<8x4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {} ]>}
     ==>
@@ -99,12 +100,12 @@ def PrintShardings : Pass<"spmd-print-shardings", "::mlir::ModuleOp"> {
 }
 
 def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
-  let summary = "makes the mesh, the units and each parameter's placement";
+  let summary = "creates the mesh and the units, and sets each parameter's placement";
   let dependentDialects = ["::sluice::spmd::SpmdDialect"];
   let description = [{
     Adds `spmd.mesh` and one `spmd.unit` for each unit, in order of first use with `root` first. A parameter belongs to
-    the outermost block that holds all its uses in all entries, else to `root`. Each `model.parameter` gets `unit` and,
-    where it is sharded, `dim`.
+    the outermost block that contains all its uses in all entries, else to `root`. Each `model.parameter` gets `unit` and,
+    if it is sharded, `dim`.
     ```mlir
     model.parameter @h.0.w : tensor<6x4xf32> zeros
     ==>
@@ -132,12 +133,12 @@ def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
 }
 
 def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
-  let summary = "parameters and states become arguments and results; sections; the entry point init";
+  let summary = "makes parameters and states arguments and results, creates sections and the entry point init";
   let description = [{
-    Each entry takes its parameters and states as arguments and gives them back as donated results. Types stay global: the
-    sharding of an argument is `spmd.sharding`. The body of a train entry is cut in the sections `microbatch` (repeated
-    `gradient.microbatches` times) and `update`, whose reads become the arguments. `model.recompute` regions are inlined. The
-    forward and backward still have `model.read` and `model.gradient`, and `model.step_mean` is in the update:
+    Each entry has its parameters and states as arguments, and their new values as results that donate the arguments. Types
+    stay global: the sharding of an argument is `spmd.sharding`. The body of a train entry becomes the sections `microbatch`
+    (repeated `gradient.microbatches` times) and `update`, whose reads become the arguments. `model.recompute` regions are
+    inlined. The forward and backward still have `model.read` and `model.gradient`, and the update has `model.step_mean`:
     spmd-insert-data-reshards replaces them. Adds the entry point `init`.
     ```mlir
     func.func @f() attributes {model.entry = "forward"} {
@@ -156,10 +157,10 @@ def InsertDataReshards : Pass<"spmd-insert-data-reshards", "::mlir::ModuleOp"> {
   let summary = "inserts a reshard for each read of a parameter, each gradient and each mean over ranks";
   let description = [{
     Before: sections read parameters by `model.read` and name gradients by `model.gradient`. After: ops of the forward and
-    backward take parameters replicated, so a read is a reshard of the parameter's argument, after a cast to the element
-    type of the readers. A gradient is partial over the data axes, and over those that `spmd.operand_shardings` names, and
-    becomes a reshard to its parameter's sharding; `model.step_mean` becomes a reshard to replicated. Each read and gradient
-    names its parameter and unit.
+    backward require replicated parameters, so a read is a reshard of the parameter's argument, after a cast to the element
+    type of the readers. A gradient is partial over the data axes, and over the axes that `spmd.operand_shardings` names,
+    and becomes a reshard to its parameter's sharding; `model.step_mean` becomes a reshard to replicated. Each read and
+    gradient names its parameter and unit.
     ```mlir
     %0 = model.read @w : tensor<6x4xf32>
     ==>
@@ -173,8 +174,8 @@ def GroupReshards : Pass<"spmd-group-reshards", "::mlir::ModuleOp"> {
   let description = [{
     Before: a reshard for each read and gradient. After: one reshard of all sharded parameters of a unit before the first op
     of each of its scopes, and a `spmd.release` of them after the last, as if every unit resharded after each use.
-    Replicated parameters of the unit are in a second reshard, which moves them between memories at most. Gradients of a
-    unit that move alike are in one reshard after the release at the end of its backward.
+    Replicated parameters of the unit are in a second reshard, which at most copies them to the device. Gradients of a unit
+    with the same axes are in one reshard after the release at the end of its backward.
     ```mlir
     %0 = spmd.reshard %a from ... unit "h.0" {spmd.parameter = @w}
     %1 = spmd.reshard %b from ... unit "h.0" {spmd.parameter = @b}
@@ -193,10 +194,10 @@ def ElideReshards : Pass<"spmd-elide-reshards", "::mlir::ModuleOp"> {
   let summary = "elides releases and gathers as the policy of each unit states";
   let description = [{
     Before: each scope of a unit gathers and releases. After: a unit without `reshard_after_forward` stays gathered until
-    its backward, or until any backward begins (`reshard_before_backward`); one with `piece` keeps the rank's part over
-    these axes, from which the next reshard starts; one with `keep_after_backward` is gathered in the first repetition and
-    released in the last; one with `skip_backward` is not gathered in the backward. Views that the forward has made of a
-    released value are made again in the backward.
+    its backward, or until any backward begins (`reshard_before_backward`); one with `piece` keeps a shard along these axes,
+    from which the next reshard starts; one with `keep_after_backward` is gathered in the first repetition and released in
+    the last; one with `skip_backward` is not gathered in the backward. Views of a released value in the forward are
+    recomputed in the backward.
     ```mlir
     %0 = spmd.reshard %a from ... unit "root" {model.phase = "forward"}
     spmd.release %0 unit "root" {model.phase = "forward"}
@@ -212,10 +213,10 @@ def ElideReshards : Pass<"spmd-elide-reshards", "::mlir::ModuleOp"> {
 def AccumulateGradients : Pass<"spmd-accumulate-gradients", "::mlir::ModuleOp"> {
   let summary = "accumulates gradients over micro-batches and schedules their reductions";
   let description = [{
-    Before: gradients are reduced in every repetition of the section `microbatch`. After: they are accumulated and reduced in
-    the repetitions that `sync` of the unit names, by default in the last. With `reduce_scatter_only` the reduction over
+    Before: gradients are reduced in every repetition of the section `microbatch`. After: they are accumulated, and reduced
+    in the repetitions that `sync` of the unit names, by default in the last. With `reduce_scatter_only` the reduction over
     shards is separate from that over replicas, and the shards are accumulated in between. The mean of a scalar over
-    repetitions is its sum, scaled.
+    repetitions is its scaled sum.
     ```mlir
     %1 = spmd.reshard %0 from [#spmd.sharding<[{} ] partial mean over ["shard"]>] to ... unit "h.0"
     ==>
@@ -230,8 +231,8 @@ def LocalizeUpdate : Pass<"spmd-localize-update", "::mlir::ModuleOp"> {
   let description = [{
     Before: types are global, `spmd.sharding` on an argument is its sharding, and a reshard has that of its results. After:
     arguments and results of reshards have the type of one rank's shard with the sharding as its encoding. Ops that read
-    them have local types as their sharding rules say. A result for which a sharded dim is reduced is partial: a reshard to
-    replicated completes it, and operands that are replicated count once.
+    them have local types by their sharding rules. A result for which a sharded factor is reduced is partial: a reshard to
+    replicated completes it, and replicated operands count once.
     ```mlir
     func.func @f(%w: tensor<6x4xf32> {spmd.sharding = #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>}) {
       %0 = model.power_sum %w {p = 2.0} : (tensor<6x4xf32>) -> tensor<f32>
@@ -246,11 +247,11 @@ def LocalizeUpdate : Pass<"spmd-localize-update", "::mlir::ModuleOp"> {
 def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
   let summary = "lowers reshards to collectives, slices and copies";
   let description = [{
-    Before: placement changes by `spmd.reshard`, whose types are local. After: by `all_gather` where values become replicated,
-    `all_slice` where they become sharded, `reduce_scatter` and then `all_reduce` over replicas where partial results do,
-    `all_reduce` where those become replicated; each start is directly before its wait. Reshapes and a transpose bring the
-    ranks' chunks of a dim into place. Gradients are scaled as the unit's `divide` and their element type require. Parameters
-    in host memory are copied first.
+    Before: shardings change by `spmd.reshard`, whose types are local. After: by `all_gather` where values become replicated,
+    `all_slice` where they become sharded, `reduce_scatter` and then `all_reduce` over replicas where partial results become
+    sharded, `all_reduce` where they become replicated; each start is directly before its wait. Reshapes and a transpose
+    order the ranks' chunks of a dim. Gradients are scaled as the unit's `divide` and their element type require. Parameters
+    in host memory are copied to the device first.
     ```mlir
     %0 = spmd.reshard %a from [#spmd.sharding<[{"shard", chunk = 2, total = 6} ]>] to [#spmd.sharding<[{} ]>] unit "h.0"
     ==>
@@ -264,10 +265,10 @@ def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
 }
 
 def JoinReductions : Pass<"spmd-join-reductions", "::mlir::ModuleOp"> {
-  let summary = "combines terms before they are reduced over the same axes";
+  let summary = "combines values before they are reduced over the same axes";
   let description = [{
-    Two values that an add or a maximum combines, one reduced over an axis of parts and the shard axes, the other over the
-    shard axes, are combined before the reduction that both have: a norm takes one all_reduce for each axis.
+    Two values that an add or a maximum combines, one reduced over a model-parallel axis and the shard axes, the other over
+    the shard axes, are combined before the reduction that both have: a norm requires one all_reduce for each axis.
     ```mlir
     %0 = all_reduce(all_reduce(%a over ["shard"]) over ["tensor"])
     %1 = all_reduce(%b over ["shard"])
@@ -283,9 +284,9 @@ def JoinReductions : Pass<"spmd-join-reductions", "::mlir::ModuleOp"> {
 def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
   let summary = "averages running statistics over the data-parallel ranks";
   let description = [{
-    With `statistics.sync = "last"`, all states of floats that a train entry writes go through one all_reduce in the last
-    micro-batch, started after the last of them and waited for where the section ends. Counts of batches are alike on all
-    ranks and stay. A remark says so where the model has no running statistics.
+    With `statistics.sync = "last"`, one all_reduce in the last micro-batch averages all states of floats that a train entry
+    writes. It starts after the last of them is computed; the wait is at the end of the section. Counts of batches are equal
+    on all ranks and are not reduced. A remark is emitted for a model without running statistics.
     ```mlir
     %m = model.running_average %old, %mean {momentum = 0.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ==>
@@ -300,19 +301,20 @@ def SyncStatistics : Pass<"spmd-sync-statistics", "::mlir::ModuleOp"> {
 def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
   let summary = "folds collectives over axes of size 1";
   let description = [{
-    Axes of size 1 are dropped from collectives; a collective without axes is its operands, its wait and releases of its
-    values vanish. A chained wait whose collective has vanished is no longer chained. Encodings over axes of size 1 do
-    not occur, so at one rank no collective and no encoding is left.
+    Axes of size 1 are removed from collectives. A collective without axes is replaced by its operands, and its wait and the
+    releases of its values are erased. A chained wait is no longer chained if the next collective is erased. Encodings
+    along axes of size 1 do not occur, so on one rank no collective and no encoding remains.
   }];
 }
 
 def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
-  let summary = "runs the update where the optimizer's states are, and copies between host and device memory";
+  let summary = "runs the update in the memory space of the optimizer's states, and copies between the spaces";
   let description = [{
-    Arguments with `spmd.space` lie in host memory. Where all states of the optimizer do, ops of the section `update` get
-    `spmd.stream = #spmd.stream<host>`, but for collectives, and so do sums of reduced gradients over repetitions and what makes
-    initial values there. A value that is read in the other space is copied: gradients after their reduction, all of a
-    unit together. Parameters are copied to the device by spmd-lower-reshards. Does nothing without `memory.offload`.
+    Arguments with `spmd.space` are in host memory. Where all states of the optimizer are, ops of the section `update` except
+    collectives get `spmd.stream = #spmd.stream<host>`, and so do sums of reduced gradients over repetitions and the ops that
+    compute initial values in host memory. A value that is read in the other space is copied: gradients after their
+    reduction, all of a unit together. spmd-lower-reshards copies parameters to the device. Does nothing without
+    `memory.offload`.
     ```mlir
     %g = spmd.wait %r : tensor<4xf32>
     ==>
@@ -325,11 +327,11 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
 }
 
 def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
-  let summary = "diagnoses what the sharding phase must not leave behind";
+  let summary = "verifies the invariants at the end of the sharding phase";
   let description = [{
-    No `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or `recompute` in entry points; every token
-    waited once, in its section; nothing reads a gathered value after its release; local extent times ranks covers the
-    global extent of each parameter; donated results have the donating argument's type. Collects all errors.
+    No `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint` or `recompute` in entry points; every token has
+    one wait, in its section; no op reads a gathered value after its release; local extent times ranks covers the global
+    extent of each parameter; a result that donates an argument has its type. All errors are reported.
   }];
 }
 

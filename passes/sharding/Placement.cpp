@@ -1,4 +1,4 @@
-//===- Placement.cpp - parameters as the sharding passes see them -----------------------===//
+//===- Placement.cpp - units and shardings of parameters along the data axes ------------===//
 
 #include "passes/sharding/Placement.h"
 
@@ -22,45 +22,30 @@ Placement::Placement(ModuleOp module) : meshOp(spmd::meshOf(module)) {
   }
 }
 
-std::optional<std::int64_t> Placement::dim(StringRef parameter) const {
-  model::ParameterOp op = find(parameter);
-  auto dim = op ? op->getAttrOfType<IntegerAttr>("dim") : IntegerAttr();
-  return dim ? std::optional<std::int64_t>(dim.getInt()) : std::nullopt;
-}
-
-bool Placement::isFlat(StringRef parameter) const {
-  std::optional<std::int64_t> split = dim(parameter);
-  return split && *split > 0 && *split == find(parameter).getType().getRank() &&
-         spmd::groupSize(meshOp, shardAxes(parameter)) > 1;
-}
-
-RankedTensorType Placement::cutType(StringRef parameter, RankedTensorType whole) const {
-  return isFlat(parameter) ? RankedTensorType::get({whole.getNumElements()}, whole.getElementType()) : whole;
-}
-
-RankedTensorType Placement::local(StringRef parameter, RankedTensorType whole) const {
-  std::optional<std::int64_t> split = dim(parameter);
-  // A state of another shape than its parameter's is not laid out as it is.
-  if (!split || (find(parameter).getType().getShape() != whole.getShape() &&
-                 cutType(parameter, find(parameter).getType()).getShape() != whole.getShape()))
-    return whole;
-  ArrayAttr axes = shardAxes(parameter);
-  std::int64_t ranks = spmd::groupSize(meshOp, axes);
-  return ranks == 1 ? whole : spmd::shardType(cutType(parameter, whole), cutDim(parameter), axes, ranks);
-}
-
 spmd::ShardingAttr Placement::sharding(StringRef parameter) const {
-  RankedTensorType type = find(parameter).getType();
-  std::optional<std::int64_t> split = dim(parameter);
-  if (!split)
+  model::ParameterOp op = find(parameter);
+  RankedTensorType type = op.getType();
+  auto dim = op->getAttrOfType<IntegerAttr>("dim");
+  if (!dim)
     return spmd::ShardingAttr::replicated(meshOp->getContext(), type.getRank());
-  if (*split > 0 && *split == type.getRank()) {
+  std::int64_t index = dim.getInt();
+  if (index > 0 && index == type.getRank()) {
     type = spmd::flattened(type);
-    split = 0;
+    index = 0;
   }
   SmallVector<StringAttr> axes(shardAxes(parameter).getAsRange<StringAttr>());
-  std::int64_t total = type.getDimSize(*split), ranks = spmd::groupSize(meshOp, shardAxes(parameter));
-  return spmd::shardingAlong(type.getRank(), {*split, chunkOf(total, ranks), total, axes});
+  std::int64_t total = type.getDimSize(index), ranks = spmd::groupSize(meshOp, shardAxes(parameter));
+  return spmd::shardingAlong(type.getRank(), {index, chunkOf(total, ranks), total, axes});
+}
+
+RankedTensorType Placement::local(StringRef parameter, RankedTensorType global) const {
+  if (spmd::groupSize(meshOp, shardAxes(parameter)) == 1)
+    return global;
+  spmd::ShardingAttr along = sharding(parameter);
+  RankedTensorType type = find(parameter).getType();
+  bool isLike = type.getShape() == global.getShape() ||
+                (along.getDims().size() == 1 && spmd::flattened(type).getShape() == global.getShape());
+  return isLike ? spmd::localType(global, along) : global;
 }
 
 spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes) const {
@@ -75,27 +60,16 @@ ArrayAttr Placement::shardAxes(StringRef parameter) const {
   return axes(false, true, !tensor::isSharded(find(parameter), tensor::expertAxis));
 }
 
-ArrayAttr Placement::shardAxes(spmd::UnitOp unit) const {
-  for (Attribute parameter : unit.getParameters())
-    return shardAxes(cast<FlatSymbolRefAttr>(parameter).getValue());
-  return axes(false, true);
-}
-
 ArrayAttr Placement::axes(bool replicate, bool shard, bool expert) const {
-  // Along with experts, an axis of one rank says nothing.
+  // With several expert ranks, axes of one rank are left out.
   bool isJoint = expert && spmd::axisSize(meshOp, tensor::expertAxis).value_or(1) > 1;
-  SmallVector<Attribute> found;
-  for (Attribute axis : mesh().getAxes()) {
+  auto found = llvm::filter_to_vector(mesh().getAxes(), [&](Attribute axis) {
     StringRef name = cast<StringAttr>(axis).getValue();
     if (isJoint && *spmd::axisSize(meshOp, name) == 1)
-      continue;
-    if (isJoint && name == tensor::expertAxis)
-      found.push_back(axis);
-    if (replicate && name == "replicate")
-      found.push_back(axis);
-    // The axis may be in parts, where units keep pieces over some of its ranks.
-    if (shard && (name == "shard" || name.starts_with("shard.")))
-      found.push_back(axis);
-  }
+      return false;
+    // The axis has sub-axes where units keep a shard over some of its ranks.
+    return (isJoint && name == tensor::expertAxis) || (replicate && name == "replicate") ||
+           (shard && (name == "shard" || name.starts_with("shard.")));
+  });
   return ArrayAttr::get(meshOp->getContext(), found);
 }

@@ -44,15 +44,3 @@ bool sluice::preparesRead(Operation *op) {
            return reshard && isParameterRead(reshard);
          });
 }
-
-Location sluice::fuseLocations(MLIRContext *context, ArrayRef<Location> ofValues) {
-  SmallVector<Attribute> each(ofValues.begin(), ofValues.end());
-  return FusedLoc::get(ofValues, ArrayAttr::get(context, each), context);
-}
-
-SmallVector<Location> sluice::locationsOfValues(Operation *op, std::size_t count) {
-  if (auto fused = dyn_cast<FusedLoc>(op->getLoc()))
-    if (auto each = dyn_cast_or_null<ArrayAttr>(fused.getMetadata()); each && each.size() == count)
-      return llvm::map_to_vector(each, [](Attribute location) { return Location(cast<LocationAttr>(location)); });
-  return SmallVector<Location>(count, op->getLoc());
-}

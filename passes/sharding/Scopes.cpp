@@ -1,4 +1,4 @@
-//===- Scopes.cpp - where units are used in a section -------------------------------------===//
+//===- Scopes.cpp - the scopes of units in a section ---------------------------------------===//
 
 #include "passes/sharding/Scopes.h"
 
@@ -20,23 +20,21 @@ Operation *SectionScopes::at(std::int64_t position, Block &block) const {
 
 namespace {
 
-/// The growing scopes of one unit.
+/// A range of positions that grows.
 struct Span {
   std::int64_t begin = -1, end = -1;
   void cover(std::int64_t position) {
-    if (begin < 0)
-      begin = position;
-    begin = std::min(begin, position);
+    begin = begin < 0 ? position : std::min(begin, position);
     end = std::max(end, position + 1);
   }
   bool empty() const { return begin < 0; }
 };
 
-/// Spans of one unit: by direction and pass.
+/// The spans of one unit, by direction and invocation.
 using Spans = std::map<std::pair<bool, std::int64_t>, Span>;
 
-/// Adds a scope. Passes of one unit that overlap, as where what runs twice and what runs once are gathered together,
-/// are one.
+/// Adds a scope. Overlapping scopes of one unit become one, as where a block that runs twice and one that runs once are
+/// in one unit.
 void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
   for (auto other = scopes.begin(); other != scopes.end();) {
     bool overlaps = other->unit == scope.unit && other->backward == scope.backward && other->begin < scope.end &&
@@ -53,7 +51,7 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
   scopes.push_back(scope);
 }
 
-/// Follows a section's ops in order and keeps where each unit is used.
+/// Follows a section's ops in order and collects the uses of each unit.
 class ScopeFinder {
 public:
   ScopeFinder(spmd::SectionOp section, const Placement &placement) : blocks(section->getParentOfType<ModuleOp>()) {
@@ -73,7 +71,7 @@ public:
 
   SectionScopes run() {
     for (auto [position, op] : llvm::enumerate(found.ops))
-      takeOp(op, static_cast<std::int64_t>(position));
+      visit(op, static_cast<std::int64_t>(position));
     for (auto [unit, behaviour] : llvm::enumerate(found.units))
       if (behaviour.root)
         addRootScopes(unit);
@@ -85,7 +83,7 @@ public:
   }
 
 private:
-  /// A read is where its readers are: its own position does not count. Its values are in the unit's memory.
+  /// The position of a read does not count, but the positions of its readers. Its values are in the unit's memory.
   void addRead(spmd::ReshardOp read) {
     std::size_t unit = numbers.lookup(*read.getUnit());
     for (Value value : read.getResults())
@@ -93,21 +91,21 @@ private:
     found.units[unit].gathers = true;
   }
 
-  void takeOp(Operation *op, std::int64_t position) {
+  void visit(Operation *op, std::int64_t position) {
     bool backward = isBackward(op);
-    std::int64_t pass = model::invocationOf(op);
-    passes = std::max(passes, pass + 1);
+    std::int64_t invocation = model::invocationOf(op);
+    invocations = std::max(invocations, invocation + 1);
     if (model::phaseOf(op) == Phase::forward)
-      forwardEnds[pass] = position + 1;
+      forwardEnds[invocation] = position + 1;
     if (!backward)
-      forwards[pass].cover(position);
+      forwards[invocation].cover(position);
     if (backward && firstBackward < 0)
       firstBackward = position;
     for (unsigned unit : blocks.around(model::blockOf(op)))
-      spans[unit][{backward, pass}].cover(position);
+      spans[unit][{backward, invocation}].cover(position);
     if (auto gradient = dyn_cast<spmd::ReshardOp>(op); gradient && gradient.getUnit()) {
       std::size_t unit = numbers.lookup(*gradient.getUnit());
-      spans[unit][{true, pass}].cover(position);
+      spans[unit][{true, invocation}].cover(position);
       found.units[unit].reduces = true;
     }
     for (OpOperand &operand : op->getOpOperands()) {
@@ -115,25 +113,25 @@ private:
       if (known == unitOfMemory.end())
         continue;
       std::size_t unit = known->second;
-      spans[unit][{backward, pass}].cover(position);
+      spans[unit][{backward, invocation}].cover(position);
       if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op))
         for (Value view : op->getResults())
           unitOfMemory[view] = unit;
     }
   }
 
-  /// Nothing is gathered for a root that nobody reads, but it still is what prefetches the first unit. Its gradients
-  /// are complete at the end alone: one backward scope for all passes.
+  /// A root whose parameters have no readers has scopes as well, which prefetch the first unit. Its gradients are
+  /// complete only at the end: one backward scope for all invocations.
   void addRootScopes(std::size_t unit) {
     auto end = static_cast<std::int64_t>(found.ops.size());
-    for (std::int64_t pass = 0; pass < passes; ++pass) {
-      const Span &forward = spans[unit][{false, pass}];
-      std::int64_t from = pass == 0 ? 0 : forwards[pass].begin;
-      std::int64_t to = firstBackward < 0 ? end : std::max(forward.end, forwardEnds[pass]);
-      if (pass + 1 < passes)
-        to = std::min(to, std::max(forward.end, forwards[pass + 1].begin));
+    for (std::int64_t invocation = 0; invocation < invocations; ++invocation) {
+      const Span &forward = spans[unit][{false, invocation}];
+      std::int64_t from = invocation == 0 ? 0 : forwards[invocation].begin;
+      std::int64_t to = firstBackward < 0 ? end : std::max(forward.end, forwardEnds[invocation]);
+      if (invocation + 1 < invocations)
+        to = std::min(to, std::max(forward.end, forwards[invocation + 1].begin));
       if (from >= 0)
-        addScope(found.scopes, {unit, false, from, to, pass});
+        addScope(found.scopes, {unit, false, from, to, invocation});
     }
     if (firstBackward >= 0)
       found.scopes.push_back({unit, true, firstBackward, end});
@@ -143,10 +141,10 @@ private:
   llvm::StringMap<std::size_t> numbers;
   SectionScopes found;
   std::vector<Spans> spans;
-  /// Of a parameter's values and views of them.
+  /// The unit of each value of a parameter and of its views.
   llvm::DenseMap<Value, std::size_t> unitOfMemory;
-  std::int64_t firstBackward = -1, passes = 1;
-  /// By pass: what is not backward, and where the phase `forward` ends.
+  std::int64_t firstBackward = -1, invocations = 1;
+  /// By invocation: the ops that are not backward, and the end of the phase `forward`.
   std::map<std::int64_t, Span> forwards;
   std::map<std::int64_t, std::int64_t> forwardEnds;
 };

@@ -1,4 +1,4 @@
-//===- SyncStatistics.cpp - running statistics become one over the ranks ---------------------===//
+//===- SyncStatistics.cpp - running statistics are averaged over the ranks -------------------===//
 
 #include "passes/sharding/Passes.h"
 
@@ -6,9 +6,7 @@
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Placement.h"
-#include "passes/sharding/Scopes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/Utils.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_SYNCSTATISTICS
@@ -22,7 +20,7 @@ namespace {
 
 constexpr llvm::StringLiteral syncKey = "statistics.sync";
 
-/// Where the section that micro-batches repeat yields what takes the place of a state of floats. Counts are alike on
+/// The operands by which the section of micro-batches yields the new values of states of floats. Counts are equal on
 /// all ranks.
 SmallVector<OpOperand *> findStatistics(func::FuncOp function, const Placement &placement) {
   SmallVector<OpOperand *> found;
@@ -43,24 +41,23 @@ SmallVector<OpOperand *> findStatistics(func::FuncOp function, const Placement &
   return found;
 }
 
-/// All of them in one collective, behind the last that is made; what follows does not wait for it.
+/// Averages all of them by one collective after the last op that computes one, and waits for it where the section ends.
 void average(ArrayRef<OpOperand *> statistics, const Placement &placement) {
   Operation *last = statistics.front()->get().getDefiningOp();
   SmallVector<Value> values;
   for (OpOperand *statistic : statistics) {
     values.push_back(statistic->get());
-    if (Operation *maker = statistic->get().getDefiningOp(); last->isBeforeInBlock(maker))
-      last = maker;
+    if (Operation *op = statistic->get().getDefiningOp(); last->isBeforeInBlock(op))
+      last = op;
   }
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
-  auto start =
-      spmd::AllReduceStartOp::create(builder, last->getLoc(), spmd::TokenType::get(builder.getContext()), values,
-                                     placement.dataAxes(), ReductionKind::mean, APFloat(1.0), StringAttr());
+  auto start = spmd::AllReduceStartOp::create(builder, last->getLoc(), values, placement.dataAxes(),
+                                              ReductionKind::mean, APFloat(1.0), StringAttr());
   model::setPhase(start, model::phaseOf(last));
   Operation *end = statistics.front()->getOwner();
   builder.setInsertionPoint(end);
-  auto wait = spmd::WaitOp::create(builder, last->getLoc(), ValueRange(values).getTypes(), start.getToken());
+  auto wait = spmd::WaitOp::create(builder, last->getLoc(), start);
   model::setPhase(wait, model::phaseOf(wait->getPrevNode()));
   if (cast<spmd::SectionOp>(end->getParentOp()).getRepeat() > 1)
     for (Operation *op : {start.getOperation(), wait.getOperation()})
@@ -79,12 +76,12 @@ struct SyncStatistics : sluice::impl::SyncStatisticsBase<SyncStatistics> {
       return;
     Placement placement(getOperation());
     bool any = false;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (model::entryOf(function) != EntryKind::train || function.isExternal())
+    for (func::FuncOp entry : entriesOf(getOperation())) {
+      if (model::entryOf(entry) != EntryKind::train)
         continue;
-      SmallVector<OpOperand *> statistics = findStatistics(function, placement);
+      SmallVector<OpOperand *> statistics = findStatistics(entry, placement);
       any |= !statistics.empty();
-      // Of what is averaged nothing is averaged again.
+      // A second run changes nothing.
       if (!statistics.empty() && !statistics.front()->get().getDefiningOp<spmd::WaitOp>())
         average(statistics, placement);
     }

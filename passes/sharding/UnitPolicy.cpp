@@ -1,6 +1,6 @@
-//===- UnitKnobs.cpp - what the recipe says of each unit ---------------------------------===//
+//===- UnitPolicy.cpp - the settings of the recipe for each unit --------------------------===//
 
-#include "passes/sharding/UnitKnobs.h"
+#include "passes/sharding/UnitPolicy.h"
 
 #include "dialect/spmd/Names.h"
 
@@ -15,31 +15,22 @@ namespace {
 
 constexpr llvm::StringLiteral afterForward = "sharding.reshard_after_forward";
 constexpr llvm::StringLiteral afterBackward = "sharding.reshard_after_backward";
+constexpr llvm::StringLiteral beforeBackward = "sharding.reshard_before_backward";
 constexpr llvm::StringLiteral gradientSync = "gradient.sync";
-/// What a plan's instruction may list.
+/// The length of the list of repetitions of a plan's instruction.
 constexpr std::size_t maxListed = 64;
 
-Status wrong(const Recipe &recipe, StringRef key, StringRef unit, const std::string &rest) {
-  return inputError(recipe.origin(key) + ": value of '" + key.str() + "' for unit '" + unit.str() + "', " + rest);
-}
+std::string ownerText(StringRef unit) { return "unit '" + unit.str() + "'"; }
 
-std::string divisorsOf(std::int64_t number) {
-  std::string text;
-  for (std::int64_t divisor = 1; divisor <= number; ++divisor)
-    if (number % divisor == 0)
-      text += (text.empty() ? "" : ", ") + std::to_string(divisor);
-  return text;
-}
-
-/// The ranks over which a unit keeps a piece; nothing where it keeps all or none.
-std::optional<std::int64_t> pieceRanks(const Recipe &recipe, StringRef unit) {
+/// The ranks over which a unit keeps a shard; nothing where it keeps all or none.
+std::optional<std::int64_t> keptRanks(const Recipe &recipe, StringRef unit) {
   auto *ranks = std::get_if<std::int64_t>(&recipe.sharding.reshardAfterForward.at(unit));
   if (!ranks || *ranks == 1 || *ranks == recipe.mesh.shard)
     return std::nullopt;
   return *ranks;
 }
 
-bool reshards(const Recipe &recipe, StringRef unit) {
+bool reshardsAfterForward(const Recipe &recipe, StringRef unit) {
   const auto &setting = recipe.sharding.reshardAfterForward.at(unit);
   if (auto *flag = std::get_if<bool>(&setting))
     return *flag;
@@ -59,103 +50,102 @@ Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   }
   const auto &list = std::get<std::vector<bool>>(setting);
   if (static_cast<std::int64_t>(list.size()) != count)
-    return wrong(recipe, gradientSync, unit,
-                 "expected one of true and false for each of " + std::to_string(count) + " micro-batches but got " +
-                     std::to_string(list.size()));
+    return recipe.refuse(gradientSync, ownerText(unit),
+                         ", expected " + std::to_string(count) + " values, one for each micro-batch, but got " +
+                             std::to_string(list.size()));
   SmallVector<std::int64_t> reduces;
   for (std::size_t index = 0; index < list.size(); ++index)
     if (list[index])
       reduces.push_back(static_cast<std::int64_t>(index));
   if (reduces.empty() || reduces.back() != count - 1)
-    return wrong(recipe, gradientSync, unit, "expected true for the last micro-batch but got false");
+    return recipe.refuse(gradientSync, ownerText(unit), ", expected true for the last micro-batch but got false");
   if (static_cast<std::int64_t>(reduces.size()) == count) {
     if (count > 1)
       op.setSync(SyncMode::every);
     return Status::ok();
   }
-  // Gradients that some micro-batches reduce and others leave are added up from two sides, which the host is not.
-  if (reduces.size() > 1 && !recipe.memory.offload.empty())
-    return wrong(
-        recipe, gradientSync, unit,
-        "expected \"last\" or \"every\" with 'memory.offload' but got a list that reduces in some micro-batches "
-        "before the last");
-  // Only the last.
   if (reduces.size() == 1)
     return Status::ok();
-  // Those that reduce are listed, and those that go on adding up.
+  // Such gradients are accumulated before and after their reduction, and the host does so only after it.
+  if (!recipe.memory.offload.empty())
+    return recipe.refuse(gradientSync, ownerText(unit),
+                         ": a list that reduces in some micro-batches before the last cannot be combined with "
+                         "'memory.offload'");
+  // Plans list the micro-batches that reduce, and those that do not.
   if (std::size_t others = list.size() - reduces.size(); std::max(reduces.size(), others) > maxListed)
-    return wrong(recipe, gradientSync, unit,
-                 "expected at most " + std::to_string(maxListed) +
-                     " micro-batches that reduce and as many that do not, or \"last\" or "
-                     "\"every\", but got " +
-                     std::to_string(reduces.size()) + " and " + std::to_string(others));
+    return recipe.refuse(gradientSync, ownerText(unit),
+                         ", expected at most " + std::to_string(maxListed) +
+                             " micro-batches that reduce and as many that do not, or \"last\" or \"every\", but got " +
+                             std::to_string(reduces.size()) + " and " + std::to_string(others));
   op.setSyncIn(When(reduces));
   return Status::ok();
 }
 
 } // namespace
 
-Result<llvm::SmallVector<std::int64_t>> sluice::shardParts(const Recipe &recipe, ArrayRef<std::string> units) {
-  std::int64_t ranks = recipe.mesh.shard;
-  std::set<std::int64_t> pieces;
+Result<llvm::SmallVector<std::int64_t>> sluice::shardAxisSizes(const Recipe &recipe, ArrayRef<std::string> units) {
+  std::int64_t all = recipe.mesh.shard;
+  std::set<std::int64_t> kept;
   for (const std::string &unit : units)
-    if (std::optional<std::int64_t> piece = pieceRanks(recipe, unit)) {
-      if (ranks % *piece != 0)
-        return wrong(recipe, afterForward, unit,
-                     "expected a divisor of 'mesh.shard' (" + divisorsOf(ranks) + ") but got " +
-                         std::to_string(*piece));
-      for (std::int64_t other : pieces)
-        if (*piece % other != 0 && other % *piece != 0)
-          return wrong(recipe, afterForward, unit,
-                       "expected a number that divides or is divided by " + std::to_string(other) +
-                           " of another unit but got " + std::to_string(*piece));
-      pieces.insert(*piece);
+    if (std::optional<std::int64_t> ranks = keptRanks(recipe, unit)) {
+      if (all % *ranks != 0) {
+        std::string divisors;
+        for (std::int64_t divisor = 1; divisor <= all; ++divisor)
+          if (all % divisor == 0)
+            divisors += (divisors.empty() ? "" : ", ") + std::to_string(divisor);
+        return recipe.refuse(afterForward, ownerText(unit),
+                             ", expected a divisor of 'mesh.shard' (" + divisors + ") but got " +
+                                 std::to_string(*ranks));
+      }
+      for (std::int64_t other : kept)
+        if (*ranks % other != 0 && other % *ranks != 0)
+          return recipe.refuse(afterForward, ownerText(unit),
+                               ", expected a number that divides or is divided by " + std::to_string(other) +
+                                   " of another unit but got " + std::to_string(*ranks));
+      kept.insert(*ranks);
     }
-  // From the innermost part outwards, then turned round.
-  SmallVector<std::int64_t> parts;
-  std::int64_t inside = 1;
-  for (std::int64_t piece : pieces) {
-    parts.push_back(piece / inside);
-    inside = piece;
+  SmallVector<std::int64_t> sizes;
+  std::int64_t inner = 1;
+  kept.insert(all);
+  for (std::int64_t ranks : kept) {
+    sizes.insert(sizes.begin(), ranks / inner);
+    inner = ranks;
   }
-  parts.push_back(ranks / inside);
-  std::reverse(parts.begin(), parts.end());
-  return parts;
+  return sizes;
 }
 
-llvm::SmallVector<std::string> sluice::shardPartNames(std::size_t count) {
+llvm::SmallVector<std::string> sluice::shardAxisNames(std::size_t count) {
   SmallVector<std::string> names;
-  for (std::size_t part = 0; part < count; ++part)
-    names.push_back(count == 1 ? std::string("shard") : "shard." + std::to_string(part));
+  for (std::size_t index = 0; index < count; ++index)
+    names.push_back(count == 1 ? std::string("shard") : "shard." + std::to_string(index));
   return names;
 }
 
-Status sluice::setUnitKnobs(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<std::int64_t> parts) {
+Status sluice::setUnitPolicy(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<std::int64_t> shardAxes) {
   Builder builder(unit.getContext());
   StringRef name = unit.getSymName();
-  bool sharded = recipe.sharding.strategy != ShardingStrategy::no_shard;
-  unit.setReshardAfterForward(reshards(recipe, name));
-  if (std::optional<std::int64_t> ranks = pieceRanks(recipe, name)) {
-    if (!sharded)
-      return wrong(recipe, afterForward, name,
-                   "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"");
-    SmallVector<std::string> names = shardPartNames(parts.size());
+  unit.setReshardAfterForward(reshardsAfterForward(recipe, name));
+  if (std::optional<std::int64_t> ranks = keptRanks(recipe, name)) {
+    if (recipe.sharding.strategy == ShardingStrategy::no_shard)
+      return recipe.refuse(afterForward, ownerText(name),
+                           ": a number of ranks cannot be combined with 'sharding.strategy' = \"no_shard\"");
+    SmallVector<std::string> names = shardAxisNames(shardAxes.size());
     SmallVector<Attribute> axes;
-    std::int64_t inside = 1;
-    for (std::size_t part = parts.size(); part-- > 0 && inside < *ranks;) {
-      axes.insert(axes.begin(), builder.getStringAttr(names[part]));
-      inside *= parts[part];
+    std::int64_t inner = 1;
+    for (std::size_t index = shardAxes.size(); index-- > 0 && inner < *ranks;) {
+      axes.insert(axes.begin(), builder.getStringAttr(names[index]));
+      inner *= shardAxes[index];
     }
     unit.setPieceAttr(builder.getArrayAttr(axes));
   }
   unit.setReshardBeforeBackward(recipe.sharding.reshardBeforeBackward);
   if (recipe.sharding.reshardAfterBackward.at(name) == ReshardAfterBackward::last && recipe.gradient.microbatches > 1) {
     if (unit.getReshardAfterForward())
-      return wrong(recipe, afterBackward, name,
-                   "expected \"always\", or 'sharding.reshard_after_forward' = false for the unit, but got \"last\"");
+      return recipe.refuse(afterBackward, ownerText(name),
+                           ": \"last\" requires 'sharding.reshard_after_forward' = false for the unit");
     if (unit.getReshardBeforeBackward())
-      return wrong(recipe, afterBackward, name,
-                   "expected \"always\", or 'sharding.reshard_before_backward' = false, but got \"last\"");
+      return recipe.refuse(afterBackward, ownerText(name),
+                           ": \"last\" requires 'sharding.reshard_before_backward' = false");
     unit.setKeepAfterBackward(true);
   }
   unit.setSkipBackward(!recipe.sharding.unshardInBackward.at(name));
@@ -167,60 +157,47 @@ Status sluice::setUnitKnobs(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<st
 
 std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   std::vector<std::string> remarks;
-  auto remark = [&](StringRef key, const std::string &why) {
-    remarks.push_back(recipe.origin(key) + ": '" + key.str() + "' has no effect " + why);
+  auto remarkIf = [&](bool isIneffective, StringRef key, StringRef why) {
+    if (isIneffective)
+      remarks.push_back(recipe.origin(key) + ": '" + key.str() + "' has no effect " + why.str());
   };
   const Recipe::Sharding &sharding = recipe.sharding;
   const Recipe::Gradient &gradient = recipe.gradient;
+  const Recipe::Schedule &schedule = recipe.schedule;
   const Recipe::Memory &memory = recipe.memory;
-  bool hasSync = !gradient.sync.isEverywhere(GradientSync::last);
-  if (gradient.microbatches == 1) {
-    if (hasSync)
-      remark(gradientSync, "with one micro-batch");
-    if (!sharding.reshardAfterBackward.isEverywhere(ReshardAfterBackward::always))
-      remark(afterBackward, "with one micro-batch");
-  } else if (gradient.sync.isEverywhere(GradientSync::reduce_scatter_only) && recipe.mesh.replicate == 1) {
-    remark(gradientSync, "beyond \"every\" with one replica");
-  }
-  if (memory.offload.empty() && !memory.pinned)
-    remark("memory.pinned", "without 'memory.offload'");
-  if (memory.offload == std::vector{Offloaded::optimizer} &&
-      recipe.optimizer.info()->states(recipe.optimizer.settings).empty())
-    remark("memory.offload", "on an optimizer without state");
-  bool fetches = memory.offloads(Offloaded::parameters);
-  bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;
-  if (!gathers) {
-    if (!sharding.reshardAfterForward.isEverywhere(ReshardRule::by_strategy) && !fetches)
-      remark(afterForward, "where nothing is sharded");
-    if (sharding.reshardBeforeBackward)
-      remark("sharding.reshard_before_backward", "where nothing is sharded");
-    if (!sharding.dim.isEverywhere(ShardDim::first))
-      remark("sharding.dim", "where nothing is sharded");
-    if (!sharding.replicated.empty())
-      remark("sharding.replicated", "where nothing is sharded");
-    if (!fetches && recipe.schedule.forwardPrefetch != decltype(recipe.schedule.forwardPrefetch)(std::int64_t(1)))
-      remark("schedule.forward_prefetch", "where nothing is gathered");
-    if (!fetches && recipe.schedule.backwardPrefetch != decltype(recipe.schedule.backwardPrefetch)(std::int64_t(1)))
-      remark("schedule.backward_prefetch", "where nothing is gathered");
-  }
-  if (gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true))
-    remark("sharding.reshard_before_backward", "where everything is released behind the forward");
-  if (!gradient.clipNorm && gradient.clipType != 2)
-    remark("gradient.clip_type", "without 'gradient.clip_norm'");
-  if (recipe.mesh.shard == 1 && sharding.strategy != ShardingStrategy::full_shard)
-    remark("sharding.strategy", "where nothing is sharded");
-  if (recipe.mesh.shard * recipe.mesh.replicate == 1) {
-    if (gradient.forceSum)
-      remark("gradient.force_sum", "on one rank");
-    if (recipe.schedule.reduceBuffers != 1)
-      remark("schedule.reduce_buffers", "on one rank");
-    if (recipe.statistics.sync != StatisticsSync::never)
-      remark("statistics.sync", "on one rank");
-    bool isAlone = recipe.mesh.tensor == 1;
-    if (isAlone && sharding.units != decltype(sharding.units)("block") && memory.offload.empty())
-      remark("sharding.units", "on one rank");
-    if (isAlone && recipe.loss.mean != LossMean::rank && gradient.microbatches == 1)
-      remark("loss.mean", "on one rank with one micro-batch");
-  }
+  const bool isOneBatch = gradient.microbatches == 1;
+  remarkIf(isOneBatch && !gradient.sync.isEverywhere(GradientSync::last), gradientSync, "with one micro-batch");
+  remarkIf(isOneBatch && !sharding.reshardAfterBackward.isEverywhere(ReshardAfterBackward::always), afterBackward,
+           "with one micro-batch");
+  remarkIf(!isOneBatch && gradient.sync.isEverywhere(GradientSync::reduce_scatter_only) && recipe.mesh.replicate == 1,
+           gradientSync, "beyond \"every\" with one replica");
+  remarkIf(memory.offload.empty() && !memory.pinned, "memory.pinned", "without 'memory.offload'");
+  remarkIf(memory.offload == std::vector{Offloaded::optimizer} &&
+               recipe.optimizer.info()->states(recipe.optimizer.settings).empty(),
+           "memory.offload", "on an optimizer without state");
+  const bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;
+  const bool gathersOrCopies = gathers || memory.offloads(Offloaded::parameters);
+  constexpr llvm::StringLiteral unsharded = "where nothing is sharded", ungathered = "where nothing is gathered";
+  remarkIf(!gathersOrCopies && !sharding.reshardAfterForward.isEverywhere(ReshardRule::by_strategy), afterForward,
+           unsharded);
+  remarkIf(!gathers && sharding.reshardBeforeBackward, beforeBackward, unsharded);
+  remarkIf(!gathers && !sharding.dim.isEverywhere(ShardDim::first), "sharding.dim", unsharded);
+  remarkIf(!gathers && !sharding.replicated.empty(), "sharding.replicated", unsharded);
+  auto isOneUnit = [](const auto &distance) { return std::decay_t<decltype(distance)>(std::int64_t(1)) == distance; };
+  remarkIf(!gathersOrCopies && !isOneUnit(schedule.forwardPrefetch), "schedule.forward_prefetch", ungathered);
+  remarkIf(!gathersOrCopies && !isOneUnit(schedule.backwardPrefetch), "schedule.backward_prefetch", ungathered);
+  remarkIf(gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true), beforeBackward,
+           "where everything is released after the forward");
+  remarkIf(!gradient.clipNorm && gradient.clipType != 2, "gradient.clip_type", "without 'gradient.clip_norm'");
+  remarkIf(recipe.mesh.shard == 1 && sharding.strategy != ShardingStrategy::full_shard, "sharding.strategy", unsharded);
+  const bool isOneRank = recipe.mesh.shard * recipe.mesh.replicate == 1,
+             isUnsharded = isOneRank && recipe.mesh.tensor == 1;
+  remarkIf(isOneRank && gradient.forceSum, "gradient.force_sum", "on one rank");
+  remarkIf(isOneRank && schedule.reduceBuffers != 1, "schedule.reduce_buffers", "on one rank");
+  remarkIf(isOneRank && recipe.statistics.sync != StatisticsSync::never, "statistics.sync", "on one rank");
+  remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && memory.offload.empty(),
+           "sharding.units", "on one rank");
+  remarkIf(isUnsharded && recipe.loss.mean != LossMean::rank && isOneBatch, "loss.mean",
+           "on one rank with one micro-batch");
   return remarks;
 }

@@ -1,6 +1,6 @@
-//===- VerifySpmd.cpp - what holds when the sharding phase ends ----------------------------------===//
+//===- VerifySpmd.cpp - the invariants at the end of the sharding phase -----------------------------===//
 //
-// All errors are reported, not the first alone.
+// All errors are reported, not only the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,8 +10,7 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
 #include "passes/sharding/Placement.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/Utils.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_VERIFYSPMD
@@ -29,18 +28,17 @@ public:
 
   bool run() {
     if (!placement.mesh()) {
-      error(module) << "mesh, expected one but got none";
+      error(module) << "module has no spmd.mesh";
       return false;
     }
-    for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr(model::entryName))
-        verify(function);
-    return good;
+    for (func::FuncOp entry : entriesOf(module))
+      verify(entry);
+    return isValid;
   }
 
 private:
   InFlightDiagnostic error(Operation *op) {
-    good = false;
+    isValid = false;
     return op->emitError();
   }
   void verify(func::FuncOp function);
@@ -52,7 +50,7 @@ private:
 
   ModuleOp module;
   Placement placement;
-  bool good = true;
+  bool isValid = true;
 };
 
 } // namespace
@@ -63,12 +61,11 @@ void Verifier::verify(func::FuncOp function) {
     if (auto section = dyn_cast<spmd::SectionOp>(op))
       verifySection(section);
     else
-      error(&op) << "op of entry point @" << function.getSymName() << ", expected spmd.section but got "
-                 << op.getName();
+      error(&op) << op.getName() << " is outside of the sections of entry point @" << function.getSymName();
   }
 }
 
-/// Shards cover their parameters; a result that takes over an argument's memory has its type.
+/// Arguments have the types of shards of their parameters; a result that donates an argument has its type.
 void Verifier::verifyArguments(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(i, spmd::parameterName);
@@ -76,7 +73,7 @@ void Verifier::verifyArguments(func::FuncOp function) {
       continue;
     model::ParameterOp parameter = placement.find(name.getValue());
     if (!parameter) {
-      error(function) << "argument " << i << ", expected a shard of a parameter of the module but got one of " << name;
+      error(function) << "argument " << i << " is a shard of " << name << ", which is no parameter of the module";
       continue;
     }
     auto type = cast<RankedTensorType>(function.getArgument(i).getType());
@@ -91,9 +88,11 @@ void Verifier::verifyArguments(func::FuncOp function) {
     auto from = function.getResultAttrOfType<IntegerAttr>(i, spmd::donatesName);
     if (!from)
       continue;
-    if (from.getInt() < 0 || from.getInt() >= function.getNumArguments() || !donated.insert(from.getInt()).second)
-      error(function) << "donated argument of result " << i << ", expected one that no other result takes but got "
-                      << from.getInt();
+    if (from.getInt() < 0 || from.getInt() >= function.getNumArguments())
+      error(function) << "result " << i << " donates argument " << from.getInt() << " of "
+                      << function.getNumArguments();
+    else if (!donated.insert(from.getInt()).second)
+      error(function) << "result " << i << " donates argument " << from.getInt() << ", as another result does";
     else if (function.getResultTypes()[i] != function.getArgumentTypes()[from.getInt()])
       error(function) << "result " << i << ", expected the donated argument's type "
                       << function.getArgumentTypes()[from.getInt()] << " but got " << function.getResultTypes()[i];
@@ -104,17 +103,16 @@ void Verifier::verifySection(spmd::SectionOp section) {
   for (Operation &op : section.getBody().front()) {
     if (isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp, model::BlockOp, model::CheckpointOp,
             model::RecomputeOp, UnrealizedConversionCastOp, spmd::ReshardOp>(op))
-      error(&op) << "op behind the sharding phase, expected none of whole parameters and gradients but got "
-                 << op.getName();
+      error(&op) << op.getName() << " remains after the sharding phase";
     if (op.getNumResults() == 1 && isa<spmd::TokenType>(op.getResult(0).getType()) && !op.hasOneUse())
-      error(&op) << "waits for a collective, expected one but got "
+      error(&op) << "expected 1 wait for a collective but got "
                  << std::distance(op.getUsers().begin(), op.getUsers().end());
     auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
     if (!start || start.isCopy())
       continue;
     for (Attribute axis : start.getAxes())
       if (spmd::axisSize(placement.mesh(), cast<StringAttr>(axis).getValue()) == 1)
-        error(&op) << "axis of a collective, expected one of several ranks but got " << axis << " of one rank";
+        error(&op) << "collective along axis " << axis << ", which has one rank";
   }
   verifyAccumulation(section);
   verifyReleases(section);
@@ -137,7 +135,7 @@ static bool isAccumulated(Value value) {
   return false;
 }
 
-/// What the update reads of a repeated section is of all repetitions.
+/// The results of a repeated section that another section reads are accumulated over all repetitions.
 void Verifier::verifyAccumulation(spmd::SectionOp section) {
   if (section.getRepeat() == 1)
     return;
@@ -156,7 +154,7 @@ void Verifier::verifyAccumulation(spmd::SectionOp section) {
   }
 }
 
-/// What runs on the host reads host memory, all else the device's; copies alone cross.
+/// Ops of the stream `host` read host memory, other ops device memory; only copies read both.
 void Verifier::verifySpaces(spmd::SectionOp section) {
   for (Operation &op : section.getBody().front()) {
     auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
@@ -165,28 +163,28 @@ void Verifier::verifySpaces(spmd::SectionOp section) {
     bool onHost = spmd::streamOf(&op) == StreamKind::host;
     for (Value operand : op.getOperands())
       if (spmd::isInHost(operand) != onHost) {
-        error(&op) << "operand, expected one in the memory of the " << (onHost ? "host" : "device") << " but got "
-                   << operand.getType() << " in the other";
+        error(&op) << "runs on the " << (onHost ? "host" : "device") << " but reads " << operand.getType() << " in "
+                   << (onHost ? "device" : "host") << " memory";
         break;
       }
   }
 }
 
-/// Nothing reads a gathered value behind its release, by a view either, and every gathered value is released.
+/// No op reads a gathered value, or a view of it, after its release, and every gathered value is released.
 void Verifier::verifyReleases(spmd::SectionOp section) {
-  // The release of a value or of what it is a view of.
+  // The release of a gathered value, and the source of a view.
   llvm::DenseMap<Value, spmd::ReleaseOp> released;
   llvm::DenseMap<Value, Value> viewed;
-  auto source = [&](Value value) {
-    while (Value of = viewed.lookup(value))
-      value = of;
+  auto gatheredOf = [&](Value value) {
+    while (Value source = viewed.lookup(value))
+      value = source;
     return value;
   };
   for (Operation &op : section.getBody().front()) {
     for (Value operand : op.getOperands())
-      if (auto release = released.lookup(source(operand))) {
+      if (auto release = released.lookup(gatheredOf(operand))) {
         InFlightDiagnostic diagnostic = error(&op);
-        diagnostic << "operand, expected one that is not read behind its release but got " << operand.getType();
+        diagnostic << "reads " << operand.getType() << " after its release";
         diagnostic.attachNote(release.getLoc()) << "released here";
         break;
       }
@@ -201,7 +199,7 @@ void Verifier::verifyReleases(spmd::SectionOp section) {
     if (wait.getStart().isUnshard() && !spmd::unitOf(wait.getStart()).empty())
       for (Value value : wait.getValues())
         if (!released.contains(value)) {
-          error(wait) << "gathered value, expected a release before the section ends but got none";
+          error(wait) << "gathered value has no release in the section";
           break;
         }
 }

@@ -23,7 +23,6 @@ OTHER = "the consequence of a failure of a different rank, whose message is the 
 NOISE = "a process of the same build sends bytes that this build cannot read"
 GPU = "a driver, library or device of CUDA that is older than that of the tests, or that fails"
 EXCEPTIONS = [
-    ("partial results, expected one but got", "no op of the dialect reduces a split factor and has two results"),
     ("cannot start the thread of", SYSTEM),
     ("mpi cannot start: error", SYSTEM),
     ("mpi cannot create a group of processes:", SYSTEM),

@@ -108,7 +108,7 @@ def rows_alone():
         near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
     near_runs(train(Plan(tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
               train(Plan(tiny(4), [])), 1e-4, "GPT-2 in parts of rows, of the sequence and of features", weights=2e-3)
-    remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' splits rows alone where 'sharding.expert' names no parameter")
+    remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' shards only rows where 'sharding.expert' names no parameter")
 
 
 MODELS = [("moe",), ("moe", "dim=5", "gating=best"), ("moe", "experts=12", "layers=1", "loss=mean"),
@@ -143,22 +143,21 @@ def random_models():
 def refusals():
     globs = EXPERT[1]
     key = f"--set {globs}: value of 'sharding.expert' for parameter "
-    refuse(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a number of experts that 'mesh.expert' (2) divides but got 3")
-    refuse(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected one with a dim of experts before others but got 1 dim")
+    refuse(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a multiple of 'mesh.expert' (2) as the number of experts but got 3")
+    refuse(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected a rank of at least 2, with the experts as dim 0, but got rank 1")
     refuse(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
            "'nothing' in 'sharding.expert' matches no parameter")
     refuse(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
-           "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for one that 'sharding.expert' "
-           "splits but got column")
+           "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for a parameter that "
+           "'sharding.expert' shards but got column")
     refuse(zoo("moe", "batch=3"), EXPERT,
            "--set mesh.expert=2: value of 'mesh.expert', expected a divisor of the rows of entry point 'train_step' (3) but got 2")
     refuse(moe(), EXPERT + ["mesh.shard=4", "sharding.reshard_after_forward=2"],
-           "value of 'sharding.reshard_after_forward', expected true, false or \"default\" with 'mesh.expert' above 1 but got a "
-           "number of ranks")
+           "a number of ranks as 'sharding.reshard_after_forward' cannot be combined with 'mesh.expert' above 1")
     dropped = zoo("transformer", "batch=4", "dropout=0.1")
     refuse(dropped, ["mesh.expert=2", "mesh.tensor=2", 'sharding.tensor={"*.w1.*"="column", "*.w2.*"="row", "*.wq.weight"="column", '
                      '"*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row"}'],
-           "which asks where its part lies, to have parts along one axis but got a second, 'tensor'")
+           "along 'tensor', but its kernel reads a position along another axis")
     remark(moe(), [globs], f"--set {globs}: 'sharding.expert' has no effect where 'mesh.expert' is 1")
 
 

@@ -138,11 +138,11 @@ def refusals():
     base = ["mesh.shard=4", "gradient.microbatches=3"]
     refuse(model, base + ["sharding.reshard_after_backward=last"],
            "--set sharding.reshard_after_backward=last: value of 'sharding.reshard_after_backward' for unit '",
-           "expected \"always\", or 'sharding.reshard_after_forward' = false")
+           "\"last\" requires 'sharding.reshard_after_forward' = false")
     refuse(model, base + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true",
-                          "sharding.reshard_after_backward=last"], "expected \"always\", or 'sharding.reshard_before_backward' = false")
+                          "sharding.reshard_after_backward=last"], "\"last\" requires 'sharding.reshard_before_backward' = false")
     refuse(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
-    refuse(model, base + ["gradient.sync=[true]"], "expected one of true and false for each of 3 micro-batches but got 1")
+    refuse(model, base + ["gradient.sync=[true]"], "expected 3 values, one for each micro-batch, but got 1")
     # A plan lists at most 64 repetitions: of those that reduce, and of those that do not.
     for reduce, defer in ((65, 1), (2, 65), (64, 64), (2, 64)):
         turns = ["gradient.sync=[" + "false, " * defer + "true, " * (reduce - 1) + "true]", f"gradient.microbatches={reduce + defer}"]

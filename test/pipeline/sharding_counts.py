@@ -111,8 +111,8 @@ refuse(ONE + ['sharding.units={a=["x"]}'], "glob 'x' of unit 'a' matches no bloc
 refuse(ONE + ['sharding.units={a=["h.0"], b=["h.0"]}'], "is in two units, 'a' and 'b'")
 refuse(ONE + ['schedule.forward_prefetch={root=["x"]}'], "expected one of the plan's but got 'x'")
 refuse(MANY + ["gradient.sync=[true, false, false]"], "expected true for the last micro-batch but got false")
-refuse(MANY + ["gradient.sync=[true]"], "expected one of true and false for each of 3 micro-batches but got 1")
-refuse(MANY + ["sharding.reshard_after_backward=last"], "expected \"always\", or 'sharding.reshard_after_forward' = false")
+refuse(MANY + ["gradient.sync=[true]"], "expected 3 values, one for each micro-batch, but got 1")
+refuse(MANY + ["sharding.reshard_after_backward=last"], "\"last\" requires 'sharding.reshard_after_forward' = false")
 
 for problem in problems:
     print(problem, file=sys.stderr)

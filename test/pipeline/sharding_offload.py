@@ -296,8 +296,8 @@ def one_process_a_rank():
 def refusals():
     base = ["mesh.shard=2", "gradient.microbatches=3", BOTH]
     refuse(tiny(), base + ["gradient.sync=[true, false, true]"],
-           "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root', expected \"last\" or \"every\" with "
-           "'memory.offload' but got a list that reduces in some micro-batches before the last")
+           "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
+           "some micro-batches before the last cannot be combined with 'memory.offload'")
     refuse(tiny(), ["mesh.shard=2", 'memory.offload=["activations"]'], "value of 'memory.offload' that this version does not support, "
            "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
     refuse(tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "

@@ -14,7 +14,7 @@ def residency():
     refuse(tiny(), ["mesh.shard=12", 'sharding.reshard_after_forward={root=4, "h.*"=6}'],
            "expected a number that divides or is divided by 4 of another unit but got 6")
     refuse(tiny(), FOUR + ["sharding.strategy=no_shard", "sharding.reshard_after_forward=2"],
-           "expected a sharding strategy that shards parameters but got 'sharding.strategy' = \"no_shard\"")
+           "a number of ranks cannot be combined with 'sharding.strategy' = \"no_shard\"")
     refuse(tiny(), FOUR + ["sharding.unshard_in_backward=false"], "--set sharding.unshard_in_backward=false: value of "
            "'sharding.unshard_in_backward' for unit '", "expected true for a unit whose parameters the backward reads but got false")
 
@@ -91,7 +91,7 @@ def knobs_without_effect():
              "'schedule.forward_prefetch' has no effect where nothing is gathered"),
             (["schedule.backward_prefetch=none"], "'schedule.backward_prefetch' has no effect where nothing is gathered"),
             (FOUR + ["sharding.reshard_after_forward=true", "sharding.reshard_before_backward=true"],
-             "'sharding.reshard_before_backward' has no effect where everything is released behind the forward"),
+             "'sharding.reshard_before_backward' has no effect where everything is released after the forward"),
             (["gradient.clip_type=3"], "'gradient.clip_type' has no effect without 'gradient.clip_norm'"),
             (["gradient.force_sum=true"], "'gradient.force_sum' has no effect on one rank"),
             (["schedule.reduce_buffers=2"], "'schedule.reduce_buffers' has no effect on one rank"),

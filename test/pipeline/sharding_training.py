@@ -195,8 +195,8 @@ def gradients_cross_ranks_in_their_own_type():
         # The products are of f32 numbers: other orders of the sum agree to the digits of f64.
         expect(max(abs(a - b) for a, b in zip(found, alone)) < 1e-13, f"{mesh}: expected {alone} but got {found}")
     for mesh in (["mesh.shard=2"], ["mesh.replicate=2"]):
-        refuse(model, mesh + ["sharding.units=root"], "--set sharding.units=root: parameters of unit 'root', expected one element type "
-               "(other units may have another) but got f32 of 'w' and f64 of 'd.v'")
+        refuse(model, mesh + ["sharding.units=root"], "--set sharding.units=root: unit 'root' has parameters of two element types, "
+               "f32 of 'w' and f64 of 'd.v'; separate units may have them")
     expect_equal(Plan(model, ["sharding.units=root"]).shown["collectives"], [], "collectives of one rank")
 
 

@@ -47,7 +47,7 @@ def every_family():
 
 @test
 def said_in_a_remark():
-    remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "remark: all_gather over 'tensor': heads that serve several ranks are whole for")
+    remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "separates heads that several ranks share")
 
 
 @test

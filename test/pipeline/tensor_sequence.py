@@ -81,10 +81,10 @@ def terms_of_gradients():
 
 @test
 def remarks():
-    remark(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': a split dim is reduced by model.matmul")
+    remark(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': model.matmul")
     remark(tiny(), [SEQUENCE], "'sharding.sequence' has no effect where 'mesh.tensor' is 1")
     remark(zoo("mlp-stack"), ["mesh.tensor=2", SEQUENCE, 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'],
-           "'sharding.sequence' has no effect where no split completes values of a sequence")
+           "'sharding.sequence' has no effect where no partial value has a sequence dim")
 
 
 main()

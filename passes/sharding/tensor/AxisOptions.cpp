@@ -1,10 +1,11 @@
-//===- AxisOptions.cpp - what passes along one axis read off the module ---------------------===//
+//===- AxisOptions.cpp - the state of the module along one model-parallel axis --------------===//
 
 #include "passes/sharding/tensor/AxisOptions.h"
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "passes/sharding/Utils.h"
 
 using namespace mlir;
 
@@ -36,14 +37,6 @@ bool isLocal(ModuleOp module, StringRef axis) {
   return axes && llvm::is_contained(axes, StringAttr::get(module.getContext(), axis));
 }
 
-SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
-  SmallVector<func::FuncOp> entries;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(model::entryName) && !function.isExternal())
-      entries.push_back(function);
-  return entries;
-}
-
 SmallVector<BlockArgument> shardedInputs(func::FuncOp entry, StringRef axis) {
   SmallVector<BlockArgument> inputs;
   for (BlockArgument argument : entry.getArguments()) {
@@ -64,34 +57,30 @@ bool isSharded(Operation *parameter, StringRef axis) {
 }
 
 void CollectiveRemarks::add(Location where, std::string text) {
-  for (Reason &reason : reasons)
-    if (reason.text == text) {
-      ++reason.times;
+  for (CountedRemark &remark : remarks)
+    if (remark.text == text) {
+      ++remark.times;
       return;
     }
-  reasons.push_back({std::move(text), where, 1});
+  remarks.push_back({std::move(text), where, 1});
 }
 
 void CollectiveRemarks::emit() const {
-  for (const Reason &reason : reasons)
-    emitRemark(reason.where) << reason.text << " (" << reason.times << (reason.times == 1 ? " time)" : " times)");
+  for (const CountedRemark &remark : remarks)
+    emitRemark(remark.where) << remark.text << " (" << remark.times << (remark.times == 1 ? " time)" : " times)");
 }
 
 bool CollectiveRemarks::has(StringRef text) const {
-  return llvm::any_of(reasons, [&](const Reason &reason) { return StringRef(reason.text).starts_with(text); });
+  return llvm::any_of(remarks, [&](const CountedRemark &remark) { return StringRef(remark.text).starts_with(text); });
 }
 
 std::string ruleText(Operation *op) {
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   std::string text = op->getName().getStringRef().str();
-  // The norm of all gradients has a factor for each dim of the model.
+  // The rule of the norm of all gradients has a factor for each dim of the model.
   if (op->getNumOperands() > 8)
     return text + " of " + std::to_string(op->getNumOperands()) + " operands";
-  if (ruled) {
-    text += ' ';
-    text += ruled.getShardingRule().str();
-  }
-  return text;
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  return ruled ? text + ' ' + ruled.getShardingRule().str() : text;
 }
 
 } // namespace sluice::tensor

@@ -1,7 +1,7 @@
-//===- AxisOptions.h - what passes along one axis read off the module -----------------------===//
+//===- AxisOptions.h - the state of the module along one model-parallel axis ----------------===//
 //
-// The passes that shard, propagate, reshard and localize along the axes tensor and expert have the axis as their
-// option. All else is on the IR: the recipe, and the shardings of parameters and inputs.
+// The passes that shard, propagate, reshard and localize along the axes tensor and expert have the axis as an option
+// and read the rest from the IR: the recipe, and the shardings of parameters and inputs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_AXISOPTIONS_H
@@ -11,12 +11,11 @@
 #include "passes/sharding/tensor/AxisSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace sluice::tensor {
 
-/// Shardings of parameters by name; a parameter without is replicated.
+/// Shardings of parameters by name; other parameters are replicated.
 using ParameterShardings = llvm::StringMap<AxisSharding>;
 
 struct AxisOptions {
@@ -24,45 +23,43 @@ struct AxisOptions {
 
   Axis axis;
   ParameterShardings parameters;
-  /// The key that shards parameters along the axis, and its line.
+  /// The recipe key that shards parameters along the axis, and its origin.
   std::string key, origin;
-  /// Values of the sequence that are completed are sharded along it from there on.
+  /// Sequence parallelism: a completed value with a sequence dim is sharded along it.
   bool bySequence = false;
-  /// Extent of the sequence; 0 where the model does not say.
+  /// The extent of the sequence; 0 where the module does not have it.
   std::int64_t sequence = 0;
 };
 
-/// True where parameters or inputs are sharded along the axis, and types along it are global still.
+/// True where parameters or inputs are sharded along the axis and types along it are global.
 bool isToPartition(mlir::ModuleOp module, llvm::StringRef axis);
 /// True where types along the axis are local.
 bool isLocal(mlir::ModuleOp module, llvm::StringRef axis);
 
-/// The functions that are entry points.
-llvm::SmallVector<mlir::func::FuncOp> entriesOf(mlir::ModuleOp module);
 /// The inputs of an entry that are sharded along the axis.
 llvm::SmallVector<mlir::BlockArgument> shardedInputs(mlir::func::FuncOp entry, llvm::StringRef axis);
 
-/// The sharding of a parameter along all axes of parts; null for one that is replicated along them.
+/// The sharding of a parameter along the model-parallel axes; null for a parameter that is replicated along them.
 spmd::ShardingAttr parameterSharding(mlir::Operation *parameter);
 /// True for a parameter that is sharded along the axis.
 bool isSharded(mlir::Operation *parameter, llvm::StringRef axis);
 
-/// The reasons for collectives: one line for each, with its first location and the number of times.
+/// Remarks on collectives. Equal texts are one remark, with the first location and their number.
 class CollectiveRemarks {
 public:
   void add(mlir::Location where, std::string text);
-  /// One remark for each reason, in the order of their first locations.
+  /// Emits the remarks in the order in which they were added.
   void emit() const;
-  /// True where a reason begins with the text.
+  /// True where a remark begins with the text.
   bool has(llvm::StringRef text) const;
 
 private:
-  struct Reason {
+  struct CountedRemark {
     std::string text;
     mlir::Location where;
     unsigned times;
   };
-  llvm::SmallVector<Reason> reasons;
+  llvm::SmallVector<CountedRemark> remarks;
 };
 
 /// An op and its sharding rule, or its number of operands, for remarks.

@@ -1,4 +1,4 @@
-//===- AxisSharding.cpp - how a value is sharded along one axis -------------------------------===//
+//===- AxisSharding.cpp - the sharding of a value along one mesh axis -------------------------===//
 
 #include "passes/sharding/tensor/AxisSharding.h"
 
@@ -9,28 +9,16 @@ using namespace mlir;
 
 namespace sluice::tensor {
 
-AxisSharding AxisSharding::partial(PartialReduction reduction) {
-  AxisSharding sharding;
-  sharding.kind = Kind::partial;
-  sharding.reduction = reduction;
-  return sharding;
-}
-
 AxisSharding alongAxis(spmd::ShardingAttr sharding, StringRef axis) {
   if (!sharding)
     return {};
   if (PartialReduction reduction = sharding.reductionOver(axis); reduction != PartialReduction::none)
     return AxisSharding::partial(reduction);
-  AxisSharding along;
-  if (std::optional<std::int64_t> dim = sharding.dimAlong(axis)) {
-    spmd::DimShardingAttr split = sharding.getDims()[*dim];
-    along.kind = AxisSharding::Kind::sharded;
-    along.dim = *dim;
-    along.segments = split.getSegments();
-    along.chunk = split.getChunk();
-    along.priority = split.getPriority();
-  }
-  return along;
+  std::optional<std::int64_t> index = sharding.dimAlong(axis);
+  if (!index)
+    return {};
+  spmd::DimShardingAttr dim = sharding.getDims()[*index];
+  return AxisSharding::sharded(*index, dim.getSegments(), dim.getChunk(), dim.getPriority());
 }
 
 spmd::ShardingAttr withAxis(spmd::ShardingAttr others, const AxisSharding &along, StringRef axis,
@@ -67,111 +55,90 @@ AxisSharding shardingOf(Value value, StringRef axis) {
 void setSharding(OpResult result, const AxisSharding &along, StringRef axis) {
   Operation *op = result.getOwner();
   auto stated = op->getAttrOfType<ArrayAttr>(spmd::shardingsName);
-  if (!stated && along.kind == AxisSharding::Kind::replicated)
+  if (!stated && along.isReplicated())
     return;
-  SmallVector<Attribute> list;
-  for (OpResult each : op->getResults()) {
+  auto list = llvm::map_to_vector(op->getResults(), [&](OpResult each) -> Attribute {
     auto type = cast<RankedTensorType>(each.getType());
     auto before = stated ? cast<spmd::ShardingAttr>(stated[each.getResultNumber()])
                          : spmd::ShardingAttr::replicated(op->getContext(), type.getRank());
-    list.push_back(each == result ? withAxis(before, along, axis, type) : before);
-  }
+    return each == result ? withAxis(before, along, axis, type) : before;
+  });
   op->setAttr(spmd::shardingsName, ArrayAttr::get(op->getContext(), list));
 }
 
-AxisSharding takenSharding(OpOperand &use, StringRef axis) {
+AxisSharding operandSharding(OpOperand &use, StringRef axis) {
   auto stated = use.getOwner()->getAttrOfType<ArrayAttr>(spmd::operandShardingsName);
   return stated ? alongAxis(cast<spmd::ShardingAttr>(stated[use.getOperandNumber()]), axis)
                 : shardingOf(use.get(), axis);
 }
 
-void setTakenShardings(Operation *op, ArrayRef<AxisSharding> taken, StringRef axis) {
+void setOperandShardings(Operation *op, ArrayRef<AxisSharding> required, StringRef axis) {
   auto stated = op->getAttrOfType<ArrayAttr>(spmd::operandShardingsName);
-  if (!stated && llvm::all_of(llvm::zip(op->getOperands(), taken), [&](auto pair) {
+  if (!stated && llvm::all_of(llvm::zip(op->getOperands(), required), [&](auto pair) {
         return shardingOf(std::get<0>(pair), axis).isSamePlacement(std::get<1>(pair));
       }))
     return;
   SmallVector<Attribute> list;
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    list.push_back(
-        withAxis(stated ? cast<spmd::ShardingAttr>(stated[index]) : spmd::ShardingAttr(), taken[index], axis, type));
-  }
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    list.push_back(withAxis(stated ? cast<spmd::ShardingAttr>(stated[index]) : spmd::ShardingAttr(), required[index],
+                            axis, cast<RankedTensorType>(operand.getType())));
   op->setAttr(spmd::operandShardingsName, ArrayAttr::get(op->getContext(), list));
 }
 
-std::optional<FactorSplit> factorOf(const ShardingRule &rule, const TensorFactors &tensor,
-                                    const AxisSharding &sharding) {
-  std::int64_t outer = 1, inner = 1;
-  for (unsigned factor : tensor[sharding.dim])
-    inner *= rule.factors[factor].size;
-  for (unsigned factor : tensor[sharding.dim]) {
-    std::int64_t size = rule.factors[factor].size;
-    inner /= size;
+spmd::ReshardOp createReshard(OpBuilder &builder, Value value, const AxisSharding &source,
+                              const AxisSharding &destination, StringRef axis) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return spmd::ReshardOp::create(builder, value.getLoc(), value, withAxis(nullptr, source, axis, type),
+                                 withAxis(nullptr, destination, axis, type));
+}
+
+std::int64_t innerExtent(const ShardingRule &rule, ArrayRef<unsigned> dim, unsigned factor) {
+  std::int64_t extent = 1;
+  for (unsigned inner : dim.drop_front(llvm::find(dim, factor) - dim.begin() + 1))
+    extent *= rule.factors[inner].size;
+  return extent;
+}
+
+std::optional<FactorSharding> factorOf(const ShardingRule &rule, const TensorFactors &tensor,
+                                       const AxisSharding &sharding) {
+  std::int64_t outer = 1;
+  for (unsigned index : tensor[sharding.dim]) {
+    std::int64_t size = rule.factors[index].size;
     if (sharding.segments < outer * size) {
-      std::int64_t segments = sharding.segments / outer;
+      std::int64_t segments = sharding.segments / outer, inner = innerExtent(rule, tensor[sharding.dim], index);
       if (sharding.segments % outer != 0 || size % segments != 0)
         return std::nullopt;
-      return FactorSplit{factor, segments, sharding.chunk % inner == 0 ? sharding.chunk / inner : 0};
+      return FactorSharding{index, segments, sharding.chunk % inner == 0 ? sharding.chunk / inner : 0};
     }
     outer *= size;
   }
   return std::nullopt;
 }
 
-std::int64_t inside(const ShardingRule &rule, ArrayRef<unsigned> dim, unsigned factor) {
-  std::int64_t inner = 1;
-  for (unsigned each : llvm::reverse(dim)) {
-    if (each == factor)
-      break;
-    inner *= rule.factors[each].size;
-  }
-  return inner;
-}
-
 std::optional<AxisSharding> shardingOf(const ShardingRule &rule, const TensorFactors &tensor,
-                                       const FactorSplit &split) {
+                                       const FactorSharding &factor) {
   for (auto [dim, factors] : llvm::enumerate(tensor)) {
     std::int64_t outer = 1;
-    for (unsigned factor : factors) {
-      if (factor == split.factor) {
-        AxisSharding sharding;
-        sharding.kind = AxisSharding::Kind::sharded;
-        sharding.dim = static_cast<std::int64_t>(dim);
-        sharding.segments = outer * split.segments;
-        sharding.chunk = split.chunk * inside(rule, factors, factor);
-        return sharding;
-      }
-      outer *= rule.factors[factor].size;
+    for (unsigned index : factors) {
+      if (index == factor.index)
+        return AxisSharding::sharded(static_cast<std::int64_t>(dim), outer * factor.segments,
+                                     factor.chunk * innerExtent(rule, factors, index));
+      outer *= rule.factors[index].size;
     }
   }
   return std::nullopt;
 }
 
-Cut cutOf(const ShardingRule &rule, const FactorSplit &split, std::int64_t ranks) {
-  std::int64_t size = rule.factors[split.factor].size;
-  if (size == split.segments * ranks * split.chunk)
-    return Cut::even;
-  bool isInside = split.segments != 1;
-  for (const auto *tensors : {&rule.operands, &rule.results})
-    for (const TensorFactors &tensor : *tensors)
-      for (const auto &dim : tensor) {
-        if (!llvm::is_contained(dim, split.factor))
-          continue;
-        for (unsigned factor : dim) {
-          if (factor == split.factor)
-            break;
-          isInside |= rule.factors[factor].size != 1;
-        }
-      }
-  return isInside ? Cut::merged : split.chunk != 0 ? Cut::padded : Cut::unaligned;
-}
-
-std::optional<ShardingRule> forwardRuleOf(Operation *op) {
-  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled || model::phaseOf(op) == Phase::backward || model::phaseOf(op) == Phase::update)
-    return std::nullopt;
-  return ruled.getShardingRule();
+Chunks chunksOf(const ShardingRule &rule, const FactorSharding &factor, std::int64_t ranks) {
+  if (rule.factors[factor.index].size == factor.segments * ranks * factor.chunk)
+    return Chunks::even;
+  auto isInner = [&](const TensorFactors &tensor) {
+    std::optional<AxisSharding> sharding = shardingOf(rule, tensor, factor);
+    return sharding && sharding->segments != 1;
+  };
+  if (llvm::any_of(rule.operands, isInner) || llvm::any_of(rule.results, isInner))
+    return Chunks::paddedInside;
+  return factor.chunk != 0 ? Chunks::paddedAtEnd : Chunks::unaligned;
 }
 
 std::optional<ShardingRule> ruleOf(Operation *op) {
@@ -180,6 +147,24 @@ std::optional<ShardingRule> ruleOf(Operation *op) {
   if (!ruled || llvm::any_of(op->getOperandTypes(), isLocal) || llvm::any_of(op->getResultTypes(), isLocal))
     return std::nullopt;
   return ruled.getShardingRule();
+}
+
+SmallVector<std::pair<Value, AxisSharding>> ForwardReader::resultsWith(const FactorSharding &factor) const {
+  SmallVector<std::pair<Value, AxisSharding>> found;
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    if (std::optional<AxisSharding> sharding = shardingOf(rule, rule.results[index], factor))
+      found.push_back({result, *sharding});
+  return found;
+}
+
+std::vector<ForwardReader> forwardReadersOf(Value value) {
+  std::vector<ForwardReader> readers;
+  for (OpOperand &use : value.getUses()) {
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+    if (ruled && model::phaseOf(ruled) != Phase::backward && model::phaseOf(ruled) != Phase::update)
+      readers.push_back({ruled, use.getOperandNumber(), ruled.getShardingRule()});
+  }
+  return readers;
 }
 
 bool hasFactor(const TensorFactors &tensor, unsigned factor) {

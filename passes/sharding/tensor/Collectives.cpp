@@ -1,10 +1,10 @@
-//===- Collectives.cpp - reshards as collectives ------------------------------------------===//
+//===- Collectives.cpp - reshards along a model-parallel axis as collectives ---------------===//
 
 #include "passes/sharding/tensor/Collectives.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "passes/sharding/Reshards.h"
 
 #include <numeric>
 
@@ -12,30 +12,20 @@ using namespace mlir;
 
 namespace sluice::tensor {
 
-void copyTags(Operation *from, Operation *to) {
-  for (StringRef name : {StringRef(model::phaseName), StringRef(model::blockName), StringRef(model::invocationName),
-                         StringRef(model::recomputeName)})
-    if (Attribute value = from->getAttr(name))
-      to->setAttr(name, value);
-}
-
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// Notes what it makes.
-template <typename Op, typename... Args>
-Op make(OpBuilder &builder, Location loc, SmallVectorImpl<Operation *> &made, Args &&...args) {
+/// Creates an op with the tags of another.
+template <typename Op, typename... Args> Op create(OpBuilder &builder, Location loc, Operation *like, Args &&...args) {
   auto op = Op::create(builder, loc, std::forward<Args>(args)...);
-  made.push_back(op);
+  copyTags(like, op);
   return op;
 }
 
 /// A shape with its sharded dim as segments, ranks and rows: [outer, segments, ranks, chunk, inner]. `extent` is that
 /// of a segment.
-struct SplitShape {
+struct ChunkedShape {
   std::int64_t outer = 1, segments, extent, chunk, inner = 1;
-  SplitShape(ArrayRef<std::int64_t> shape, const AxisSharding &sharding)
+  ChunkedShape(ArrayRef<std::int64_t> shape, const AxisSharding &sharding)
       : segments(sharding.segments), extent(shape[sharding.dim] / sharding.segments), chunk(sharding.chunk) {
     for (auto [dim, size] : llvm::enumerate(shape))
       if (static_cast<std::int64_t>(dim) != sharding.dim)
@@ -45,174 +35,159 @@ struct SplitShape {
 
 } // namespace
 
-Value padded(OpBuilder &builder, Value value, RankedTensorType global, const AxisSharding &sharding, const Axis &axis,
-             SmallVectorImpl<Operation *> &made) {
+Value clearPadding(OpBuilder &builder, Value value, RankedTensorType global, const AxisSharding &sharding,
+                   const Axis &axis, Operation *like) {
   Location loc = value.getLoc();
-  RankedTensorType local = localType(global, sharding);
-  SplitShape split(global.getShape(), sharding);
+  RankedTensorType local = localType(global, sharding), type = local;
+  ChunkedShape chunked(global.getShape(), sharding);
   AxisSharding rows = sharding;
-  // With segments in a separate dim, all padding is at the end of one dim.
-  RankedTensorType type = local;
+  // With the segments as a separate dim, all padding is at the end of one dim.
   if (sharding.segments > 1) {
     rows.dim = 2;
     rows.segments = 1;
-    type = RankedTensorType::get({split.outer, split.segments, split.chunk, split.inner}, global.getElementType());
-    value = make<model::ReshapeOp>(builder, loc, made, type, value).getResult();
+    type =
+        RankedTensorType::get({chunked.outer, chunked.segments, chunked.chunk, chunked.inner}, global.getElementType());
+    value = create<model::ReshapeOp>(builder, loc, like, type, value).getResult();
   }
   SmallVector<std::int64_t> none(type.getRank(), 0), dense(type.getRank(), 1), shape(type.getShape());
-  auto pad = make<model::PadOp>(builder, loc, made, type, value, none, none, dense, APFloat(0.0));
-  // The rows that are read end where the rank's part does; all rows are written.
-  shape[rows.dim] = split.extent;
+  auto pad = create<model::PadOp>(builder, loc, like, type, value, none, none, dense, APFloat(0.0));
+  // The op reads the valid rows and writes all rows.
+  shape[rows.dim] = chunked.extent;
   auto source = withAxis(nullptr, rows, axis.name, RankedTensorType::get(shape, global.getElementType()));
   pad->setAttr(spmd::localShardingsName,
                builder.getArrayAttr({source, spmd::ShardingAttr::replicated(builder.getContext(), type.getRank())}));
   if (sharding.segments > 1)
-    return make<model::ReshapeOp>(builder, loc, made, local, pad.getResult()).getResult();
+    return create<model::ReshapeOp>(builder, loc, like, local, pad.getResult()).getResult();
   return pad.getResult();
 }
 
 namespace {
 
-/// Lowers one reshard; collects the ops that it creates.
+/// Lowers one reshard.
 class ReshardLowering {
 public:
   ReshardLowering(spmd::ReshardOp reshard, Axis alongAxis)
-      : builder(reshard), loc(reshard.getLoc()), axis(std::move(alongAxis)),
-        sourceSharding(cast<spmd::ShardingAttr>(reshard.getSources()[0])),
-        source(tensor::alongAxis(sourceSharding, axis.name)),
-        destination(tensor::alongAxis(cast<spmd::ShardingAttr>(reshard.getDestinations()[0]), axis.name)),
-        global(typeOf(reshard.getOperands()[0])) {
+      : reshard(reshard), builder(reshard), axis(std::move(alongAxis)),
+        source(tensor::alongAxis(sourceOf(reshard), axis.name)),
+        destination(tensor::alongAxis(destinationOf(reshard), axis.name)),
+        global(cast<RankedTensorType>(reshard.getOperands()[0].getType())) {
     if (source.isSharded())
-      global = spmd::globalType(global, sourceSharding);
+      global = spmd::globalType(global, sourceOf(reshard));
   }
 
   Value run(Value value) {
     if (source.isPartial())
-      return destination.isSharded() ? scattered(value) : reduced(value);
-    return destination.isSharded() ? sliced(value) : gathered(value);
+      return destination.isSharded() ? reduceScatter(value) : reduce(value);
+    return destination.isSharded() ? slice(value) : gather(value);
   }
-
-  SmallVector<Operation *> made;
 
 private:
   template <typename Op, typename... Args> Op create(Args &&...args) {
-    return make<Op>(builder, loc, made, std::forward<Args>(args)...);
+    return tensor::create<Op>(builder, reshard.getLoc(), reshard, std::forward<Args>(args)...);
   }
   RankedTensorType tensor(ArrayRef<std::int64_t> shape) const {
     return RankedTensorType::get(shape, global.getElementType());
   }
-  Type token() { return spmd::TokenType::get(builder.getContext()); }
   ArrayAttr axes() { return builder.getStrArrayAttr({axis.name}); }
-  Value reshaped(RankedTensorType type, Value value) { return create<model::ReshapeOp>(type, value).getResult(); }
+  Value reshape(RankedTensorType type, Value value) { return create<model::ReshapeOp>(type, value).getResult(); }
+  Value wait(spmd::CollectiveOpInterface start) { return create<spmd::WaitOp>(start).getValues()[0]; }
 
-  Value allReduced(Value value, ReductionKind op);
-  Value reduced(Value partial);
-  Value scattered(Value partial);
-  Value gathered(Value part);
-  Value sliced(Value value);
+  Value allReduce(Value value, ReductionKind kind);
+  Value reduce(Value partial);
+  Value reduceScatter(Value partial);
+  Value gather(Value shard);
+  Value slice(Value value);
 
+  spmd::ReshardOp reshard;
   OpBuilder builder;
-  Location loc;
   Axis axis;
-  spmd::ShardingAttr sourceSharding;
   AxisSharding source, destination;
   RankedTensorType global;
 };
 
 /// Over all axes along which the source is partial.
-Value ReshardLowering::allReduced(Value value, ReductionKind op) {
-  SmallVector<Attribute> over;
-  for (const spmd::PartialAxis &partial : sourceSharding.getPartialAxes())
-    over.push_back(partial.axis);
-  auto start =
-      create<spmd::AllReduceStartOp>(token(), value, builder.getArrayAttr(over), op, APFloat(1.0), StringAttr());
-  return create<spmd::WaitOp>(value.getType(), start.getToken()).getValues()[0];
+Value ReshardLowering::allReduce(Value value, ReductionKind kind) {
+  auto axes = llvm::map_to_vector(sourceOf(reshard).getPartialAxes(),
+                                  [](const spmd::PartialAxis &partial) -> Attribute { return partial.axis; });
+  return wait(create<spmd::AllReduceStartOp>(value, builder.getArrayAttr(axes), kind, APFloat(1.0), StringAttr()));
 }
 
-Value ReshardLowering::reduced(Value partial) {
+Value ReshardLowering::reduce(Value partial) {
   if (source.reduction != PartialReduction::logsumexp)
-    return allReduced(partial, source.reduction == PartialReduction::max    ? ReductionKind::max
-                               : source.reduction == PartialReduction::mean ? ReductionKind::mean
-                                                                            : ReductionKind::sum);
+    return allReduce(partial, source.reduction == PartialReduction::max    ? ReductionKind::max
+                              : source.reduction == PartialReduction::mean ? ReductionKind::mean
+                                                                           : ReductionKind::sum);
   // log(sum(exp(p))) over ranks, relative to the largest, so nothing overflows.
-  Value largest = allReduced(partial, ReductionKind::max);
+  Value largest = allReduce(partial, ReductionKind::max);
   Value shifted = create<model::SubtractOp>(global, partial, largest).getResult();
-  Value terms = create<model::ExpOp>(global, shifted).getResult();
-  Value sum = allReduced(terms, ReductionKind::sum);
+  Value sum = allReduce(create<model::ExpOp>(global, shifted).getResult(), ReductionKind::sum);
   Value log = create<model::LogOp>(global, sum).getResult();
   return create<model::AddOp>(global, log, largest).getResult();
 }
 
-Value ReshardLowering::scattered(Value partial) {
+Value ReshardLowering::reduceScatter(Value partial) {
   RankedTensorType shard = spmd::shardType(global, destination.dim, axes(), axis.ranks);
-  auto start = create<spmd::ReduceScatterStartOp>(token(), ValueRange(partial), axes(), ReductionKind::sum,
-                                                  APFloat(1.0), builder.getTypeArrayAttr({shard}), StringAttr());
-  Value part = create<spmd::WaitOp>(shard, start.getToken()).getValues()[0];
-  return reshaped(localType(global, destination), part);
+  auto start = create<spmd::ReduceScatterStartOp>(partial, axes(), ReductionKind::sum, APFloat(1.0),
+                                                  builder.getTypeArrayAttr({shard}), StringAttr());
+  return reshape(localType(global, destination), wait(start));
 }
 
-Value ReshardLowering::gathered(Value part) {
-  SplitShape split(global.getShape(), source);
+Value ReshardLowering::gather(Value shard) {
+  ChunkedShape chunked(global.getShape(), source);
   const std::int64_t ranks = axis.ranks;
   if (isPadded(global, source, ranks))
-    part = padded(builder, part, global, source, axis, made);
-  // Gathered with the ranks as the first dim, which is then transposed into place.
-  RankedTensorType all = tensor({ranks, split.outer, split.segments, split.chunk, split.inner});
-  Value mine = reshaped(spmd::shardType(all, 0, axes(), ranks), part);
-  auto start = create<spmd::AllGatherStartOp>(token(), mine, axes(), StringAttr());
-  Value gathered = create<spmd::WaitOp>(all, start.getToken()).getValues()[0];
-  Value placed = create<model::TransposeOp>(tensor({split.outer, split.segments, ranks, split.chunk, split.inner}),
-                                            gathered, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
-                     .getResult();
-  if (ranks * split.chunk != split.extent) {
+    shard = clearPadding(builder, shard, global, source, axis, reshard);
+  // The gathered tensor has the ranks as dim 0; a transpose moves them between segments and chunk rows.
+  RankedTensorType all = tensor({ranks, chunked.outer, chunked.segments, chunked.chunk, chunked.inner});
+  Value operand = reshape(spmd::shardType(all, 0, axes(), ranks), shard);
+  Value gathered = wait(create<spmd::AllGatherStartOp>(operand, axes(), StringAttr()));
+  Value ordered =
+      create<model::TransposeOp>(tensor({chunked.outer, chunked.segments, ranks, chunked.chunk, chunked.inner}),
+                                 gathered, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
+          .getResult();
+  if (ranks * chunked.chunk != chunked.extent) {
     // The padding is after the last row of each segment.
-    std::int64_t outer = split.outer * split.segments;
-    Value rows = reshaped(tensor({outer, ranks * split.chunk, split.inner}), placed);
-    placed = create<model::SliceOp>(tensor({outer, split.extent, split.inner}), rows, ArrayRef<std::int64_t>{0, 0, 0},
-                                    ArrayRef<std::int64_t>{outer, split.extent, split.inner},
-                                    ArrayRef<std::int64_t>{1, 1, 1})
-                 .getResult();
+    std::int64_t outer = chunked.outer * chunked.segments;
+    Value rows = reshape(tensor({outer, ranks * chunked.chunk, chunked.inner}), ordered);
+    ordered = create<model::SliceOp>(
+                  tensor({outer, chunked.extent, chunked.inner}), rows, ArrayRef<std::int64_t>{0, 0, 0},
+                  ArrayRef<std::int64_t>{outer, chunked.extent, chunked.inner}, ArrayRef<std::int64_t>{1, 1, 1})
+                  .getResult();
   }
-  return reshaped(tensor(global.getShape()), placed);
+  return reshape(tensor(global.getShape()), ordered);
 }
 
-Value ReshardLowering::sliced(Value value) {
-  SplitShape split(global.getShape(), destination);
-  // In groups of rows of which every chunk has a number, where chunks are not those of rows.
-  std::int64_t group = split.chunk == chunkOf(split.extent, axis.ranks) ? 1 : std::gcd(split.extent, split.chunk);
-  RankedTensorType segmented = tensor({split.outer, split.segments, split.extent / group, group * split.inner});
-  Value dims = reshaped(segmented, value);
-  Value mine = create<spmd::AllSliceOp>(spmd::shardType(segmented, 2, axes(), axis.ranks), dims).getResult();
-  Value part = reshaped(localType(global, destination), mine);
-  // A slice leaves padding unwritten; segments are read dense.
+Value ReshardLowering::slice(Value value) {
+  ChunkedShape chunked(global.getShape(), destination);
+  // all_slice divides rows evenly. For other chunks, in groups of rows of which every chunk has a number.
+  std::int64_t group =
+      chunked.chunk == chunkOf(chunked.extent, axis.ranks) ? 1 : std::gcd(chunked.extent, chunked.chunk);
+  RankedTensorType segmented = tensor({chunked.outer, chunked.segments, chunked.extent / group, group * chunked.inner});
+  Value operand = reshape(segmented, value);
+  Value shard = create<spmd::AllSliceOp>(spmd::shardType(segmented, 2, axes(), axis.ranks), operand).getResult();
+  shard = reshape(localType(global, destination), shard);
+  // all_slice leaves padding undefined, and readers of segments read it.
   if (destination.segments != 1 && isPadded(global, destination, axis.ranks))
-    part = padded(builder, part, global, destination, axis, made);
-  return part;
+    shard = clearPadding(builder, shard, global, destination, axis, reshard);
+  return shard;
 }
 
 } // namespace
 
-/// The first axis that a reshard of one value names; it names others as well where it reduces over them together.
+/// The axis along which a reshard of one value changes its sharding: the first, where it reduces over several.
 static StringAttr axisOf(spmd::ReshardOp reshard) {
-  for (ArrayAttr list : {reshard.getSources(), reshard.getDestinations()}) {
-    auto sharding = cast<spmd::ShardingAttr>(list[0]);
+  for (spmd::ShardingAttr sharding : {sourceOf(reshard), destinationOf(reshard)}) {
     if (sharding.isPartial())
       return sharding.getPartialAxes().front().axis;
     if (std::optional<spmd::ShardedDim> sharded = spmd::shardedDim(sharding))
       return sharded->axes.front();
   }
-  llvm_unreachable("a reshard that changes nothing");
+  llvm_unreachable("a reshard between equal shardings");
 }
 
 void lowerReshard(spmd::ReshardOp reshard, llvm::function_ref<std::int64_t(StringRef)> ranksOf) {
   std::string axis = axisOf(reshard).str();
-  ReshardLowering lowering(reshard, {axis, ranksOf(axis)});
-  Value value = lowering.run(reshard.getOperands()[0]);
-  for (Operation *op : lowering.made) {
-    copyTags(reshard, op);
-    if (Attribute when = reshard->getAttr(spmd::whenName))
-      op->setAttr(spmd::whenName, when);
-  }
+  Value value = ReshardLowering(reshard, {axis, ranksOf(axis)}).run(reshard.getOperands()[0]);
   if (Attribute ids = reshard->getAttr(model::idsName))
     value.getDefiningOp()->setAttr(model::idsName, ids);
   reshard.getResults()[0].replaceAllUsesWith(value);

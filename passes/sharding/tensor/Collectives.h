@@ -1,26 +1,21 @@
-//===- Collectives.h - reshards as collectives --------------------------------------------===//
+//===- Collectives.h - reshards along a model-parallel axis as collectives -----------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_COLLECTIVES_H
 #define SLUICE_PASSES_SHARDING_TENSOR_COLLECTIVES_H
 
 #include "dialect/spmd/Spmd.h"
 #include "passes/sharding/tensor/AxisSharding.h"
 
-#include "mlir/IR/Builders.h"
-
 namespace sluice::tensor {
 
-/// Copies phase, block, pass and recompute marks to an op that is created for another.
-void copyTags(mlir::Operation *from, mlir::Operation *to);
-
 /// Replaces the value of a reshard by collectives: all_reduce or reduce_scatter of a partial value, all_gather of a
-/// sharded one, all_slice of a replicated one. Types are local, and the reshard has no use after that. `ranksOf`: the
-/// ranks of an axis.
+/// sharded one, all_slice of a replicated one. Types are local, and the reshard has no use after that. `ranksOf` gives
+/// the number of ranks along an axis.
 void lowerReshard(spmd::ReshardOp reshard, llvm::function_ref<std::int64_t(llvm::StringRef)> ranksOf);
 
-/// The rank's part of a sharded value, of local type, with zeros for the rows that ranks with smaller parts lack.
-/// `global`: the type on all ranks together. Appends the ops that it creates to `made`.
-mlir::Value padded(mlir::OpBuilder &builder, mlir::Value value, mlir::RankedTensorType global,
-                   const AxisSharding &sharding, const Axis &axis, llvm::SmallVectorImpl<mlir::Operation *> &made);
+/// The rank's shard, of local type, with zeros in its padding. `global`: the unsharded type. The ops that it creates
+/// have the tags of `like`.
+mlir::Value clearPadding(mlir::OpBuilder &builder, mlir::Value value, mlir::RankedTensorType global,
+                         const AxisSharding &sharding, const Axis &axis, mlir::Operation *like);
 
 } // namespace sluice::tensor
 

@@ -1,4 +1,4 @@
-//===- FactorChoice.cpp - the factor that an op is split on -------------------------------------===//
+//===- FactorChoice.cpp - the factor along which an op is sharded -------------------------------===//
 
 #include "passes/sharding/tensor/FactorChoice.h"
 
@@ -12,13 +12,12 @@ namespace sluice::tensor {
 
 namespace {
 
-/// True where the op can read parts that are no windows dense, padding included: an op with the factor in all its
-/// results keeps padding separate, a sum of products over the factor reads zeros there, and in the update padding is
-/// zeros.
-bool takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
-  if (split.chunk == 0 || rule.factors[split.factor].positioned)
+/// True where the op may read padding inside of a dim as data: an op with the factor in all its results computes
+/// padding from padding, a sum of products over the factor reads zeros there, and in the update padding is zeros.
+bool mayReadPadding(Operation *op, const ShardingRule &rule, const FactorSharding &factor) {
+  if (factor.chunk == 0 || rule.factors[factor.index].positioned)
     return false;
-  auto has = [&](const TensorFactors &tensor) { return hasFactor(tensor, split.factor); };
+  auto has = [&](const TensorFactors &tensor) { return hasFactor(tensor, factor.index); };
   if (llvm::all_of(rule.results, has) || model::phaseOf(op) == Phase::update)
     return true;
   unsigned terms = 0;
@@ -30,12 +29,12 @@ bool takesDense(Operation *op, const ShardingRule &rule, const FactorSplit &spli
   return terms == 2 && rule.reduction == PartialReduction::sum && llvm::none_of(rule.results, has);
 }
 
-/// True where the op sums over the factor for the gradient of a sharded parameter, which is computed in parts from all
-/// of the sequence.
-bool computesShardedGradient(Operation *op, const ShardingRule &rule, const FactorSplit &split,
+/// True where the op sums over the factor for the gradient of a sharded parameter: the gradient is sharded as the
+/// parameter is, and computed from all rows and the full sequence.
+bool computesShardedGradient(Operation *op, const ShardingRule &rule, const FactorSharding &factor,
                              const ParameterShardings &parameters) {
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    if (hasFactor(rule.results[index], split.factor))
+    if (hasFactor(rule.results[index], factor.index))
       continue;
     Value value = result;
     while (value.hasOneUse() && value.getUsers().begin()->getNumResults() == 1 &&
@@ -48,17 +47,18 @@ bool computesShardedGradient(Operation *op, const ShardingRule &rule, const Fact
   return false;
 }
 
-/// The factor that an operand's sharding splits, or why the op takes the operand replicated.
-std::variant<FactorSplit, ReplicationReason> factorOfUse(OpOperand &use, const ShardingRule &rule,
-                                                         const AxisSharding &sharding, std::int64_t ranks) {
+/// The factor to which an operand's sharding maps, or why the op requires the operand replicated.
+std::variant<FactorSharding, ReplicationReason> factorOfUse(OpOperand &use, const ShardingRule &rule,
+                                                            const AxisSharding &sharding, std::int64_t ranks) {
   Operation *op = use.getOwner();
-  std::optional<FactorSplit> found = factorOf(rule, rule.operands[use.getOperandNumber()], sharding);
-  if (!found || rule.factors[found->factor].whole || (rule.factors[found->factor].positioned && sharding.segments != 1))
+  std::optional<FactorSharding> found = factorOf(rule, rule.operands[use.getOperandNumber()], sharding);
+  if (!found || rule.factors[found->index].whole || (rule.factors[found->index].positioned && sharding.segments != 1))
     return ReplicationReason::unshardable;
-  Cut cut = cutOf(rule, *found, ranks);
-  if (isCut(cut) || (cut == Cut::merged && !sharding.isOfTokens() && takesDense(op, rule, *found)))
+  Chunks chunks = chunksOf(rule, *found, ranks);
+  if (areViews(chunks) ||
+      (chunks == Chunks::paddedInside && !sharding.isOfTokens() && mayReadPadding(op, rule, *found)))
     return *found;
-  if (cut == Cut::merged || sharding.isOfTokens() || model::phaseOf(op) == Phase::backward)
+  if (chunks == Chunks::paddedInside || sharding.isOfTokens() || model::phaseOf(op) == Phase::backward)
     return ReplicationReason::indivisible;
   return ReplicationReason::sharedHeads;
 }
@@ -66,19 +66,21 @@ std::variant<FactorSplit, ReplicationReason> factorOfUse(OpOperand &use, const S
 } // namespace
 
 StringRef textOf(ReplicationReason reason, StringRef axis) {
+  const bool isRows = axis == expertAxis;
   switch (reason) {
   case ReplicationReason::unshardable:
-    return "a split dim must be whole for";
+    return "cannot be sharded along this dim";
   case ReplicationReason::indivisible:
-    return "a dim that the ranks do not divide is part of another for";
+    return "merges or separates a dim that the ranks do not divide";
   case ReplicationReason::sharedHeads:
-    return "heads that serve several ranks are whole for";
+    return "separates heads that several ranks share";
   case ReplicationReason::otherDim:
-    return "one dim at most is split for";
-  case ReplicationReason::givesWay:
-    return axis == expertAxis ? "rows in parts are made whole for" : "parts of the sequence are made whole for";
+    return "is sharded along another dim";
+  case ReplicationReason::tokens:
+    return isRows ? "requires all rows" : "requires the full sequence";
   case ReplicationReason::shardedGradient:
-    return "the gradient of a split parameter is made in parts by";
+    return isRows ? "computes the gradient of a sharded parameter from all rows"
+                  : "computes the gradient of a sharded parameter from the full sequence";
   }
   llvm_unreachable("a reason");
 }
@@ -91,32 +93,33 @@ FactorChoice chooseFactor(Operation *op, const ShardingRule &rule, const AxisOpt
       if (!sharding.isSharded() || sharding.isOfTokens() != ofTokens)
         continue;
       auto found = factorOfUse(use, rule, sharding, options.axis.ranks);
-      const auto *split = std::get_if<FactorSplit>(&found);
-      if (!split)
+      const auto *factor = std::get_if<FactorSharding>(&found);
+      if (!factor)
         choice.replicated.push_back({&use, std::get<ReplicationReason>(found)});
-      else if (choice.split && !(*choice.split == *split))
-        choice.replicated.push_back({&use, ofTokens ? ReplicationReason::givesWay : ReplicationReason::otherDim});
-      else if (ofTokens && !choice.split && computesShardedGradient(op, rule, *split, options.parameters))
+      else if (choice.factor && !(*choice.factor == *factor))
+        choice.replicated.push_back({&use, ofTokens ? ReplicationReason::tokens : ReplicationReason::otherDim});
+      else if (ofTokens && !choice.factor && computesShardedGradient(op, rule, *factor, options.parameters))
         choice.replicated.push_back({&use, ReplicationReason::shardedGradient});
       else
-        choice = {*split, sharding.priority, std::move(choice.replicated)};
+        choice = {*factor, sharding.priority, std::move(choice.replicated)};
     }
   return choice;
 }
 
-bool isStuck(Operation *op, const ShardingRule &rule, const Axis &axis) {
-  bool isRefused = false, isTaken = false;
+bool requiresShardableForm(Operation *op, const ShardingRule &rule, const Axis &axis) {
+  bool isRefused = false, isAccepted = false;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     AxisSharding sharding = shardingOf(operand, axis.name);
-    std::optional<FactorSplit> split =
+    std::optional<FactorSharding> factor =
         sharding.isSharded() ? factorOf(rule, rule.operands[index], sharding) : std::nullopt;
-    if (!split)
+    if (!factor)
       continue;
-    Cut cut = cutOf(rule, *split, axis.ranks);
-    isRefused |= rule.factors[split->factor].whole || cut == Cut::unaligned;
-    isTaken |= !rule.factors[split->factor].whole && isCut(cut) && !sharding.isOfTokens();
+    Chunks chunks = chunksOf(rule, *factor, axis.ranks);
+    bool isWhole = rule.factors[factor->index].whole;
+    isRefused |= isWhole || chunks == Chunks::unaligned;
+    isAccepted |= !isWhole && areViews(chunks) && !sharding.isOfTokens();
   }
-  return isRefused && !isTaken;
+  return isRefused && !isAccepted;
 }
 
 } // namespace sluice::tensor

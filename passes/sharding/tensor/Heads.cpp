@@ -1,8 +1,6 @@
-//===- Heads.cpp - heads are not cut, and several ranks may share one -----------------------===//
+//===- Heads.cpp - chunks contain full heads, or several ranks share one --------------------===//
 
 #include "passes/sharding/tensor/Heads.h"
-
-#include "dialect/rules/Rules.h"
 
 using namespace mlir;
 
@@ -10,8 +8,8 @@ namespace sluice::tensor {
 
 namespace {
 
-/// Such a way is short: positions, norms of heads, transposes.
-constexpr unsigned mostOps = 16;
+/// The ops between a projection and its attention are few: positions, norms of heads, transposes.
+constexpr unsigned maxDepth = 16;
 
 bool isDivided(const ShardingRule &rule, const TensorFactors &tensor, unsigned factor, std::int64_t ranks) {
   return llvm::any_of(tensor, [&](const auto &dim) {
@@ -22,63 +20,48 @@ bool isDivided(const ShardingRule &rule, const TensorFactors &tensor, unsigned f
   });
 }
 
-bool isSharedFrom(Value value, std::int64_t dim, std::int64_t ranks, unsigned ops) {
-  for (OpOperand &use : value.getUses()) {
-    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
-    if (!rule)
-      continue;
-    const auto &factors = rule->operands[use.getOperandNumber()][dim];
+/// True where the factor of the value's dim, whose extent the ranks do not divide, reaches an op in whose other operand
+/// it is one factor of a dim that the ranks divide, as heads of keys and values, each of which several heads of queries
+/// share. Then every rank can have all of it, and the work is sharded nevertheless.
+bool isShared(Value value, std::int64_t dim, std::int64_t ranks, unsigned depth = maxDepth) {
+  for (const ForwardReader &reader : forwardReadersOf(value)) {
+    const auto &factors = reader.factors()[dim];
     if (factors.empty())
       continue;
-    unsigned factor = factors.front();
-    for (auto [index, operand] : llvm::enumerate(rule->operands))
-      if (index != use.getOperandNumber() && factors.size() == 1 && isDivided(*rule, operand, factor, ranks))
+    FactorSharding factor{factors.front()};
+    for (auto [index, operand] : llvm::enumerate(reader.rule.operands))
+      if (index != reader.operand && factors.size() == 1 && isDivided(reader.rule, operand, factor.index, ranks))
         return true;
-    for (auto [index, result] : llvm::enumerate(rule->results))
-      if (auto further = shardingOf(*rule, result, {factor, 1}); further && ops > 0)
-        if (isSharedFrom(use.getOwner()->getResult(index), further->dim, ranks, ops - 1))
-          return true;
+    for (const auto &[result, sharding] : reader.resultsWith(factor))
+      if (depth > 0 && isShared(result, sharding.dim, ranks, depth - 1))
+        return true;
   }
   return false;
 }
 
-} // namespace
-
-bool isShared(Value value, std::int64_t dim, std::int64_t ranks) { return isSharedFrom(value, dim, ranks, mostOps); }
-
-namespace {
-
-/// Of the ops that read the value.
-std::int64_t grainBehind(Value value, const AxisSharding &sharding, std::int64_t ranks, unsigned ops) {
-  for (OpOperand &use : value.getUses()) {
-    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
-    if (!rule)
+/// The multiple that the ops that read the value require.
+std::int64_t multipleOfReaders(Value value, const AxisSharding &sharding, std::int64_t ranks,
+                               unsigned depth = maxDepth) {
+  for (const ForwardReader &reader : forwardReadersOf(value)) {
+    std::optional<FactorSharding> factor = factorOf(reader.rule, reader.factors(), sharding);
+    if (!factor || reader.rule.factors[factor->index].whole)
       continue;
-    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(*rule, operand, sharding);
-    if (!split || rule->factors[split->factor].whole)
-      continue;
-    std::int64_t inner = inside(*rule, operand[sharding.dim], split->factor);
-    std::int64_t pieces = rule->factors[split->factor].size / split->segments;
-    if (inner != 1 && pieces % ranks == 0)
+    std::int64_t inner = innerExtent(reader.rule, reader.factors()[sharding.dim], factor->index);
+    if (inner != 1 && reader.rule.factors[factor->index].size / factor->segments % ranks == 0)
       return inner;
-    for (auto [index, result] : llvm::enumerate(rule->results)) {
-      std::optional<AxisSharding> further = shardingOf(*rule, result, *split);
-      if (!further)
-        continue;
-      Value next = use.getOwner()->getResult(index);
-      if (inner != 1 && isShared(next, further->dim, ranks))
+    for (const auto &[result, further] : reader.resultsWith(*factor)) {
+      if (inner != 1 && isShared(result, further.dim, ranks))
         return 1;
-      std::int64_t grain = ops > 0 ? grainBehind(next, *further, ranks, ops - 1) : 1;
-      if (inner != 1 || grain != 1)
-        return inner * grain;
+      std::int64_t multiple = depth > 0 ? multipleOfReaders(result, further, ranks, depth - 1) : 1;
+      if (inner != 1 || multiple != 1)
+        return inner * multiple;
     }
   }
   return 1;
 }
 
-/// Of the ops that make the value's dim.
-std::int64_t grainAhead(Value value, std::int64_t dim, std::int64_t ranks, unsigned ops) {
+/// The multiple that the ops require that compute the value's dim.
+std::int64_t multipleOfProducers(Value value, std::int64_t dim, std::int64_t ranks, unsigned depth = maxDepth) {
   auto ruled = value.getDefiningOp<ShardingRuleOpInterface>();
   if (!ruled)
     return 1;
@@ -87,48 +70,74 @@ std::int64_t grainAhead(Value value, std::int64_t dim, std::int64_t ranks, unsig
   auto first = llvm::find_if(factors, [&](unsigned factor) { return rule.factors[factor].size != 1; });
   if (first == factors.end() || rule.factors[*first].whole)
     return 1;
-  std::int64_t inner = inside(rule, factors, *first);
+  std::int64_t inner = innerExtent(rule, factors, *first);
   if (inner != 1 && rule.factors[*first].size % ranks == 0)
     return inner;
-  std::int64_t grain = 1;
+  std::int64_t multiple = 1;
   for (auto [index, operand] : llvm::enumerate(rule.operands))
     for (auto [d, own] : llvm::enumerate(operand))
-      if (grain == 1 && ops > 0 && own.size() == 1 && own.front() == *first)
-        grain = grainAhead(ruled->getOperand(index), static_cast<std::int64_t>(d), ranks, ops - 1);
-  return inner * grain;
+      if (multiple == 1 && depth > 0 && own.size() == 1 && own.front() == *first)
+        multiple = multipleOfProducers(ruled->getOperand(index), static_cast<std::int64_t>(d), ranks, depth - 1);
+  return inner * multiple;
+}
+
+/// The parameter whose sharding the value has by propagation.
+StringRef parameterOf(Value value, StringRef axis) {
+  Operation *op = value.getDefiningOp();
+  if (auto read = dyn_cast_or_null<model::ReadOp>(op))
+    return read.getParameter();
+  for (Value operand : op ? ValueRange(op->getOperands()) : ValueRange())
+    if (AxisSharding sharding = shardingOf(operand, axis); sharding.isSharded() && !sharding.isOfTokens())
+      return parameterOf(operand, axis);
+  return {};
 }
 
 } // namespace
 
-std::int64_t grainOf(Value parameter, const AxisSharding &sharding, std::int64_t ranks) {
-  if (std::int64_t grain = grainBehind(parameter, sharding, ranks, mostOps); grain != 1)
-    return grain;
-  // A dim that is summed over is split by the op that computes the other operand.
-  for (OpOperand &use : parameter.getUses()) {
-    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
-    if (!rule)
+std::int64_t chunkMultipleOf(Value parameter, const AxisSharding &sharding, std::int64_t ranks) {
+  if (std::int64_t multiple = multipleOfReaders(parameter, sharding, ranks); multiple != 1)
+    return multiple;
+  // A factor that a product sums over is sharded as in the op that computes the other operand.
+  for (const ForwardReader &reader : forwardReadersOf(parameter)) {
+    std::optional<FactorSharding> factor = factorOf(reader.rule, reader.factors(), sharding);
+    if (!factor)
       continue;
-    std::optional<FactorSplit> split = factorOf(*rule, rule->operands[use.getOperandNumber()], sharding);
-    if (!split)
-      continue;
-    if (llvm::any_of(rule->results, [&](const TensorFactors &result) { return hasFactor(result, split->factor); })) {
-      // A cast, a transpose: as its result's.
-      for (auto [index, result] : llvm::enumerate(rule->results))
-        if (std::optional<AxisSharding> further = shardingOf(*rule, result, *split);
-            further && use.getOwner()->getNumOperands() == 1)
-          if (std::int64_t grain = grainOf(use.getOwner()->getResult(index), *further, ranks); grain != 1)
-            return grain;
-      continue;
-    }
-    for (auto [index, operand] : llvm::enumerate(rule->operands))
+    auto results = reader.resultsWith(*factor);
+    // A cast or a transpose of the parameter: as for its result.
+    if (reader.op->getNumOperands() == 1)
+      for (const auto &[result, further] : results)
+        if (std::int64_t multiple = chunkMultipleOf(result, further, ranks); multiple != 1)
+          return multiple;
+    for (auto [index, operand] : llvm::enumerate(reader.rule.operands))
       for (auto [dim, factors] : llvm::enumerate(operand))
-        if (index != use.getOperandNumber() && llvm::is_contained(factors, split->factor))
-          if (std::int64_t grain =
-                  grainAhead(use.getOwner()->getOperand(index), static_cast<std::int64_t>(dim), ranks, mostOps);
-              grain != 1)
-            return grain;
+        if (results.empty() && index != reader.operand && llvm::is_contained(factors, factor->index))
+          if (std::int64_t multiple =
+                  multipleOfProducers(reader.op->getOperand(index), static_cast<std::int64_t>(dim), ranks);
+              multiple != 1)
+            return multiple;
   }
   return 1;
+}
+
+LogicalResult verifySharedHeads(OpOperand &use, const ShardingRule &rule, const AxisOptions &options) {
+  Operation *op = use.getOwner();
+  const AxisSharding sharding = shardingOf(use.get(), options.axis.name);
+  const TensorFactors &tensor = rule.operands[use.getOperandNumber()];
+  const unsigned factor = factorOf(rule, tensor, sharding)->index;
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    if (auto further = shardingOf(rule, rule.results[index], {factor});
+        further && isShared(result, further->dim, options.axis.ranks))
+      return success();
+  InFlightDiagnostic error = op->emitError()
+                             << options.origin << ": value of '" << options.key << "' for parameter '"
+                             << parameterOf(use.get(), options.axis.name) << "', expected chunks of a multiple of "
+                             << innerExtent(rule, tensor[sharding.dim], factor) << " rows for '" << op->getName()
+                             << "' but got chunks of " << sharding.chunk << " rows";
+  error.attachNote(op->getLoc()) << "its sharding rule is " << rule.str();
+  error.attachNote(op->getLoc()) << "use a 'mesh." << options.axis.name
+                                 << "' that divides the heads of every reader, or a table that leaves the parameter "
+                                    "replicated";
+  return error;
 }
 
 } // namespace sluice::tensor

@@ -1,15 +1,15 @@
-//===- InsertReshards.cpp - reshards where an op takes an operand otherwise -----------------===//
+//===- InsertReshards.cpp - reshards where an op requires another sharding ------------------===//
 //
-// After this pass all ops take their operands in the shardings of the values, but for gradients, whose partial sums the
+// After this pass all ops require the shardings that the values have, except for gradients, whose partial sums the
 // reductions of units complete.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/sharding/Passes.h"
 
-#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/Utils.h"
 #include "passes/sharding/tensor/FactorChoice.h"
 #include "passes/sharding/tensor/Resharder.h"
 
@@ -29,8 +29,8 @@ struct InsertReshards : sluice::impl::InsertReshardsBase<InsertReshards> {
   void runOnOperation() override;
 };
 
-/// Removes from `spmd.operand_shardings` what a reshard states: partial sums stay.
-void dropTakenShardings(Operation *op, StringRef axis) {
+/// Removes the projection onto the axis from `spmd.operand_shardings`, except for partial sums.
+void dropOperandShardings(Operation *op, StringRef axis) {
   SmallVector<Attribute> list;
   bool isPartial = false;
   for (auto [operand, stated] :
@@ -47,24 +47,21 @@ void dropTakenShardings(Operation *op, StringRef axis) {
     op->removeAttr(spmd::operandShardingsName);
 }
 
-/// Brings the operands of one op to the shardings that it takes them in.
+/// Reshards the operands of one op as it requires.
 void reshardOperands(Operation *op, const AxisOptions &options, Resharder &resharder) {
-  SmallVector<AxisSharding> taken;
-  for (OpOperand &use : op->getOpOperands())
-    taken.push_back(takenSharding(use, options.axis.name));
-  if (std::optional<ShardingRule> rule = ruleOf(op)) {
+  StringRef axis = options.axis.name;
+  auto required = llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return operandSharding(use, axis); });
+  if (std::optional<ShardingRule> rule = ruleOf(op))
     for (auto [use, reason] : chooseFactor(op, *rule, options).replicated)
-      resharder.replicate(*use, textOf(reason, options.axis.name));
-  }
+      resharder.replicate(*use, textOf(reason, axis));
   for (OpOperand &use : op->getOpOperands()) {
-    const AxisSharding &sharding = taken[use.getOperandNumber()];
+    const AxisSharding &sharding = required[use.getOperandNumber()];
     if (sharding.isSharded())
       resharder.shard(use, sharding);
     else if (!sharding.isPartial())
-      resharder.replicate(use, isa<model::GradientOp>(op) ? "the gradient of a whole parameter is whole for"
-                                                          : "operands are whole for");
+      resharder.replicate(use, "requires replicated operands");
   }
-  dropTakenShardings(op, options.axis.name);
+  dropOperandShardings(op, axis);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 //===- Localize.cpp - local types along one axis --------------------------------------------===//
 //
-// Values, parameters and attributes with shapes become those of one rank. Kernels that read their position get it as
+// Values, parameters and attributes with shapes get local shapes. Kernels that read their position get it as
 // `spmd.local_shardings`, and padding that would be read is cleared.
 //
 //===----------------------------------------------------------------------===//
@@ -10,6 +10,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/Utils.h"
 #include "passes/sharding/tensor/AxisOptions.h"
 #include "passes/sharding/tensor/Collectives.h"
 #include "passes/sharding/tensor/Positions.h"
@@ -42,19 +43,19 @@ public:
 
 private:
   AxisSharding of(Value value) const { return shardingOf(value, axis.name); }
-  /// The factor that the op is split on; nothing where all its operands and results are replicated.
-  std::optional<FactorSplit> splitOf(Operation *op, const ShardingRule &rule) const;
-  /// States positions, and notes operands to clear; by global types.
+  /// The factor along which the op is sharded; nothing where all its operands and results are replicated.
+  std::optional<FactorSharding> shardedFactorOf(Operation *op, const ShardingRule &rule) const;
+  /// Sets positions, and notes operands whose padding must be cleared. Types are global.
   LogicalResult inspect(Operation *op);
-  void inspectDense(Operation *op, const ShardingRule &rule, const FactorSplit &split);
+  void notePadding(Operation *op, const ShardingRule &rule, const FactorSharding &factor);
   void setLocalTypes();
-  void clearPadding(const ClearedOperand &cleared);
+  void clear(const ClearedOperand &cleared);
 
   Block &block;
   const AxisOptions &options;
   const Axis &axis;
-  /// Parts that the ranks compute of replicated values: nothing in them differs between ranks but their position.
-  llvm::DenseSet<Value> computedParts;
+  /// Shards that the ranks compute of replicated values: only their position differs between ranks.
+  llvm::DenseSet<Value> computedShards;
   SmallVector<ClearedOperand> toClear;
 };
 
@@ -65,7 +66,7 @@ struct Localize : sluice::impl::LocalizeBase<Localize> {
 
 } // namespace
 
-std::optional<FactorSplit> Localization::splitOf(Operation *op, const ShardingRule &rule) const {
+std::optional<FactorSharding> Localization::shardedFactorOf(Operation *op, const ShardingRule &rule) const {
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (AxisSharding sharding = of(operand); sharding.isSharded())
       return factorOf(rule, rule.operands[index], sharding);
@@ -75,15 +76,14 @@ std::optional<FactorSplit> Localization::splitOf(Operation *op, const ShardingRu
   return std::nullopt;
 }
 
-/// In chunks that are no windows, operands are read dense: padding is zeros where it is summed over, and defined
-/// elsewhere.
-void Localization::inspectDense(Operation *op, const ShardingRule &rule, const FactorSplit &split) {
-  bool isSummed =
-      llvm::none_of(rule.results, [&](const TensorFactors &tensor) { return hasFactor(tensor, split.factor); });
+/// The op reads padding inside of dims: it must be zeros in a factor that the op sums over, and defined in others.
+void Localization::notePadding(Operation *op, const ShardingRule &rule, const FactorSharding &factor) {
   if (model::phaseOf(op) == Phase::update)
     return;
+  bool isSummed =
+      llvm::none_of(rule.results, [&](const TensorFactors &tensor) { return hasFactor(tensor, factor.index); });
   for (OpOperand &use : op->getOpOperands()) {
-    std::optional<AxisSharding> sharding = shardingOf(rule, rule.operands[use.getOperandNumber()], split);
+    std::optional<AxisSharding> sharding = shardingOf(rule, rule.operands[use.getOperandNumber()], factor);
     if (sharding && (sharding->segments == 1 || isSummed))
       toClear.push_back({&use, cast<RankedTensorType>(use.get().getType()), *sharding, /*isBeforeReader=*/true});
   }
@@ -99,25 +99,24 @@ LogicalResult Localization::inspect(Operation *op) {
   std::optional<ShardingRule> rule = ruleOf(op);
   if (!rule || rule->additive)
     return success();
-  std::optional<FactorSplit> split = splitOf(op, *rule);
-  if (!split)
+  std::optional<FactorSharding> factor = shardedFactorOf(op, *rule);
+  if (!factor)
     return success();
-  if (cutOf(*rule, *split, axis.ranks) == Cut::merged)
-    inspectDense(op, *rule, *split);
-  bool isComputedPart = true;
+  if (chunksOf(*rule, *factor, axis.ranks) == Chunks::paddedInside)
+    notePadding(op, *rule, *factor);
+  bool isComputed = true;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    isComputedPart &= !hasFactor(rule->operands[index], split->factor) || computedParts.contains(operand);
-  if (!canPosition(op, *rule, *split, isComputedPart, axis)) {
+    isComputed &= !hasFactor(rule->operands[index], factor->index) || computedShards.contains(operand);
+  if (!canPosition(op, *rule, *factor, isComputed, axis)) {
     InFlightDiagnostic error = op->emitError()
-                               << options.origin << ": value of '" << options.key << "', expected '" << op->getName()
-                               << "', which asks where its part lies, to have parts along one axis but got a second, '"
-                               << axis.name << "'";
+                               << options.origin << ": '" << options.key << "' shards '" << op->getName() << "' along '"
+                               << axis.name << "', but its kernel reads a position along another axis";
     error.attachNote(op->getLoc()) << "its sharding rule is " << rule->str();
     return error;
   }
-  setPositions(op, *rule, *split, isComputedPart, axis);
-  if (isComputedPart)
-    computedParts.insert_range(op->getResults());
+  setPositions(op, *rule, *factor, isComputed, axis);
+  if (isComputed)
+    computedShards.insert_range(op->getResults());
   return success();
 }
 
@@ -136,22 +135,18 @@ void Localization::setLocalTypes() {
     op.removeAttr(spmd::shardingsName);
 }
 
-void Localization::clearPadding(const ClearedOperand &cleared) {
+void Localization::clear(const ClearedOperand &cleared) {
   if (!isPadded(cleared.global, cleared.sharding, axis.ranks))
     return;
-  Operation *reader = cleared.use->getOwner();
+  Operation *like = cleared.use->getOwner();
   Value value = cleared.use->get();
-  OpBuilder builder(reader);
-  Operation *tagged = reader;
+  OpBuilder builder(like);
   if (!cleared.isBeforeReader) {
     builder.setInsertionPointAfterValue(value);
     if (Operation *op = value.getDefiningOp())
-      tagged = op;
+      like = op;
   }
-  SmallVector<Operation *> made;
-  cleared.use->set(padded(builder, value, cleared.global, cleared.sharding, axis, made));
-  for (Operation *op : made)
-    copyTags(tagged, op);
+  cleared.use->set(clearPadding(builder, value, cleared.global, cleared.sharding, axis, like));
 }
 
 LogicalResult Localization::run() {
@@ -160,7 +155,7 @@ LogicalResult Localization::run() {
       return failure();
   setLocalTypes();
   for (const ClearedOperand &cleared : toClear)
-    clearPadding(cleared);
+    clear(cleared);
   return success();
 }
 
@@ -175,7 +170,7 @@ void Localize::runOnOperation() {
   for (func::FuncOp entry : entriesOf(module)) {
     if (failed(Localization(entry, options).run()))
       return signalPassFailure();
-    // Each rank has inputs in full and slices them.
+    // As arguments, inputs are replicated.
     for (BlockArgument input : shardedInputs(entry, axis))
       entry.removeArgAttr(input.getArgNumber(), spmd::shardingName);
   }
@@ -183,8 +178,8 @@ void Localize::runOnOperation() {
     if (auto found = options.parameters.find(parameter.getSymName()); found != options.parameters.end())
       parameter.setTypeAttr(TypeAttr::get(localType(cast<RankedTensorType>(parameter.getType()), found->second)));
   SmallVector<Attribute> axes;
-  if (auto before = module->getAttrOfType<ArrayAttr>(spmd::localAxesName))
-    axes.append(before.begin(), before.end());
+  if (auto others = module->getAttrOfType<ArrayAttr>(spmd::localAxesName))
+    axes.append(others.begin(), others.end());
   axes.push_back(StringAttr::get(&getContext(), axis));
   module->setAttr(spmd::localAxesName, ArrayAttr::get(&getContext(), axes));
 }

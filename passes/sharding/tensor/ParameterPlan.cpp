@@ -1,13 +1,10 @@
-//===- ParameterPlan.cpp - which parameters are split, and how ----------------------------===//
+//===- ParameterPlan.cpp - the shardings that the recipe states for parameters ------------===//
 
 #include "passes/sharding/tensor/ParameterPlan.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/spmd/Mesh.h"
-#include "dialect/spmd/Names.h"
+#include "passes/sharding/Utils.h"
 #include "passes/sharding/tensor/Heads.h"
-
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -15,12 +12,31 @@ namespace sluice::tensor {
 
 namespace {
 
-/// The reads of each parameter in what runs forward, by its name; in one walk for all.
-using Reads = llvm::StringMap<SmallVector<Value>>;
-Reads readsOf(ModuleOp module) {
-  Reads reads;
-  for (auto function : module.getOps<func::FuncOp>())
-    function.walk([&](model::ReadOp read) {
+/// Megatron's plan, by the parameter names of the Hugging Face families: the projections to heads and to hidden
+/// features are sharded by column, those from them by row, and the vocabulary is sharded in the embedding and in the
+/// output.
+constexpr std::pair<const char *, TensorSplit> megatronPlan[] = {
+    {"*.attn.c_attn.*", TensorSplit::column},   {"*.attn.c_proj.*", TensorSplit::row},
+    {"*.mlp.c_fc.*", TensorSplit::column},      {"*.mlp.c_proj.*", TensorSplit::row},
+    {"*.q_proj.*", TensorSplit::column},        {"*.k_proj.*", TensorSplit::column},
+    {"*.v_proj.*", TensorSplit::column},        {"*.o_proj.*", TensorSplit::row},
+    {"*.gate_proj.*", TensorSplit::column},     {"*.up_proj.*", TensorSplit::column},
+    {"*.down_proj.*", TensorSplit::row},        {"wte.weight", TensorSplit::row},
+    {"*embed_tokens.weight", TensorSplit::row}, {"lm_head.weight", TensorSplit::column},
+};
+
+TensorSplit megatronSplit(StringRef parameter) {
+  for (auto [glob, split] : megatronPlan)
+    if (matchesGlob(glob, parameter))
+      return split;
+  return TensorSplit::replicated;
+}
+
+/// The values that the forward reads of each parameter, by its name; in one walk for all.
+llvm::StringMap<SmallVector<Value>> readsOf(ModuleOp module) {
+  llvm::StringMap<SmallVector<Value>> reads;
+  for (func::FuncOp entry : entriesOf(module))
+    entry.walk([&](model::ReadOp read) {
       if (!read.getState() && model::phaseOf(read) != Phase::update)
         reads[read.getParameter()].push_back(read.getValue());
     });
@@ -28,29 +44,25 @@ Reads readsOf(ModuleOp module) {
 }
 
 /// The dims of a parameter that an op sums over, and those that become dims of its result.
-struct Dims {
+struct ContractedDims {
   SmallVector<std::int64_t> inputs, outputs;
 };
 
-/// Follows a value through ops that leave its dims as they are, to the first that contracts some of them. `dims`: where
-/// the parameter's dims are in the value.
-std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsigned depth = 0) {
-  for (OpOperand &use : value.getUses()) {
-    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
-    if (!rule)
-      continue;
-    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
-    Dims found;
+/// Follows a value through ops that keep its dims to the first that contracts some of them. `dims`: the positions of
+/// the parameter's dims in the value.
+std::optional<ContractedDims> findContraction(Value value, SmallVector<std::int64_t> dims, unsigned depth = 0) {
+  for (const ForwardReader &reader : forwardReadersOf(value)) {
+    ContractedDims found;
     SmallVector<std::int64_t> next;
     bool isPlain = true;
     for (auto [dim, at] : llvm::enumerate(dims)) {
-      isPlain &= operand[at].size() == 1;
-      if (operand[at].size() != 1)
-        continue;
-      FactorSplit split{operand[at].front(), 1};
-      std::optional<AxisSharding> inResult = shardingOf(*rule, rule->results[0], split);
-      // A dim that is cut, and not summed over, has no result either.
-      isPlain &= inResult || rule->reduction != PartialReduction::none;
+      const auto &factors = reader.factors()[at];
+      isPlain &= factors.size() == 1;
+      if (!isPlain)
+        break;
+      std::optional<AxisSharding> inResult = shardingOf(reader.rule, reader.rule.results[0], {factors.front()});
+      // A sliced dim has no factor in the result either, but is not summed over.
+      isPlain = inResult || reader.rule.reduction != PartialReduction::none;
       (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
       next.push_back(inResult ? inResult->dim : 0);
     }
@@ -58,100 +70,89 @@ std::optional<Dims> contracted(Value value, SmallVector<std::int64_t> dims, unsi
       continue;
     if (!found.inputs.empty())
       return found;
-    Value result = use.getOwner()->getResult(0);
+    Value result = reader.op->getResult(0);
     if (depth < 8 && cast<ShapedType>(result.getType()).getRank() == static_cast<std::int64_t>(dims.size()))
-      if (auto further = contracted(result, next, depth + 1))
+      if (auto further = findContraction(result, next, depth + 1))
         return further;
   }
   return std::nullopt;
 }
 
-/// How many more segments a sharding needs for the first op that splits the dim: the product of its unshardable factors
-/// outside of a shardable one; 1 where there is none.
+/// The factor by which the segments of a sharding must grow for the first op that separates the dim: the size of an
+/// unshardable factor with a shardable inner one; 1 without such an op.
 std::int64_t moreSegments(Value value, const AxisSharding &sharding, unsigned depth = 0) {
-  for (OpOperand &use : value.getUses()) {
-    std::optional<ShardingRule> rule = forwardRuleOf(use.getOwner());
-    if (!rule)
+  for (const ForwardReader &reader : forwardReadersOf(value)) {
+    const ShardingRule &rule = reader.rule;
+    std::optional<FactorSharding> factor = factorOf(rule, reader.factors(), sharding);
+    if (!factor)
       continue;
-    const TensorFactors &operand = rule->operands[use.getOperandNumber()];
-    std::optional<FactorSplit> split = factorOf(*rule, operand, sharding);
-    if (!split)
-      continue;
-    if (rule->factors[split->factor].whole) {
-      const auto &dim = operand[sharding.dim];
-      bool isOutside = false, hasInside = false;
-      for (unsigned factor : dim) {
-        hasInside |= isOutside && !rule->factors[factor].whole;
-        isOutside |= factor == split->factor;
-      }
-      if (hasInside)
-        return rule->factors[split->factor].size;
+    if (rule.factors[factor->index].whole) {
+      ArrayRef<unsigned> dim = reader.factors()[sharding.dim];
+      if (llvm::any_of(dim.drop_front(llvm::find(dim, factor->index) - dim.begin()),
+                       [&](unsigned inner) { return !rule.factors[inner].whole; }))
+        return rule.factors[factor->index].size;
       continue;
     }
-    for (auto [index, result] : llvm::enumerate(use.getOwner()->getResults()))
-      if (auto further = shardingOf(*rule, rule->results[index], *split); further && depth < 16)
-        if (std::int64_t more = moreSegments(result, *further, depth + 1); more != 1)
+    for (const auto &[result, further] : reader.resultsWith(*factor))
+      if (depth < 16)
+        if (std::int64_t more = moreSegments(result, further, depth + 1); more != 1)
           return more;
   }
   return 1;
 }
 
-/// The sharding of one parameter; nothing for a replicated one.
-Result<std::optional<AxisSharding>> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, StringRef word,
-                                                  const Recipe &recipe, std::int64_t ranks) {
-  auto wrong = [&](const std::string &rest) {
-    return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
-                      parameter.getSymName().str() + "', " + rest);
-  };
+std::string ownerText(model::ParameterOp parameter) { return "parameter '" + parameter.getSymName().str() + "'"; }
+
+/// The sharding of one parameter; replicated for a bias that is added to an unsharded output.
+Result<AxisSharding> planParameter(model::ParameterOp parameter, ArrayRef<Value> reads, TensorSplit split,
+                                   const Recipe &recipe, std::int64_t ranks) {
   ArrayRef<std::int64_t> shape = parameter.getType().getShape();
+  const bool isRow = split == TensorSplit::row;
   if (shape.empty())
-    return wrong("expected a parameter with dims but got a scalar");
-  AxisSharding sharding;
-  sharding.kind = AxisSharding::Kind::sharded;
-  if (shape.size() == 1) {
-    // A bias is added to an output, and sharded where the output is.
-    if (word == "row")
-      return std::optional<AxisSharding>();
-  } else {
-    std::optional<Dims> dims;
+    return recipe.refuse("sharding.tensor", ownerText(parameter), ": a scalar has no dim to shard");
+  if (shape.size() == 1 && isRow)
+    return AxisSharding();
+  AxisSharding sharding = AxisSharding::sharded(/*dim=*/0, /*segments=*/1, /*chunk=*/0);
+  if (shape.size() > 1) {
+    std::optional<ContractedDims> dims;
     for (Value read : reads)
       if (!dims)
-        dims = contracted(read, llvm::to_vector(llvm::seq<std::int64_t>(0, shape.size())));
+        dims = findContraction(read, llvm::to_vector(llvm::seq<std::int64_t>(0, shape.size())));
     if (!dims)
-      return wrong("expected one that a product or a table reads but got one that none does");
-    const SmallVector<std::int64_t> &candidates = word == "row" ? dims->inputs : dims->outputs;
+      return recipe.refuse("sharding.tensor", ownerText(parameter), ": no product and no embedding reads it");
+    const SmallVector<std::int64_t> &candidates = isRow ? dims->inputs : dims->outputs;
     if (candidates.size() != 1)
-      return wrong("expected one dim of " + std::string(word == "row" ? "input" : "output") + " features but got " +
-                   std::to_string(candidates.size()));
+      return recipe.refuse("sharding.tensor", ownerText(parameter),
+                           ", expected one dim of " + std::string(isRow ? "input" : "output") + " features but got " +
+                               std::to_string(candidates.size()));
     sharding.dim = candidates.front();
   }
-  for (bool grows = true; grows;) {
-    std::int64_t more = 1;
+  for (std::int64_t more = 0; more != 1; sharding.segments *= more) {
+    more = 1;
     for (Value read : reads)
       more = std::max(more, moreSegments(read, sharding));
-    sharding.segments *= more;
-    grows = more != 1;
   }
-  std::int64_t extent = shape[sharding.dim] / sharding.segments, grain = 1;
+  std::int64_t extent = shape[sharding.dim] / sharding.segments, multiple = 1;
   for (Value read : reads)
-    if (grain == 1)
-      grain = grainOf(read, sharding, ranks);
-  if (extent % grain != 0)
-    grain = 1;
-  sharding.chunk = chunkOf(extent / grain, ranks) * grain;
-  return std::optional<AxisSharding>(sharding);
+    if (multiple == 1)
+      multiple = chunkMultipleOf(read, sharding, ranks);
+  if (extent % multiple != 0)
+    multiple = 1;
+  sharding.chunk = chunkOf(extent / multiple, ranks) * multiple;
+  return sharding;
 }
 
-SmallVector<model::ParameterOp> parametersOf(ModuleOp module) {
-  return llvm::to_vector(llvm::make_filter_range(module.getOps<model::ParameterOp>(),
-                                                 [](model::ParameterOp parameter) { return !parameter.isState(); }));
-}
-
-std::vector<std::string> namesOf(ArrayRef<model::ParameterOp> parameters) {
+/// The parameters that are no states, whose names the recipe's globs of a key must match.
+Result<SmallVector<model::ParameterOp>> parametersFor(StringRef key, ModuleOp module, const Recipe &recipe) {
+  SmallVector<model::ParameterOp> parameters;
   std::vector<std::string> names;
-  for (model::ParameterOp parameter : parameters)
-    names.push_back(parameter.getSymName().str());
-  return names;
+  for (auto parameter : module.getOps<model::ParameterOp>())
+    if (!parameter.isState()) {
+      parameters.push_back(parameter);
+      names.push_back(parameter.getSymName().str());
+    }
+  SLUICE_RETURN_IF_ERROR(recipe.checkNames(key, "parameter", names));
+  return parameters;
 }
 
 } // namespace
@@ -162,78 +163,59 @@ bool shardsParameters(const Recipe &recipe) {
 }
 
 Result<ParameterShardings> planParameters(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
-  ParameterShardings splits;
+  ParameterShardings shardings;
   if (!shardsParameters(recipe))
-    return splits;
+    return shardings;
   auto *table = std::get_if<NamedValues<TensorSplit>>(&recipe.sharding.tensor);
   if (auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor); plan && *plan != TensorSplit::megatron)
     return inputError(recipe.origin("sharding.tensor") +
                       ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
                       stringifyEnum(*plan).str());
-  auto parameters = parametersOf(module);
-  std::vector<std::string> names = namesOf(parameters);
-  if (Status status = recipe.checkNames("sharding.tensor", "parameter", names); !status.isOk())
-    return status;
-  Reads reads = readsOf(module);
+  SLUICE_ASSIGN_OR_RETURN(auto parameters, parametersFor("sharding.tensor", module, recipe));
+  auto reads = readsOf(module);
   for (model::ParameterOp parameter : parameters) {
-    std::string split = megatronSplit(parameter.getSymName()).str();
-    if (table) {
-      const TensorSplit *named = findByName(*table, parameter.getSymName());
-      split = named ? stringifyEnum(*named).str() : "";
-      if (split == "megatron")
-        return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
-                          parameter.getSymName().str() + "', expected column, row or replicated but got megatron");
-    }
-    if (split.empty() || split == "replicated")
+    StringRef name = parameter.getSymName();
+    const TensorSplit *named = table ? findByName(*table, name) : nullptr;
+    TensorSplit split = named ? *named : table ? TensorSplit::replicated : megatronSplit(name);
+    if (split == TensorSplit::megatron)
+      return recipe.refuse("sharding.tensor", ownerText(parameter),
+                           ", expected column, row or replicated but got megatron");
+    if (split == TensorSplit::replicated || (!table && isSharded(parameter, expertAxis)))
       continue;
-    if (isSharded(parameter, expertAxis)) {
-      if (!table)
-        continue;
-      return inputError(recipe.origin("sharding.tensor") + ": value of 'sharding.tensor' for parameter '" +
-                        parameter.getSymName().str() +
-                        "', expected replicated for one that 'sharding.expert' splits but "
-                        "got " +
-                        split);
-    }
-    SLUICE_ASSIGN_OR_RETURN(std::optional<AxisSharding> sharding,
-                            planParameter(parameter, reads[parameter.getSymName()], split, recipe, ranks));
-    if (sharding)
-      splits[parameter.getSymName()] = *sharding;
+    if (isSharded(parameter, expertAxis))
+      return recipe.refuse("sharding.tensor", ownerText(parameter),
+                           ", expected replicated for a parameter that 'sharding.expert' shards but got " +
+                               stringifyEnum(split).str());
+    SLUICE_ASSIGN_OR_RETURN(AxisSharding sharding, planParameter(parameter, reads[name], split, recipe, ranks));
+    if (sharding.isSharded())
+      shardings[name] = sharding;
   }
-  if (splits.empty())
+  if (shardings.empty())
     return inputError(recipe.origin("sharding.tensor") +
-                      ": value of 'sharding.tensor', expected a plan that splits a "
-                      "parameter of the model but got one that splits none; a table by parameter glob fits any model");
-  return splits;
+                      ": value of 'sharding.tensor' shards no parameter of the model; a table by parameter glob fits "
+                      "any model");
+  return shardings;
 }
 
 Result<ParameterShardings> planExperts(ModuleOp module, const Recipe &recipe, std::int64_t ranks) {
-  ParameterShardings splits;
-  auto parameters = parametersOf(module);
-  if (Status status = recipe.checkNames("sharding.expert", "parameter", namesOf(parameters)); !status.isOk())
-    return status;
-  const Strings &globs = recipe.sharding.expert;
+  ParameterShardings shardings;
+  SLUICE_ASSIGN_OR_RETURN(auto parameters, parametersFor("sharding.expert", module, recipe));
   for (model::ParameterOp parameter : parameters) {
-    auto matches = [&](const std::string &glob) { return matchesGlob(glob, parameter.getSymName()); };
-    if (llvm::none_of(globs, matches))
+    if (llvm::none_of(recipe.sharding.expert,
+                      [&](const std::string &glob) { return matchesGlob(glob, parameter.getSymName()); }))
       continue;
     ArrayRef<std::int64_t> shape = parameter.getType().getShape();
-    auto wrong = [&](const std::string &rest) {
-      return inputError(recipe.origin("sharding.expert") + ": value of 'sharding.expert' for parameter '" +
-                        parameter.getSymName().str() + "', " + rest);
-    };
     if (shape.size() < 2)
-      return wrong("expected one with a dim of experts before others but got " + std::to_string(shape.size()) +
-                   (shape.size() == 1 ? " dim" : " dims"));
+      return recipe.refuse("sharding.expert", ownerText(parameter),
+                           ", expected a rank of at least 2, with the experts as dim 0, but got rank " +
+                               std::to_string(shape.size()));
     if (shape[0] % ranks != 0)
-      return wrong("expected a number of experts that 'mesh.expert' (" + std::to_string(ranks) + ") divides but got " +
-                   std::to_string(shape[0]));
-    AxisSharding sharding;
-    sharding.kind = AxisSharding::Kind::sharded;
-    sharding.chunk = shape[0] / ranks;
-    splits[parameter.getSymName()] = sharding;
+      return recipe.refuse("sharding.expert", ownerText(parameter),
+                           ", expected a multiple of 'mesh.expert' (" + std::to_string(ranks) +
+                               ") as the number of experts but got " + std::to_string(shape[0]));
+    shardings[parameter.getSymName()] = AxisSharding::sharded(/*dim=*/0, /*segments=*/1, shape[0] / ranks);
   }
-  return splits;
+  return shardings;
 }
 
 } // namespace sluice::tensor

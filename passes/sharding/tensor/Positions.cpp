@@ -1,4 +1,4 @@
-//===- Positions.cpp - which rows of a factor the kernel of an op works on ------------------===//
+//===- Positions.cpp - the position of a rank's chunk, for kernels that read it ------------===//
 
 #include "passes/sharding/tensor/Positions.h"
 
@@ -8,50 +8,48 @@ using namespace mlir;
 
 namespace sluice::tensor {
 
-/// The shardings to state to the op's kernel; empty where it needs none.
-static SmallVector<spmd::ShardingAttr> positionsOf(Operation *op, const ShardingRule &rule, const FactorSplit &split,
-                                                   bool isLocal, const Axis &axis) {
-  Cut cut = cutOf(rule, split, axis.ranks);
-  bool hasPadding = cut == Cut::padded && model::phaseOf(op) != Phase::update;
-  if (cut == Cut::merged ||
-      (!rule.factors[split.factor].positioned && !hasPadding && !(isLocal && split.segments == 1)))
+/// The shardings for the op's kernel; empty where it reads none.
+static SmallVector<Attribute> positionsOf(Operation *op, const ShardingRule &rule, const FactorSharding &factor,
+                                          bool isComputed, const Axis &axis) {
+  Chunks chunks = chunksOf(rule, factor, axis.ranks);
+  bool hasPadding = chunks == Chunks::paddedAtEnd && model::phaseOf(op) != Phase::update;
+  if (chunks == Chunks::paddedInside ||
+      (!rule.factors[factor.index].positioned && !hasPadding && !(isComputed && factor.segments == 1)))
     return {};
-  SmallVector<spmd::ShardingAttr> positions;
-  auto add = [&](const TensorFactors &tensor) {
-    SmallVector<std::int64_t> shape;
-    for (const auto &dim : tensor) {
-      shape.push_back(1);
-      for (unsigned factor : dim)
-        shape.back() *= rule.factors[factor].size;
+  SmallVector<Attribute> positions;
+  for (const auto *tensors : {&rule.operands, &rule.results})
+    for (const TensorFactors &tensor : *tensors) {
+      auto shape = llvm::map_to_vector(tensor, [&](const auto &dim) {
+        std::int64_t extent = 1;
+        for (unsigned each : dim)
+          extent *= rule.factors[each].size;
+        return extent;
+      });
+      positions.push_back(withAxis(nullptr, shardingOf(rule, tensor, factor).value_or(AxisSharding()), axis.name,
+                                   RankedTensorType::get(shape, Float32Type::get(op->getContext()))));
     }
-    std::optional<AxisSharding> sharding = shardingOf(rule, tensor, split);
-    positions.push_back(withAxis(nullptr, sharding.value_or(AxisSharding()), axis.name,
-                                 RankedTensorType::get(shape, Float32Type::get(op->getContext()))));
-  };
-  for (const TensorFactors &tensor : rule.operands)
-    add(tensor);
-  for (const TensorFactors &tensor : rule.results)
-    add(tensor);
   return positions;
 }
 
-bool canPosition(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isLocal, const Axis &axis) {
+bool canPosition(Operation *op, const ShardingRule &rule, const FactorSharding &factor, bool isComputed,
+                 const Axis &axis) {
   auto stated = op->getAttrOfType<ArrayAttr>(spmd::localShardingsName);
-  return !stated || llvm::none_of(llvm::zip(stated, positionsOf(op, rule, split, isLocal, axis)), [](auto pair) {
-    return cast<spmd::ShardingAttr>(std::get<0>(pair)).isSharded() && std::get<1>(pair).isSharded();
+  return !stated || llvm::none_of(llvm::zip(stated, positionsOf(op, rule, factor, isComputed, axis)), [](auto pair) {
+    return cast<spmd::ShardingAttr>(std::get<0>(pair)).isSharded() &&
+           cast<spmd::ShardingAttr>(std::get<1>(pair)).isSharded();
   });
 }
 
-void setPositions(Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isLocal, const Axis &axis) {
-  SmallVector<spmd::ShardingAttr> positions = positionsOf(op, rule, split, isLocal, axis);
+void setPositions(Operation *op, const ShardingRule &rule, const FactorSharding &factor, bool isComputed,
+                  const Axis &axis) {
+  SmallVector<Attribute> positions = positionsOf(op, rule, factor, isComputed, axis);
   if (positions.empty())
     return;
-  SmallVector<Attribute> list(positions.begin(), positions.end());
   if (auto stated = op->getAttrOfType<ArrayAttr>(spmd::localShardingsName))
-    for (auto [index, before] : llvm::enumerate(stated))
-      if (cast<spmd::ShardingAttr>(before).isSharded())
-        list[index] = before;
-  op->setAttr(spmd::localShardingsName, ArrayAttr::get(op->getContext(), list));
+    for (auto [position, other] : llvm::zip(positions, stated))
+      if (cast<spmd::ShardingAttr>(other).isSharded())
+        position = other;
+  op->setAttr(spmd::localShardingsName, ArrayAttr::get(op->getContext(), positions));
 }
 
 } // namespace sluice::tensor

@@ -1,4 +1,4 @@
-//===- Positions.h - which rows of a factor the kernel of an op works on --------------------===//
+//===- Positions.h - the position of a rank's chunk, for kernels that read it --------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_POSITIONS_H
 #define SLUICE_PASSES_SHARDING_TENSOR_POSITIONS_H
 
@@ -8,14 +8,14 @@
 
 namespace sluice::tensor {
 
-/// States to the kernel its position in a factor, and how many of the rows are data: `spmd.local_shardings`, one for
-/// each operand and result. None where it needs none. In the update the padding of parts is zeros, and stays so.
-/// `isLocal`: the ranks compute the parts of a replicated value, whose position nothing else states. Types are global.
-void setPositions(mlir::Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isLocal,
+/// Sets `spmd.local_shardings`, one for each operand and result, if the kernel reads its position in a factor or leaves
+/// padding out. In the update padding is zeros, and remains so. `isComputed`: the ranks compute chunks of a replicated
+/// value, whose position no operand has. Types are global.
+void setPositions(mlir::Operation *op, const ShardingRule &rule, const FactorSharding &factor, bool isComputed,
                   const Axis &axis);
 
-/// False where the position cannot be stated, since the op has one along another axis.
-bool canPosition(mlir::Operation *op, const ShardingRule &rule, const FactorSplit &split, bool isLocal,
+/// False where the op already has a position along another axis.
+bool canPosition(mlir::Operation *op, const ShardingRule &rule, const FactorSharding &factor, bool isComputed,
                  const Axis &axis);
 
 } // namespace sluice::tensor

@@ -22,19 +22,19 @@ struct PrintShardings : sluice::impl::PrintShardingsBase<PrintShardings> {
   void runOnOperation() override;
 };
 
-/// One line for each operand that the op takes in a stated sharding, and for each result.
+/// One line for each operand whose required sharding the op states, and for each result.
 void printOp(Operation &op, AsmState &state, raw_ostream &os) {
-  auto print = [&](ArrayAttr shardings, ValueRange values, StringRef what) {
+  auto print = [&](ArrayAttr shardings, ValueRange values, StringRef role) {
     for (auto [value, sharding] : llvm::zip(values, shardings ? shardings.getValue() : ArrayRef<Attribute>())) {
-      os << "  " << op.getName() << ": " << what << ' ';
+      os << "  " << op.getName() << ": " << role << ' ';
       value.printAsOperand(os, state);
       os << ' ' << sharding << '\n';
     }
   };
-  print(op.getAttrOfType<ArrayAttr>(spmd::operandShardingsName), op.getOperands(), "takes");
+  print(op.getAttrOfType<ArrayAttr>(spmd::operandShardingsName), op.getOperands(), "operand");
   auto reshard = dyn_cast<spmd::ReshardOp>(op);
   print(reshard ? reshard.getDestinations() : op.getAttrOfType<ArrayAttr>(spmd::shardingsName), op.getResults(),
-        "gives");
+        "result");
 }
 
 } // namespace

@@ -1,10 +1,10 @@
-//===- Resharder.cpp - operands in the shardings that their ops take them in ----------------===//
+//===- Resharder.cpp - operands in the shardings that their ops require --------------------===//
 
 #include "passes/sharding/tensor/Resharder.h"
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
-#include "passes/sharding/tensor/Collectives.h"
+#include "passes/sharding/Reshards.h"
 #include "passes/sharding/tensor/Positions.h"
 
 using namespace mlir;
@@ -13,20 +13,20 @@ namespace sluice::tensor {
 
 Resharder::Resharder(func::FuncOp function, const Axis &axis, CollectiveRemarks &remarks)
     : block(function.getBody().front()), axis(axis), remarks(remarks) {
-  // Each rank has inputs that are sharded by rows in full.
+  // As arguments, inputs that are sharded by rows are replicated.
   for (auto reshard : block.getOps<spmd::ReshardOp>())
-    if (cast<spmd::ShardingAttr>(reshard.getSources()[0]).isReplicated())
+    if (sourceOf(reshard).isReplicated())
       noteSlice(reshard.getResults()[0], reshard.getOperands()[0]);
 }
 
-void Resharder::noteSlice(Value part, Value replicated) {
+void Resharder::noteSlice(Value shard, Value replicated) {
   for (unsigned isAgain : {0U, 1U})
-    gathered[{part, isAgain}] = replicated;
+    gathered[{shard, isAgain}] = replicated;
 }
 
 static std::int64_t elementsOf(Value value) { return cast<ShapedType>(value.getType()).getNumElements(); }
 
-/// True for an op that computes each element from those in the same place, or repeats them.
+/// True for an op that computes each element from those at the same position, or repeats them.
 static bool isPointwise(Operation *op) {
   auto ruled = dyn_cast_or_null<ShardingRuleOpInterface>(op);
   if (!ruled || op->getNumResults() != 1 || op->getNumOperands() == 0)
@@ -40,26 +40,22 @@ static bool isPointwise(Operation *op) {
   return true;
 }
 
-std::int64_t Resharder::leastElements(Value value, unsigned ops) const {
+std::int64_t Resharder::leastElements(Value value, unsigned depth) const {
   if (!of(value).isSharded() || (gathered.contains({value, 0}) && gathered.contains({value, 1})))
     return 0;
   Operation *op = value.getDefiningOp();
-  if (ops == 0 || !of(value).isOfTokens() || copies.contains(op) || !isPointwise(op) ||
+  if (depth == 0 || !of(value).isOfTokens() || copies.contains(op) || !isPointwise(op) ||
       llvm::any_of(op->getOperands(),
                    [&](Value operand) { return of(operand).isSharded() && !of(operand).isOfTokens(); }))
     return elementsOf(value);
   std::int64_t total = 0;
   for (Value operand : op->getOperands())
-    total += leastElements(operand, ops - 1);
+    total += leastElements(operand, depth - 1);
   return std::min(total, elementsOf(value));
 }
 
 bool Resharder::isCheaperToGatherInputs(Value value) const {
-  return leastElements(value, /*ops=*/8) < elementsOf(value);
-}
-
-static spmd::ShardingAttr attributeOf(Value value, const AxisSharding &sharding, StringRef axis) {
-  return withAxis(nullptr, sharding, axis, cast<RankedTensorType>(value.getType()));
+  return leastElements(value, /*depth=*/8) < elementsOf(value);
 }
 
 void Resharder::replicate(OpOperand &use, Operation *reader, StringRef text) {
@@ -74,8 +70,8 @@ void Resharder::replicate(OpOperand &use, Operation *reader, StringRef text) {
     OpBuilder builder(reader);
     if (!isAgain)
       builder.setInsertionPointAfterValue(value);
-    // Of a window, the value that it is a window of: others may take that as well. Of a value with cheaper inputs,
-    // those.
+    // For a view, its source is gathered, which other readers may require as well; for a value with cheaper inputs, the
+    // inputs.
     Operation *op = sharding.isOfTokens() ? value.getDefiningOp() : nullptr;
     bool gathersInputs = op && isCheaperToGatherInputs(value);
     if (op && (gathersInputs ||
@@ -88,14 +84,13 @@ void Resharder::replicate(OpOperand &use, Operation *reader, StringRef text) {
         if (of(operand.get()).isOfTokens())
           replicate(operand, copy, text);
       known = copy->getResult(0);
-      // A part of one with cheaper inputs is better computed in parts.
+      // A shard of a value with cheaper inputs is cheaper to compute.
       if (!gathersInputs)
         copies.insert(copy);
     } else {
-      auto reshard = spmd::ReshardOp::create(builder, value.getLoc(), value, attributeOf(value, sharding, axis.name),
-                                             attributeOf(value, {}, axis.name));
+      auto reshard = createReshard(builder, value, sharding, AxisSharding(), axis.name);
       known = reshard.getResults()[0];
-      remarks.add(reader->getLoc(), ("all_gather over '" + axis.name + "': " + text + " " + ruleText(reader)).str());
+      remarks.add(reader->getLoc(), ("all_gather over '" + axis.name + "': " + ruleText(reader) + " " + text).str());
       copyTags(value.getDefiningOp() && !isAgain ? value.getDefiningOp() : reader, reshard);
     }
     gathered[key] = known;
@@ -103,34 +98,34 @@ void Resharder::replicate(OpOperand &use, Operation *reader, StringRef text) {
   use.set(known);
 }
 
-Value Resharder::computeInParts(Value value, const AxisSharding &sharding) {
+Value Resharder::computeShard(Value value, const AxisSharding &sharding) {
   if (of(value).isSamePlacement(sharding))
     return value;
   Operation *op = value.getDefiningOp();
   auto ruled = dyn_cast_or_null<ShardingRuleOpInterface>(op);
   if (!ruled || copies.contains(op) || op->getBlock() != &block || op->getNumResults() != 1 ||
-      of(value).kind != AxisSharding::Kind::replicated)
+      !of(value).isReplicated())
     return nullptr;
   ShardingRule rule = ruled.getShardingRule();
-  std::optional<FactorSplit> split = factorOf(rule, rule.results[0], sharding);
-  if (!split || rule.factors[split->factor].whole || !isCut(cutOf(rule, *split, axis.ranks)) ||
-      (rule.factors[split->factor].positioned && sharding.segments != 1) ||
-      !canPosition(op, rule, *split, /*isLocal=*/true, axis))
+  std::optional<FactorSharding> factor = factorOf(rule, rule.results[0], sharding);
+  if (!factor || rule.factors[factor->index].whole || !areViews(chunksOf(rule, *factor, axis.ranks)) ||
+      (rule.factors[factor->index].positioned && sharding.segments != 1) ||
+      !canPosition(op, rule, *factor, /*isComputed=*/true, axis))
     return nullptr;
   SmallVector<Value> operands(op->getOperands());
   for (auto [index, operand] : llvm::enumerate(operands)) {
-    if (!hasFactor(rule.operands[index], split->factor))
+    std::optional<AxisSharding> required = shardingOf(rule, rule.operands[index], *factor);
+    if (!required)
       continue;
-    // Work is not done twice.
+    // The op must not be computed twice.
     if (!value.hasOneUse())
       return nullptr;
-    AxisSharding wanted = *shardingOf(rule, rule.operands[index], *split);
-    wanted.priority = sharding.priority;
-    Value part = computeInParts(operand, wanted);
-    // A window may be small compared to the value that it is of.
-    if (!part && isa<ViewOpInterface>(op))
+    required->priority = sharding.priority;
+    Value shard = computeShard(operand, *required);
+    // A view may be small compared to its source.
+    if (!shard && isa<ViewOpInterface>(op))
       return nullptr;
-    operand = part ? part : slice(op, operand, wanted);
+    operand = shard ? shard : slice(op, operand, *required);
   }
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
@@ -144,19 +139,17 @@ Value Resharder::computeInParts(Value value, const AxisSharding &sharding) {
 void Resharder::shard(OpOperand &use, const AxisSharding &sharding) {
   if (of(use.get()).isSamePlacement(sharding))
     return;
-  replicate(use, "operands lie differently for");
-  Value part = computeInParts(use.get(), sharding);
-  use.set(part ? part : slice(use.getOwner(), use.get(), sharding));
+  replicate(use, "requires its operands in one sharding");
+  Value shard = computeShard(use.get(), sharding);
+  use.set(shard ? shard : slice(use.getOwner(), use.get(), sharding));
 }
 
 Value Resharder::slice(Operation *reader, Value value, const AxisSharding &sharding) {
   OpBuilder builder(reader);
-  auto reshard = spmd::ReshardOp::create(builder, value.getLoc(), value, attributeOf(value, of(value), axis.name),
-                                         attributeOf(value, sharding, axis.name));
+  auto reshard = createReshard(builder, value, of(value), sharding, axis.name);
   copyTags(reader, reshard);
-  Value part = reshard.getResults()[0];
-  noteSlice(part, value);
-  return part;
+  noteSlice(reshard.getResults()[0], value);
+  return reshard.getResults()[0];
 }
 
 void Resharder::eraseReplaced() {

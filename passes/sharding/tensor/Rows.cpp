@@ -1,4 +1,4 @@
-//===- Rows.cpp - which dim of each value is of the inputs' rows ----------------------------===//
+//===- Rows.cpp - the dim of each value that has the rows of inputs -------------------------===//
 
 #include "passes/sharding/tensor/Rows.h"
 
@@ -20,7 +20,7 @@ llvm::SmallVector<BlockArgument> inputsOfRows(func::FuncOp function) {
   return inputs;
 }
 
-/// The outermost factor of a dim that is more than one; nothing where the op needs all of it.
+/// The outermost factor of a dim of a size above 1; nothing for one that must not be sharded.
 static std::optional<unsigned> outermost(const ShardingRule &rule, ArrayRef<unsigned> dim) {
   for (unsigned factor : dim)
     if (rule.factors[factor].size != 1)

@@ -1,4 +1,4 @@
-//===- Rows.h - which dim of each value is of the inputs' rows ------------------------------===//
+//===- Rows.h - the dim of each value that has the rows of inputs ---------------------------===//
 #ifndef SLUICE_PASSES_SHARDING_TENSOR_ROWS_H
 #define SLUICE_PASSES_SHARDING_TENSOR_ROWS_H
 
@@ -9,11 +9,12 @@
 
 namespace sluice::tensor {
 
-/// The inputs of an entry that have rows, a micro-batch's: all but scalars, which have as many as the first of them.
+/// The inputs of an entry that have the rows of a micro-batch: those that are no scalars, with the same dim 0 as the
+/// first of them.
 llvm::SmallVector<mlir::BlockArgument> inputsOfRows(mlir::func::FuncOp function);
 
-/// The dim of each value whose outermost factor is the rows of inputs, as the ops' sharding rules lead there. What is
-/// computed of all rows, as a gradient of a parameter, has none.
+/// The dim of each value whose outermost factor is the rows of inputs, by the sharding rules of ops. A value that is
+/// summed over rows, such as the gradient of a parameter, has none.
 llvm::DenseMap<mlir::Value, std::int64_t> findRows(mlir::func::FuncOp function);
 
 } // namespace sluice::tensor

@@ -1,7 +1,7 @@
 //===- ShardParameters.cpp - the recipe's shardings of parameters and inputs ----------------===//
 //
-// Attaches `spmd.sharding` along one axis: to parameters as `sharding.tensor` or `sharding.expert` states, and along
-// the axis expert to the inputs of entries, by rows. Types stay global.
+// Sets `spmd.sharding` along one axis: of parameters as `sharding.tensor` or `sharding.expert` states, and along the
+// axis expert also of inputs, by rows. Types stay global.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "passes/sharding/tensor/AxisOptions.h"
+#include "passes/sharding/Utils.h"
 #include "passes/sharding/tensor/ParameterPlan.h"
 #include "passes/sharding/tensor/Rows.h"
 
@@ -36,7 +36,7 @@ private:
   LogicalResult shardInputs(const Recipe &recipe, std::int64_t ranks);
 };
 
-/// Rows of a micro-batch, as the entry's inputs have them; 0 without such inputs.
+/// The rows of a micro-batch, from the entry's inputs; 0 without such inputs.
 std::int64_t rowsOf(func::FuncOp entry) {
   auto inputs = inputsOfRows(entry);
   return inputs.empty() ? 0 : cast<RankedTensorType>(inputs.front().getType()).getDimSize(0);
@@ -58,11 +58,10 @@ bool ShardParameters::hasRanks(const Recipe &recipe, std::int64_t ranks, bool sh
   if (!shardsParameters && axis == tensorAxis)
     emitRemark(unknown)
         << recipe.origin(size)
-        << ": 'mesh.tensor' splits nothing where 'sharding.tensor' names no parameter: its ranks all do "
-           "the same";
+        << ": 'mesh.tensor' shards nothing where 'sharding.tensor' names no parameter: its ranks all compute the same";
   if (!shardsParameters && axis == expertAxis)
     emitRemark(unknown) << recipe.origin(size)
-                        << ": 'mesh.expert' splits rows alone where 'sharding.expert' names no parameter";
+                        << ": 'mesh.expert' shards only rows where 'sharding.expert' names no parameter";
   return true;
 }
 
@@ -70,10 +69,7 @@ LogicalResult ShardParameters::shardInputs(const Recipe &recipe, std::int64_t ra
   for (func::FuncOp entry : entriesOf(getOperation())) {
     std::int64_t rows = rowsOf(entry);
     if (rows != 0 && rows % ranks == 0) {
-      AxisSharding sharding;
-      sharding.kind = AxisSharding::Kind::sharded;
-      sharding.chunk = rows / ranks;
-      sharding.priority = 1;
+      auto sharding = AxisSharding::sharded(/*dim=*/0, /*segments=*/1, rows / ranks, /*priority=*/1);
       for (BlockArgument input : inputsOfRows(entry))
         entry.setArgAttr(input.getArgNumber(), spmd::shardingName,
                          withAxis(nullptr, sharding, axis, cast<RankedTensorType>(input.getType())));
@@ -86,7 +82,7 @@ LogicalResult ShardParameters::shardInputs(const Recipe &recipe, std::int64_t ra
              << "' (" << rows << ") but got " << ranks;
     emitRemark(entry.getLoc()) << recipe.origin("mesh.expert") << ": entry point '" << entry.getSymName() << "' has "
                                << rows << " rows, which the " << ranks
-                               << " ranks of 'expert' do not divide: each of them computes them all";
+                               << " ranks of 'expert' do not divide: every rank computes all rows";
   }
   return success();
 }

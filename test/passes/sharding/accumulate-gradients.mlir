@@ -8,7 +8,7 @@
 // RUN: FileCheck %s --check-prefix=SPLIT < %t.split
 // RUN: sluice-opt %t.split -spmd-accumulate-gradients | diff %t.split -
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4 gradient.sync=[false,true,false,true]" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients | FileCheck %s --check-prefix=LIST
-// Tests what is accumulated over micro-batches, and in which of them gradients are reduced.
+// Tests the accumulations over micro-batches, and the micro-batches that reduce gradients.
 
 // By default gradients and the loss are accumulated, and gradients reduced in the last micro-batch.
 // CHECK: spmd.section "microbatch" repeat 4
@@ -22,7 +22,7 @@
 // CHECK-NEXT: %[[LM:.*]] = model.scale %{{.*}}#0 {factor = 2.500000e-01 : f64
 // CHECK-NEXT: spmd.reshard %[[LM]]
 
-// What every micro-batch reduces is accumulated after it.
+// Gradients that every micro-batch reduces are accumulated after the reduction.
 // EVERY: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
 // EVERY-NEXT: spmd.release
 // EVERY-NEXT: %[[M:.*]] = spmd.reshard %[[D]]

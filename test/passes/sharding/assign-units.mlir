@@ -2,7 +2,7 @@
 // RUN: sluice-opt %s -spmd-assign-units -split-input-file -verify-diagnostics | sluice-opt -spmd-assign-units -split-input-file | FileCheck %s
 
 // Tests that a parameter belongs to the outermost block of its readers, a shared or outer one to the root, an unused one
-// to the block that its name begins with, and that units stand in the order of their blocks.
+// to the block that its name begins with, and that units are in the order of their blocks.
 
 // CHECK: spmd.mesh @mesh <replicate = 2, shard = 4, tensor = 1>
 // CHECK-NEXT: spmd.unit @root [@tied, @shared, @scale]
@@ -13,7 +13,7 @@
 // CHECK-NEXT: model.parameter @h.0.unused : tensor<1xf32> zeros {dim = 0 : i64, unit = "h.0"}
 // CHECK-NEXT: model.parameter @tied : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "root"}
 // CHECK-NEXT: model.parameter @shared : tensor<3x2xf32> zeros {dim = 0 : i64, unit = "root"}
-// A scalar has no dim to be split on.
+// A scalar has no dim to shard.
 // CHECK-NEXT: model.parameter @scale : tensor<f32> ones {unit = "root"}
 module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i64}} {
   model.parameter @h.1.w : tensor<3x2xf32> zeros
@@ -24,7 +24,7 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i6
   model.parameter @scale : tensor<f32> ones
   // CHECK: func.func @f
   func.func @f() -> tensor<3x2xf32> attributes {model.entry = #model.entry<forward>} {
-    // Where a read stands does not matter.
+    // The position of a read does not matter.
     %w1 = model.read @h.1.w {model.block = ""} : tensor<3x2xf32>
     %w0 = model.read @h.0.w {model.block = "h.0/attn"} : tensor<3x2xf32>
     %tied = model.read @tied {model.block = ""} : tensor<3x2xf32>
@@ -42,7 +42,7 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64, mesh.shard = 4 : i6
 
 // -----
 
-// Tests one unit for all; on one rank that changes nothing, which is said.
+// Tests one unit for all parameters, and the remark that it has no effect on one rank.
 // expected-remark@unknown {{recipe: 'sharding.units' has no effect on one rank}}
 // CHECK: spmd.unit @root [@w]
 // CHECK-NEXT: model.parameter @w {{.*}} {dim = 0 : i64, unit = "root"}
@@ -57,7 +57,7 @@ module attributes {model.recipe = {sharding.units = "root"}} {
 
 // -----
 
-// Tests that nothing is split without sharding.
+// Tests that no parameter has a sharded dim without sharding.
 // CHECK: spmd.unit @root [@w]
 // CHECK-NEXT: model.parameter @w : tensor<3xf32> zeros {unit = "root"}
 module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "no_shard"}} {
@@ -66,7 +66,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "no
 
 // -----
 
-// Tests that a strategy gives the default of what is released behind the forward.
+// Tests that a strategy sets the default of reshard_after_forward.
 // CHECK: spmd.unit @root [@w]
 // CHECK-NEXT: spmd.unit @h [@h.w]{{$}}
 module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "shard_grad_op"}} {
@@ -89,14 +89,14 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.strategy = "sh
 
 // -----
 
-// A recipe that this version does not do.
+// A recipe that this version does not support.
 // expected-error @below {{mesh.context}}
 module attributes {model.recipe = {mesh.context = 2 : i64}} {
 }
 
 // -----
 
-// A word that no key has.
+// A value that the key does not have.
 // expected-error @below {{model.recipe: value of 'sharding.units', expected "block", "root", "bytes:N" or a table from unit names to a list of texts or a text but got "blocks"}}
 module attributes {model.recipe = {sharding.units = "blocks"}} {
 }
@@ -109,8 +109,8 @@ module attributes {model.recipe = {sharding.dim = "last"}} {
 
 // -----
 
-// Parameters that would cross ranks together and are not of one type; what nobody reads crosses none.
-// expected-error @unknown {{recipe: parameters of unit 'root', expected one element type (other units may have another) but got f32 of 'w' and f64 of 'wide'}}
+// Parameters of one unit with two element types; a parameter without readers does not count.
+// expected-error @unknown {{recipe: unit 'root' has parameters of two element types, f32 of 'w' and f64 of 'wide'; separate units may have them}}
 module attributes {model.recipe = {mesh.replicate = 2 : i64}} {
   model.parameter @unused : tensor<3xf64> zeros
   model.parameter @w : tensor<3xf32> zeros
@@ -126,22 +126,22 @@ module attributes {model.recipe = {mesh.replicate = 2 : i64}} {
 
 // -----
 
-// A piece over a number of ranks that does not divide them.
+// A shard over a number of ranks that does not divide them.
 // expected-error @unknown {{recipe: value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor of 'mesh.shard' (1, 2, 4) but got 3}}
 module attributes {model.recipe = {mesh.shard = 4 : i64, sharding.reshard_after_forward = 3 : i64}} {
 }
 
 // -----
 
-// A knob without effect.
+// A setting without effect.
 // expected-remark @unknown {{recipe: 'gradient.sync' has no effect with one micro-batch}}
 module attributes {model.recipe = {mesh.shard = 4 : i64, gradient.sync = "every"}} {
 }
 
 // -----
 
-// A block whose name a parameter has.
-// expected-error @below {{name of a unit, expected one that no other symbol has but got 'w'}}
+// A block with the name of a parameter.
+// expected-error @below {{unit 'w' has the name of another symbol}}
 module {
   // expected-note @below {{the other symbol is here}}
   model.parameter @w : tensor<3xf32> zeros
@@ -154,7 +154,7 @@ module {
 
 // -----
 
-// A parameter that has not become that of one rank.
+// A sharded parameter with a global type.
 module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
   // expected-error @below {{'model.parameter' op is sharded along 'tensor' but has a global type}}
   // expected-note @below {{spmd-localize makes types along an axis local}}

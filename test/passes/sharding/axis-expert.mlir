@@ -1,8 +1,8 @@
 // RUN: sluice-opt %s '-pass-pipeline=builtin.module(spmd-shard-parameters{axis=expert},spmd-propagate-shardings{axis=expert},spmd-insert-reshards{axis=expert},spmd-localize{axis=expert},spmd-lower-reshards)' -split-input-file -verify-diagnostics | FileCheck %s
 
-// Tests the passes along the axis expert together: that experts are split by number and inputs by rows; that rows are gathered where a product has experts in parts,
-// and what experts have made is reduced to parts of the rows; that what is returned is whole; that the gradient of what is
-// not split is a term of a sum, and that of an expert is not.
+// Tests the passes along the axis expert together: that experts are sharded by number and inputs by rows; that a product with
+// sharded experts gathers the rows, and the sum over experts is scattered to the rows; that a returned value is replicated;
+// that the gradient of a replicated parameter is a term of a sum, and that of an expert is not.
 
 // CHECK: model.parameter @experts : tensor<2x8x6xf32> zeros {spmd.sharding = #spmd.sharding<[{"expert", chunk = 2, total = 4}, {}, {}]>}
 // CHECK-NEXT: model.parameter @dense : tensor<8x8xf32> zeros{{$}}
@@ -20,23 +20,23 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
     // CHECK: spmd.all_gather_start {{.*}} over ["expert"]
     // CHECK: %[[ALL:.*]] = model.reshape {{.*}} -> tensor<10x8xf32>
     // CHECK: model.matmul %[[ALL]], {{.*}} : (tensor<10x8xf32>, tensor<2x8x6xf32>) -> tensor<2x10x6xf32>
-    // expected-remark @below {{all_gather over 'expert': rows in parts are made whole for model.matmul}}
+    // expected-remark @below {{requires all rows (1 time)}}
     %y = model.matmul %h, %experts : (tensor<10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
     // CHECK: %[[SUM:.*]] = model.reduce_sum {{.*}} -> tensor<10x6xf32>
     // CHECK: spmd.reduce_scatter_start %[[SUM]] over ["expert"] <sum> : tensor<10x6xf32> to [tensor<5x6xf32,
-    // expected-remark @below {{reduce_scatter over 'expert': a split dim is reduced by model.reduce_sum}}
+    // expected-remark @below {{reduce_scatter over 'expert': model.reduce_sum}}
     %s = model.reduce_sum %y {dims = array<i64: 0>} : (tensor<4x10x6xf32>) -> tensor<10x6xf32>
     // CHECK: model.relu {{.*}} -> tensor<5x6xf32>
     %r = model.relu %s : (tensor<10x6xf32>) -> tensor<10x6xf32>
     // CHECK: spmd.all_gather_start
-    // expected-remark @below {{all_gather over 'expert': operands are whole for func.return}}
+    // expected-remark @below {{all_gather over 'expert': func.return requires replicated operands}}
     return %r : tensor<10x6xf32>
   }
 }
 
 // -----
 
-// What is repeated is not gathered, but what it is made of.
+// Tests that the operand of a broadcast is gathered, and not its result.
 
 module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
   model.parameter @experts : tensor<4x8x6xf32> zeros
@@ -45,21 +45,21 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   func.func @repeated(%x: tensor<10x8xf32> {model.input = "x"}) -> tensor<4x10x6xf32> attributes {model.entry = #model.entry<forward>} {
     %dense = model.read @dense : tensor<8x8xf32>
     %0 = model.matmul %x, %dense : (tensor<10x8xf32>, tensor<8x8xf32>) -> tensor<10x8xf32>
-    // expected-remark @below {{rows in parts are made whole for model.broadcast}}
+    // expected-remark @below {{all_gather over 'expert': model.broadcast}}
     %1 = model.broadcast %0 : (tensor<10x8xf32>) -> tensor<4x10x8xf32>
     %experts = model.read @experts : tensor<4x8x6xf32>
     // CHECK: spmd.all_gather_start {{.*}} : tensor<1x1x1x5x8xf32,
     // CHECK: model.broadcast {{.*}} : (tensor<10x8xf32>) -> tensor<2x10x8xf32>
     // CHECK: model.matmul {{.*}} -> tensor<2x10x6xf32>
     %2 = model.matmul %1, %experts : (tensor<4x10x8xf32>, tensor<4x8x6xf32>) -> tensor<4x10x6xf32>
-    // expected-remark @below {{operands are whole for func.return}}
+    // expected-remark @below {{func.return requires replicated operands}}
     return %2 : tensor<4x10x6xf32>
   }
 }
 
 // -----
 
-// Gradients: of the experts out of all rows, of others terms of a sum.
+// Tests that gradients of experts are computed from all rows, and that others are terms of a sum.
 
 module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
   model.parameter @experts : tensor<4x8x6xf32> zeros
@@ -80,7 +80,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
 
 // -----
 
-// An entry whose rows the ranks do not divide computes them all on each.
+// Tests that every rank computes all rows of an entry where the ranks do not divide them.
 
 module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["experts"]}} {
   model.parameter @experts : tensor<4x8x6xf32> zeros
@@ -88,7 +88,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
   // CHECK-NOT: spmd.all_slice
   // CHECK: model.matmul {{.*}} : (tensor<3x8xf32>, tensor<2x8x6xf32>) -> tensor<2x3x6xf32>
   // CHECK: spmd.all_reduce_start
-  // expected-remark @below {{entry point 'undivided' has 3 rows, which the 2 ranks of 'expert' do not divide: each of them computes them all}}
+  // expected-remark @below {{entry point 'undivided' has 3 rows, which the 2 ranks of 'expert' do not divide: every rank computes all rows}}
   func.func @undivided(%x: tensor<3x8xf32> {model.input = "x"}) -> tensor<3x6xf32> attributes {model.entry = #model.entry<forward>} {
     %experts = model.read @experts : tensor<4x8x6xf32>
     %0 = model.matmul %x, %experts : (tensor<3x8xf32>, tensor<4x8x6xf32>) -> tensor<4x3x6xf32>

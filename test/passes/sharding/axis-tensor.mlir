@@ -1,10 +1,10 @@
 // RUN: sluice-opt %s '-pass-pipeline=builtin.module(spmd-shard-parameters{axis=tensor},spmd-propagate-shardings{axis=tensor},spmd-insert-reshards{axis=tensor},spmd-localize{axis=tensor},spmd-lower-reshards)' -split-input-file -verify-diagnostics | FileCheck %s
 
-// Tests the passes along the axis tensor together: that a column and a row split flow through two products with one all_reduce, behind which bias and residual are
-// added once; that a fused weight is split in segments; that what is read as a whole is gathered, and what can be made in
-// parts is made in parts. That a dim which ranks do not divide is cut in padded chunks, whose padding nothing reads, and is
-// zeros where a collective or a gradient does; that every rank has heads which several share; that with sharding.sequence a
-// norm is computed on parts of the sequence.
+// Tests the passes along the axis tensor together: that a column and a row sharding propagate through two products with one
+// all_reduce, after which bias and residual are added once; that a fused weight is sharded in segments; that a value that is
+// read replicated is gathered, and a shard of a constant is computed; that a dim that the ranks do not divide has padded
+// chunks, whose padding is not read, or is zeros where a collective or a gradient reads it; that every rank has the heads
+// that several ranks share; that with sharding.sequence a norm is sharded along the sequence.
 
 // CHECK: model.parameter @up : tensor<4x4xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>}
 // CHECK-NEXT: model.parameter @up.bias : tensor<4xf32> zeros {spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}]>}
@@ -30,7 +30,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     // CHECK-NEXT: %[[S:.*]] = spmd.wait %[[T]] : tensor<2x4xf32>
     // CHECK-NEXT: %[[B:.*]] = model.add %[[S]], %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     // CHECK-NEXT: model.add %[[B]], %{{.*}} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul ([i, k], [k, j]) -> ([i, j]) {i=2, j=4, k=8} reduce=sum (1 time)}}
+    // expected-remark @below {{all_reduce over 'tensor': model.matmul ([i, k], [k, j]) -> ([i, j]) {i=2, j=4, k=8} reduce=sum has a partial result (1 time)}}
     %2 = model.matmul %1, %down bias(%down.bias) residual(%x) : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     return %2 : tensor<2x4xf32>
   }
@@ -48,7 +48,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fu
     // CHECK: model.split %{{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
     %1:3 = model.split %0 {dim = 1 : i64} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.multiply %1#0, %1#1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-    // A part of a constant is a constant.
+    // A shard of a constant is a constant.
     // CHECK: model.constant 2.000000e+00 {spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : tensor<2x2xf32>
     %two = model.constant 2.0 : tensor<2x4xf32>
     // CHECK: %[[M:.*]] = model.multiply %{{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -58,28 +58,28 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"fu
     // CHECK-NEXT: %[[V:.*]] = model.transpose %[[A]]
     // CHECK-NEXT: model.reshape %[[V]] {{.*}}-> tensor<2x4xf32>
     %3 = model.multiply %2, %two : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return (1 time)}}
+    // expected-remark @below {{all_gather over 'tensor': func.return requires replicated operands (1 time)}}
     return %3 : tensor<2x4xf32>
   }
 }
 
 // -----
 
-// expected-error @unknown {{recipe: value of 'sharding.tensor' for parameter 's', expected a parameter with dims but got a scalar}}
+// expected-error @unknown {{recipe: value of 'sharding.tensor' for parameter 's': a scalar has no dim to shard}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"s" = "column"}}} {
   model.parameter @s : tensor<f32> zeros
 }
 
 // -----
 
-// expected-error @unknown {{recipe: value of 'sharding.tensor' for parameter 'w', expected one that a product or a table reads but got one that none does}}
+// expected-error @unknown {{recipe: value of 'sharding.tensor' for parameter 'w': no product and no embedding reads it}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "row"}}} {
   model.parameter @w : tensor<4x2xf32> zeros
 }
 
 // -----
 
-// expected-remark @unknown {{recipe: 'mesh.tensor' splits nothing where 'sharding.tensor' names no parameter: its ranks all do the same}}
+// expected-remark @unknown {{recipe: 'mesh.tensor' shards nothing where 'sharding.tensor' names no parameter: its ranks all compute the same}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
   model.parameter @w : tensor<4x2xf32> zeros
 }
@@ -105,23 +105,23 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     %1 = model.exp %0 : (tensor<2x5xf32>) -> tensor<2x5xf32>
     // CHECK: model.matmul %[[E]], %{{.*}}spmd.local_shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>, #spmd.sharding<[{"tensor", chunk = 3, total = 5}, {}]>, #spmd.sharding<[{}, {}]>]
     // CHECK-NEXT: spmd.all_reduce_start
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    // expected-remark @below {{all_reduce over 'tensor': model.matmul}}
     %2 = model.matmul %1, %down : (tensor<2x5xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return (1 time)}}
+    // expected-remark @below {{all_gather over 'tensor': func.return requires replicated operands (1 time)}}
     return %2, %1 : tensor<2x4xf32>, tensor<2x5xf32>
   }
 }
 
 // -----
 
-// A rule of many operands is not written out.
+// Tests that a remark has no rule of many operands.
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
   model.parameter @w : tensor<4x8xf32> zeros
   // CHECK: func.func @many
   func.func @many(%x: tensor<2x4xf32>) -> tensor<f32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x8xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.power_sum of 9 operands (1 time)}}
+    // expected-remark @below {{all_reduce over 'tensor': model.power_sum of 9 operands has a partial result (1 time)}}
     %1 = model.power_sum %0, %0, %0, %0, %0, %0, %0, %0, %0 {p = 2.0} : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<f32>
     return %1 : tensor<f32>
   }
@@ -135,7 +135,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
   func.func @gradient(%x: tensor<2x4xf32>, %dy: tensor<2x5xf32>) -> tensor<2xf32> attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4x5xf32>
     %0 = model.matmul %x, %w {model.phase = #model.phase<forward>} : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
+    // expected-remark @below {{all_reduce over 'tensor': model.reduce_sum}}
     %1 = model.reduce_sum %0 {dims = array<i64: 1>, model.phase = #model.phase<forward>} : (tensor<2x5xf32>) -> tensor<2xf32>
     // CHECK: %[[G:.*]] = spmd.all_slice
     // CHECK-NEXT: %[[R:.*]] = model.reshape %[[G]] {{.*}} -> tensor<2x3xf32>
@@ -161,12 +161,12 @@ module attributes {model.recipe = {mesh.tensor = 4 : i64, sharding.tensor = {"q"
     %1 = model.matmul %x, %wk : (tensor<1x3x8xf32>, tensor<8x4xf32>) -> tensor<1x3x4xf32>
     %2 = model.reshape %0 : (tensor<1x3x8xf32>) -> tensor<1x3x4x2xf32>
     // CHECK: spmd.all_gather_start
-    // expected-remark @below {{all_gather over 'tensor': heads that serve several ranks are whole for model.reshape ([1, i, jk]) -> ([1, i, j, k]) {i=3, j=2, k=2} (1 time)}}
+    // expected-remark @below {{all_gather over 'tensor': model.reshape ([1, i, jk]) -> ([1, i, j, k]) {i=3, j=2, k=2} separates heads that several ranks share (1 time)}}
     %3 = model.reshape %1 : (tensor<1x3x4xf32>) -> tensor<1x3x2x2xf32>
     // CHECK: model.broadcast {{.*}} -> tensor<1x3x2x2x2xf32>
     // CHECK: model.attention {{.*}} : (tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>) -> (tensor<1x3x1x2xf32>, tensor<1x1x3xf32>)
     %4:2 = model.attention %2, %3, %3 {causal, scale = 1.0 : f64} : (tensor<1x3x4x2xf32>, tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> (tensor<1x3x4x2xf32>, tensor<1x4x3xf32>)
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return (1 time)}}
+    // expected-remark @below {{all_gather over 'tensor': func.return requires replicated operands (1 time)}}
     return %4#0 : tensor<1x3x4x2xf32>
   }
 }
@@ -182,14 +182,14 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
     // CHECK: model.reshape {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 3}, {}]>]} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
     %1 = model.reshape %0 : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for func.return}}
+    // expected-remark @below {{all_gather over 'tensor': func.return requires replicated operands}}
     return %1 : tensor<2x3x2xf32>
   }
 }
 
 // -----
 
-// Three segments of two heads over three ranks: dense, with zeros in the padding of what is summed over.
+// Tests three segments of two heads over three ranks: padding is inside of the dim, and is zeros where it is summed over.
 // CHECK: model.parameter @fused : tensor<4x6xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 2, total = 12}]>}
 module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fused" = "column"}}} {
   model.parameter @fused : tensor<4x12xf32> zeros
@@ -210,7 +210,7 @@ module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fu
     // CHECK: model.pad {{.*}} : (tensor<4x3x2x1xf32>) -> tensor<4x3x2x1xf32>
     // CHECK: model.matmul {{.*}} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<2x4xf32>
     // CHECK-NEXT: spmd.all_reduce_start
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    // expected-remark @below {{all_reduce over 'tensor': model.matmul}}
     %5 = model.matmul %4, %w {transpose_rhs, model.phase = #model.phase<backward>} : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<2x4xf32>
     return %5 : tensor<2x4xf32>
   }
@@ -223,9 +223,9 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
   func.func @two_kinds_of_heads(%x: tensor<2x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x2x6xf32>) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x12xf32>
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x12xf32>) -> tensor<2x12xf32>
-    // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected parts in whole pieces of 4 for 'model.reshape' but got parts of 6}}
+    // expected-error @below {{recipe: value of 'sharding.tensor' for parameter 'w', expected chunks of a multiple of 4 rows for 'model.reshape' but got chunks of 6 rows}}
     // expected-note @below {{its sharding rule is ([i, jk]) -> ([i, j, k]) {i=2, j=3, k=4}}}
-    // expected-note @below {{a 'mesh.tensor' that divides all that the dim is taken apart into works, and so does a table that leaves the parameter whole}}
+    // expected-note @below {{use a 'mesh.tensor' that divides the heads of every reader, or a table that leaves the parameter replicated}}
     %1 = model.reshape %0 : (tensor<2x12xf32>) -> tensor<2x3x4xf32>
     %2 = model.reshape %0 : (tensor<2x12xf32>) -> tensor<2x2x6xf32>
     return %1, %2 : tensor<2x3x4xf32>, tensor<2x2x6xf32>
@@ -247,7 +247,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
     // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %[[P]] over ["tensor"] <sum> : tensor<2x6x4xf32> to [tensor<2x3x4xf32, #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}, {}]>>]
     // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]]
     // CHECK-NEXT: %[[S:.*]] = model.reshape %[[W]] {{.*}} -> tensor<2x3x4xf32>
-    // expected-remark @below {{reduce_scatter over 'tensor': a split dim is reduced by model.matmul}}
+    // expected-remark @below {{reduce_scatter over 'tensor': model.matmul}}
     %0 = model.matmul %x, %down : (tensor<2x6x8xf32>, tensor<8x4xf32>) -> tensor<2x6x4xf32>
     // CHECK-NEXT: %[[N:.*]], %{{.*}} = model.rms_norm %[[S]], {{.*}} -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
     // CHECK: spmd.all_gather_start
@@ -255,9 +255,9 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
     // CHECK-NEXT: model.reduce_sum
     // CHECK-NEXT: spmd.all_reduce_start
     %1:2 = model.rms_norm %0, %norm {epsilon = 1.0e-5 : f64} : (tensor<2x6x4xf32>, tensor<4xf32>) -> (tensor<2x6x4xf32>, tensor<2x6xf32>)
-    // expected-remark @below {{all_gather over 'tensor': parts of the sequence are made whole for model.matmul}}
+    // expected-remark @below {{all_gather over 'tensor': model.matmul ([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=6, k=8, l=4} reduce=sum requires the full sequence (1 time)}}
     %2 = model.matmul %1#0, %up : (tensor<2x6x4xf32>, tensor<4x8xf32>) -> tensor<2x6x8xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.reduce_sum}}
+    // expected-remark @below {{all_reduce over 'tensor': model.reduce_sum}}
     %3 = model.reduce_sum %2 {dims = array<i64: 2>} : (tensor<2x6x8xf32>) -> tensor<2x6xf32>
     return %3 : tensor<2x6xf32>
   }
@@ -265,12 +265,12 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
 
 // -----
 
-// expected-remark @unknown {{recipe: 'sharding.sequence' has no effect where no split completes values of a sequence}}
+// expected-remark @unknown {{recipe: 'sharding.sequence' has no effect where no partial value has a sequence dim}}
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "row"}, sharding.sequence = true}} {
   model.parameter @w : tensor<4x5xf32> zeros
   func.func @f(%x: tensor<2x4xf32>) -> tensor<2x5xf32> attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w : tensor<4x5xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul}}
+    // expected-remark @below {{all_reduce over 'tensor': model.matmul}}
     %0 = model.matmul %x, %w : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
     return %0 : tensor<2x5xf32>
   }

@@ -1,8 +1,8 @@
 // RUN: sluice-opt %s -sluice-partition -split-input-file | FileCheck %s
-// Tests the sharding phase on what a chain of layers does not have.
+// Tests the sharding phase on features that a chain of layers does not have.
 
-// Tests bf16: a shard is rounded first and gathered as bf16, once for each gather; the gradient is reduced in f32 behind
-// its cast, although the cast and the gradient stand at the end of the backward in the input.
+// Tests bf16: a shard is rounded first and gathered as bf16, once for each gather; the gradient is reduced in f32 after
+// its cast, although the cast and the gradient are at the end of the backward in the input.
 // CHECK-LABEL: func.func @bf16
 // CHECK: %[[C:.*]] = model.cast %arg0 {model.ids = array<i64: 3>, model.phase = #model.phase<forward>} : (tensor<2x4xf32, {{.*}}) -> tensor<2x4xbf16
 // CHECK-NEXT: %[[T:.*]] = spmd.all_gather_start %[[C]] over ["shard"] unit "h" {{.*}} : tensor<2x4xbf16
@@ -38,7 +38,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 
 // -----
 
-// Tests that a view of a parameter that the backward reads is made again of what the backward gathers.
+// Tests that a view of a parameter is recomputed from the value that the backward gathers.
 // CHECK-LABEL: func.func @views
 // CHECK: model.reshape {{.*}}model.phase = #model.phase<forward>
 // CHECK: spmd.release {{.*}}model.phase = #model.phase<forward>
@@ -64,7 +64,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 
 // -----
 
-// Tests that a recompute region joins the backward, reads what the backward gathers, and is marked.
+// Tests that a recompute region is inlined, reads the values that the backward gathers, and is marked.
 // CHECK-LABEL: func.func @recompute
 // CHECK: spmd.release {{.*}}model.phase = #model.phase<forward>
 // CHECK: %[[W:.*]] = spmd.wait {{.*}}model.phase = #model.phase<backward>
@@ -90,7 +90,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 
 // -----
 
-// Tests that a scalar parameter stays whole, is all-reduced, and counts once in the norm of shards.
+// Tests that a scalar parameter is replicated, its gradient is all-reduced, and counts once in the norm of shards.
 // CHECK-LABEL: func.func @scalar
 // CHECK-SAME: %[[S:[^:]*]]: tensor<f32> {spmd.parameter = @scale}
 // CHECK: spmd.reduce_scatter_start %{{.*}} over ["shard"] <mean> unit "root"
@@ -121,7 +121,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 
 // -----
 
-// Tests the greatest element as norm: partial results are combined by max, and a whole gradient does not mind.
+// Tests the maximum norm: partial results are combined by max, together with a replicated gradient.
 // CHECK-LABEL: func.func @greatest
 // CHECK: model.power_sum %{{.*}}, %{{.*}} {
 // CHECK-NEXT: spmd.all_reduce_start %{{.*}} over ["shard"] <max>
@@ -138,7 +138,7 @@ module attributes {model.recipe = {mesh.shard = 2 : i64}} {
 
 // -----
 
-// Tests a forward entry: it takes parameters and no states, gives back outputs alone, and releases all that it gathers.
+// Tests that a forward entry has parameters and no states as arguments, and releases all parameters that it gathers.
 // The unused parameter is an argument like others, and is not gathered.
 // CHECK-LABEL: func.func @logits
 // CHECK-SAME: (%{{[^:]*}}: tensor<2xf32, #spmd.sharding<[{{[^]]*}}]>> {spmd.parameter = @head}, %{{[^:]*}}: tensor<2xf32, #spmd.sharding<[{{[^]]*}}]>> {spmd.parameter = @unused},
@@ -172,6 +172,21 @@ module attributes {model.recipe = {mesh.shard = 2 : i64, sharding.reshard_after_
 module attributes {model.recipe = {mesh.shard = 8 : i64}} {
   model.parameter @w : tensor<3x2xf32> ones
   func.func @f() attributes {model.entry = #model.entry<forward>} {
+    return
+  }
+}
+
+// -----
+
+// Tests the update of a parameter of one row: on the ranks without the row the shard is padding.
+// CHECK-LABEL: func.func @one_row
+// CHECK: model.add %{{.*}}, %{{.*}} : (tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 1}]>>, tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 1}]>>) -> tensor<1xf32, #spmd.sharding<[{"shard", chunk = 1, total = 1}]>>
+module attributes {model.recipe = {mesh.shard = 2 : i64}} {
+  model.parameter @w : tensor<1xf32> zeros
+  func.func @one_row() attributes {model.entry = #model.entry<train>} {
+    %w = model.read @w {model.phase = #model.phase<update>} : tensor<1xf32>
+    %n = model.add %w, %w {model.phase = #model.phase<update>} : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+    model.write @w, %n {model.phase = #model.phase<update>} : tensor<1xf32>
     return
   }
 }

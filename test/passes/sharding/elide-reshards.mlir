@@ -54,7 +54,7 @@
 // BEFORE-NEXT: spmd.release {{.*}} unit "root" {model.phase = #model.phase<forward>}
 // BEFORE-NEXT: spmd.reshard %arg0 from {{.*}} unit "root" {model.phase = #model.phase<backward>}
 
-// A part over two of four ranks is kept, and the backward gathers over these.
+// A shard over two of four ranks is kept, and the backward gathers over these.
 // PART: %[[G:.*]] = spmd.reshard %arg4 from {{.*}} unit "layer.1" {model.phase = #model.phase<forward>}
 // PART: %[[P:.*]] = spmd.reshard %[[G]] from {{.*}} to [#spmd.sharding<[{"shard.1", chunk = 3, total = 6}, {}]>] unit "layer.1" {model.phase = #model.phase<forward>}
 // PART-NEXT: spmd.release %[[G]] unit "layer.1"

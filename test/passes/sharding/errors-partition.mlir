@@ -1,8 +1,9 @@
 // RUN: sluice-opt %s -spmd-partition -split-input-file -verify-diagnostics
-// Tests what partitioning refuses.
+// Tests the errors of partitioning.
 
-// Nothing says where parameters live.
-// expected-error @below {{mesh, expected one of spmd-assign-units but got none}}
+// A module without the mesh and the units of spmd-assign-units.
+// expected-error @below {{module has no spmd.mesh}}
+// expected-note @below {{spmd-assign-units creates it}}
 module {
   func.func @f() attributes {model.entry = #model.entry<forward>} {
     return
@@ -11,10 +12,10 @@ module {
 
 // -----
 
-// The name of the entry that makes the weights is taken.
-// expected-error @below {{symbol 'init', expected it free for the entry point that makes the weights but got one}}
+// A function with the name of the entry point that computes the initial weights.
 module {
   spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
+  // expected-error @below {{symbol 'init' is reserved for the entry point that computes the initial weights}}
   func.func @init() attributes {model.entry = #model.entry<forward>} {
     return
   }

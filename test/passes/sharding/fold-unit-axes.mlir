@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -spmd-fold-unit-axes -split-input-file | FileCheck %s
 // RUN: sluice-opt %s -spmd-fold-unit-axes -split-input-file | sluice-opt -spmd-fold-unit-axes -split-input-file | FileCheck %s
 
-// Tests that on one rank no collective is left: a gather and a reduction are what they take, and nothing is released.
+// Tests that on one rank no collective remains: a gather and a reduction are replaced by their operands, and no value is released.
 spmd.mesh @mesh <replicate = 1, shard = 1>
 // CHECK-LABEL: func.func @alone
 // CHECK-SAME: (%[[W:.*]]: tensor<6x4xf32>, %[[G:.*]]: tensor<6x4xf32>)

@@ -11,7 +11,7 @@
 // CHECK-NEXT: model.matmul %{{.*}}, %[[W]]
 // CHECK-NEXT: spmd.release %[[W]] unit "layer.0" {model.phase = #model.phase<forward>}
 // CHECK: spmd.release %[[E]] unit "root" {model.phase = #model.phase<forward>}
-// The backward has reshards of its own, and its gradients are reduced after the release.
+// The backward has separate reshards, and its gradients are reduced after the release.
 // CHECK: spmd.reshard %arg0 {{.*}} unit "root" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: %[[B:.*]] = spmd.reshard %arg4 {{.*}} unit "layer.1" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: model.matmul %{{.*}}, %[[B]]
@@ -30,4 +30,5 @@
 // ROOT-NEXT: spmd.reshard %{{.*}} from {{.*}} to [#spmd.sharding<[{}, {}]>] unit "root"
 // ROOT-NEXT: spmd.yield
 
-// EACH: 'spmd.reshard' op is of one parameter, but spmd-lower-reshards takes those of spmd-group-reshards
+// EACH: 'spmd.reshard' op is of one parameter and not of a unit
+// EACH: note: spmd-group-reshards merges the reshards of a unit

@@ -4,7 +4,7 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.dim=flat" -spmd-partition -spmd-insert-data-reshards | FileCheck %s --check-prefix=FLAT
 // Tests the reshards of reads, gradients and means.
 
-// A read is a reshard of the argument to replicated; the readers take its value in the forward and the backward.
+// A read becomes a reshard of the argument to replicated, for the readers in the forward and the backward.
 // CHECK: spmd.section "microbatch"
 // CHECK: %[[W:.*]] = spmd.reshard %arg2 from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>] to [#spmd.sharding<[{}, {}]>] unit "layer.0" {{.*}}spmd.parameter = @layer.0.w} : (tensor<6x6xf32>) -> tensor<6x6xf32>
 // CHECK-NEXT: model.matmul %{{.*}}, %[[W]]

@@ -2,9 +2,9 @@
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-insert-reshards=axis=tensor -split-input-file -verify-roundtrip | diff %t.once -
 
-// Tests that an op that takes an operand in another sharding reads a reshard of it: one for all readers that take the same,
-// another for the backward where the sequence is sharded; that a part of a constant is computed and not sliced; that inputs
-// are gathered where they have fewer elements; that a partial sum that a gradient takes stays stated.
+// Tests that an op that requires another sharding of an operand reads a reshard of it: one for all readers that require the
+// same, another for the backward where the sequence is sharded; that a shard of a constant is computed and not sliced; that
+// inputs are gathered where they have fewer elements; that a gradient still states that its operand is a partial sum.
 
 #column = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>
 #replicated = #spmd.sharding<[{}, {}]>
@@ -17,7 +17,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     // CHECK-NEXT: %[[ALL:.*]] = spmd.reshard %[[H]] from [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>] to [#spmd.sharding<[{}, {}]>]
     %0 = model.matmul %x, %w {spmd.shardings = [#column]} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     // CHECK-NEXT: %[[S:.*]] = model.softmax %[[ALL]] : (tensor<2x8xf32>) -> tensor<2x8xf32>
-    // expected-remark @below {{all_gather over 'tensor': a split dim must be whole for model.softmax ([i, j]) -> ([i, j]) {i=2, j=8 whole} (1 time)}}
+    // expected-remark @below {{all_gather over 'tensor': model.softmax ([i, j]) -> ([i, j]) {i=2, j=8 whole} cannot be sharded along this dim (1 time)}}
     %1 = model.softmax %0 {spmd.operand_shardings = [#replicated]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
     // CHECK: model.constant {{.*}} {spmd.shardings = [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>]}
     %two = model.constant 2.0 : tensor<2x8xf32>
@@ -48,7 +48,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     %0 = spmd.reshard %x from [#partial] to [#rows] : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
     // CHECK-NEXT: %[[FIRST:.*]] = spmd.reshard %[[PART]]
     // CHECK-NEXT: model.reshape %[[FIRST]] {model.phase = #model.phase<forward>}
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for model.reshape}}
+    // expected-remark @below {{all_gather over 'tensor': model.reshape}}
     %1 = model.reshape %0 {spmd.operand_shardings = [#replicated], model.phase = #model.phase<forward>} : (tensor<2x6x4xf32>) -> tensor<12x4xf32>
     // CHECK-NEXT: %[[SECOND:.*]] = spmd.reshard %[[PART]] {{.*}}model.phase = #model.phase<backward>
     // CHECK-NEXT: model.reshape %[[SECOND]] {model.phase = #model.phase<backward>}
@@ -67,7 +67,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     // CHECK: %[[ALL:.*]] = spmd.reshard %[[PART]]
     // CHECK: %[[WIDE:.*]] = model.broadcast %[[ALL]]
     // CHECK: return %[[WIDE]]
-    // expected-remark @below {{all_gather over 'tensor': operands are whole for model.broadcast}}
+    // expected-remark @below {{all_gather over 'tensor': model.broadcast}}
     %1 = model.broadcast %0 {spmd.shardings = [#spmd.sharding<[{}, {}, {"tensor", chunk = 3, total = 6}p1, {}]>]} : (tensor<2x6x4xf32>) -> tensor<3x2x6x4xf32>
     return {spmd.operand_shardings = [#spmd.sharding<[{}, {}, {}, {}]>]} %1 : tensor<3x2x6x4xf32>
   }

@@ -2,8 +2,8 @@
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-join-reductions | diff %t.once -
 
-// Tests that values that an add or a maximum combines are combined before they are reduced over the same axes, and that those
-// over other axes, by another reduction or with another reader are left alone.
+// Tests that values that an add or a maximum combines are combined before they are reduced over the same axes, and that
+// reductions over other axes, of another kind or with another reader are not changed.
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 2>
 

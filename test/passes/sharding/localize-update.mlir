@@ -1,10 +1,10 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update --verify-roundtrip -o %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-localize-update | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update | FileCheck %s --check-prefix=ONE-RANK
 // Tests the types of one rank: arguments, donated results, reshards, the update and the entry point init.
 
-// A parameter of five rows makes chunks of two on four ranks; states stand behind their parameter.
+// A parameter of five rows has chunks of two on four ranks; states are after their parameter.
 // CHECK: func.func @train_step(
 // CHECK-SAME: %[[E:[^:]*]]: tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.parameter = @embed},
 // CHECK-SAME: %[[EM:[^:]*]]: tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>> {spmd.parameter = @embed, spmd.state = "momentum_buffer"},
@@ -47,7 +47,7 @@
 // CHECK-NEXT: model.random_uniform %[[SEED]] {high = 5.000000e-01 : f64, key = 2 : i64
 
 // On one rank all types are global.
-// ALONE-NOT: tensor<{{[^>]*}}#spmd.sharding
-// ALONE: spmd.section "microbatch" repeat 1
-// ALONE: spmd.section "update" repeat 1
-// ALONE-NOT: tensor<{{[^>]*}}#spmd.sharding
+// ONE-RANK-NOT: tensor<{{[^>]*}}#spmd.sharding
+// ONE-RANK: spmd.section "microbatch" repeat 1
+// ONE-RANK: spmd.section "update" repeat 1
+// ONE-RANK-NOT: tensor<{{[^>]*}}#spmd.sharding

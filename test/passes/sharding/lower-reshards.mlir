@@ -5,7 +5,7 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=true" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=ALL
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.reshard_after_forward=false" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=KEEP
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=4" -spmd-partition="gradient.microbatches=4" -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=MANY
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.strategy=no_shard" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=WHOLE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 sharding.strategy=no_shard" -spmd-partition -spmd-insert-data-reshards -spmd-group-reshards -spmd-elide-reshards -spmd-accumulate-gradients -spmd-localize-update -spmd-lower-reshards | FileCheck %s --check-prefix=REPLICATED
 // Tests which collectives reshards of parameters and gradients become.
 
 // By default blocks are gathered for the forward and again for the backward; the root stays gathered.
@@ -31,7 +31,7 @@
 // GATHER: spmd.release %[[E]] unit "root" {model.phase = #model.phase<backward>}
 // GATHER-NOT: model.read
 
-// With all units released behind the forward the root is gathered again where the backward begins.
+// With all units released after the forward the root is gathered again where the backward begins.
 // ALL: spmd.release {{.*}} unit "layer.1" {model.phase = #model.phase<forward>}
 // ALL-NEXT: spmd.release {{.*}} unit "root" {model.phase = #model.phase<forward>}
 // ALL-NEXT: model.reduce_sum
@@ -48,7 +48,7 @@
 // KEEP: spmd.release {{.*}} unit "layer.0" {model.phase = #model.phase<backward>}
 // KEEP: spmd.release {{.*}} unit "root" {model.phase = #model.phase<backward>}
 
-// A unit's gradients are reduced behind its release: over the shards, then over replicas.
+// A unit's gradients are reduced after its release: over the shards, then over replicas.
 // CHECK-NOT: spmd.accumulate
 // CHECK: spmd.release {{.*}} unit "layer.1" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: %[[T:.*]] = spmd.reduce_scatter_start %{{.*}} over ["shard"] <mean> unit "layer.1" {model.phase = #model.phase<backward>} : tensor<6x6xf32> to [tensor<2x6xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>]
@@ -66,7 +66,7 @@
 // CHECK-NEXT: spmd.wait
 // CHECK-NOT: model.step_mean
 
-// Over micro-batches gradients and the loss are added up, and reduced in the last.
+// Over micro-batches gradients and the loss are accumulated, and reduced in the last.
 // MANY: spmd.section "microbatch" repeat 4
 // MANY: %[[L:.*]] = model.reduce_sum
 // MANY-NEXT: %[[LS:.*]] = spmd.accumulate %[[L]] {model.phase = #model.phase<loss>} : tensor<f32> -> tensor<f32>
@@ -82,11 +82,11 @@
 // MANY-NEXT: %[[LM:.*]] = model.scale %{{.*}}#0 {factor = 2.500000e-01 : f64, model.phase = #model.phase<update>}
 // MANY-NEXT: spmd.all_reduce_start %[[LM]] over ["replicate", "shard"] <mean>
 
-// What is whole on every rank is all-reduced as it is.
-// WHOLE-NOT: spmd.release
-// WHOLE-NOT: spmd.reduce_scatter_start
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.1" {model.phase = #model.phase<backward>} : tensor<6x6xf32>
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.0"
-// WHOLE: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "root"
-// WHOLE: model.power_sum
-// WHOLE-NOT: spmd.all_reduce_start
+// Gradients of replicated parameters are all-reduced.
+// REPLICATED-NOT: spmd.release
+// REPLICATED-NOT: spmd.reduce_scatter_start
+// REPLICATED: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.1" {model.phase = #model.phase<backward>} : tensor<6x6xf32>
+// REPLICATED: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "layer.0"
+// REPLICATED: spmd.all_reduce_start %{{.*}} over ["replicate", "shard"] <mean> unit "root"
+// REPLICATED: model.power_sum
+// REPLICATED-NOT: spmd.all_reduce_start

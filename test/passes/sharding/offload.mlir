@@ -5,14 +5,14 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['optimizer']" | FileCheck %s --check-prefix=STATES
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=3,gradient.sync=every,memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=EVERY
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=3,memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=LAST
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=ALONE
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters','optimizer']" -sluice-prefetch | FileCheck %s --check-prefix=AHEAD
-// Tests where values are copied between host and device memory, and what the host runs.
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=ONE-RANK
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters','optimizer']" -sluice-prefetch | FileCheck %s --check-prefix=PREFETCH
+// Tests the copies between host and device memory, and the ops that run on the host.
 
-// The arguments of parameters and states, and the inputs that the update alone reads, lie in host memory.
+// The arguments of parameters and states, and the inputs that only the update reads, are in host memory.
 // CHECK: func.func @train_step(%arg0: {{.*}} {spmd.parameter = @embed, spmd.space = #spmd.space<host>}, %arg1: {{.*}} {spmd.parameter = @embed, spmd.space = #spmd.space<host>, spmd.state = "momentum_buffer"}
 // CHECK-SAME: {spmd.input = "lr", spmd.space = #spmd.space<host>}
-// Shards are copied to the device before their gather: the stream of gathers alone waits.
+// Shards are copied to the device before their gather: only the stream of gathers waits.
 // CHECK: %[[C0:.*]] = spmd.copy_start %arg0 to <device> unit "root" {model.phase = #model.phase<forward>}
 // CHECK-NEXT: %[[S0:.*]] = spmd.wait %[[C0]] {chained, model.phase = #model.phase<forward>}
 // CHECK-NEXT: spmd.all_gather_start %[[S0]] over ["shard"] unit "root" {model.phase = #model.phase<forward>}
@@ -21,7 +21,7 @@
 // CHECK-NEXT: %[[G:.*]] = spmd.wait %[[R]]
 // CHECK-NEXT: %[[C1:.*]] = spmd.copy_start %[[G]] to <host> unit "layer.1" {model.phase = #model.phase<backward>}
 // CHECK-NEXT: spmd.wait %[[C1]] {model.phase = #model.phase<backward>}
-// The update is the host's but for its collectives: their operands are the device's.
+// The update runs on the host except for its collectives, whose operands are in device memory.
 // CHECK: spmd.section "update"
 // CHECK: %[[P:.*]] = model.power_sum {{.*}}spmd.stream = #spmd.stream<host>
 // CHECK-NEXT: %[[C2:.*]] = spmd.copy_start %[[P]] to <device>
@@ -32,13 +32,13 @@
 // CHECK-NEXT: %[[H:.*]] = spmd.wait %[[C3]]
 // CHECK-NEXT: model.norm_root %[[H]] {{.*}}spmd.stream = #spmd.stream<host>
 // CHECK: model.sgd {{.*}}spmd.stream = #spmd.stream<host>
-// Initial weights are made in host memory, out of a seed there.
+// Initial weights are computed in host memory, from a seed there.
 // CHECK: func.func @init
 // CHECK-SAME: {spmd.input = "seed", spmd.space = #spmd.space<host>}
 // CHECK: model.random_normal {{.*}}spmd.stream = #spmd.stream<host>
 // CHECK-NOT: copy_start
 
-// With the states on the device it updates, out of copies of the parameters and back.
+// With the states on the device it updates copies of the parameters, which are copied back.
 // PARAMETERS: spmd.section "update"
 // PARAMETERS: %[[C:.*]] = spmd.copy_start %arg0 to <device>
 // PARAMETERS-NEXT: %[[P:.*]] = spmd.wait %[[C]]
@@ -46,7 +46,7 @@
 // PARAMETERS-NOT: spmd.stream
 // PARAMETERS-NEXT: spmd.copy_start %[[N]]#0 to <host>
 
-// With the states on the host it updates, out of copies of the parameters and back.
+// With the states on the host it updates copies of the parameters, which are copied back.
 // STATES: spmd.all_gather_start %arg0
 // STATES: spmd.section "update"
 // STATES: %[[C:.*]] = spmd.copy_start %arg0 to <host>
@@ -54,39 +54,39 @@
 // STATES-NEXT: %[[N:.*]]:2 = model.sgd %[[P]], {{.*}}spmd.stream = #spmd.stream<host>
 // STATES-NEXT: spmd.copy_start %[[N]]#0 to <device>
 
-// What every micro-batch reduces is added up by the host.
+// The host accumulates gradients that every micro-batch reduces.
 // EVERY: %[[G:.*]] = spmd.wait {{.*}}
 // EVERY: %[[C:.*]] = spmd.copy_start %{{.*}} to <host> unit "layer.1" {model.phase = #model.phase<backward>}
 // EVERY-NEXT: %[[H:.*]] = spmd.wait %[[C]]
 // EVERY-NEXT: spmd.accumulate %[[H]] {model.phase = #model.phase<backward>, spmd.stream = #spmd.stream<host>}
 
-// What is deferred is added up on the device, and copied when it is reduced.
+// The device accumulates gradients that the last micro-batch reduces, and they are copied after that.
 // LAST-NOT: spmd.accumulate {{.*}}spmd.stream = #spmd.stream<host>
 // LAST: spmd.copy_start %{{.*}} to <host> unit "layer.1" {model.phase = #model.phase<backward>, spmd.when = #spmd.when<last>}
 
-// Alone, compute itself waits for the copies.
-// ALONE: %[[C:.*]] = spmd.copy_start %arg0 to <device> unit "root" {model.phase = #model.phase<forward>}
-// ALONE-NEXT: %[[W:.*]] = spmd.wait %[[C]] {model.phase = #model.phase<forward>}
-// ALONE-NEXT: model.matmul %{{.*}}, %[[W]]
-// ALONE: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
-// ALONE-NEXT: spmd.copy_start %[[D]] to <host> unit "layer.1"
+// On one rank compute waits for the copies.
+// ONE-RANK: %[[C:.*]] = spmd.copy_start %arg0 to <device> unit "root" {model.phase = #model.phase<forward>}
+// ONE-RANK-NEXT: %[[W:.*]] = spmd.wait %[[C]] {model.phase = #model.phase<forward>}
+// ONE-RANK-NEXT: model.matmul %{{.*}}, %[[W]]
+// ONE-RANK: %[[D:.*]] = model.matmul {{.*}}transpose_lhs
+// ONE-RANK-NEXT: spmd.copy_start %[[D]] to <host> unit "layer.1"
 
-// A copy is issued with its gather, ahead of use; a copy to the host stands behind its reduction, which the copies' stream
-// waits for, and is waited for where the next unit's reduction begins.
-// AHEAD: spmd.all_gather_start {{.*}} unit "root"
-// AHEAD-NEXT: spmd.wait
-// AHEAD-NEXT: spmd.copy_start %arg2 to <device> unit "layer.0"
-// AHEAD-NEXT: spmd.wait %{{.*}} {chained
-// AHEAD-NEXT: spmd.all_gather_start {{.*}} unit "layer.0"
-// AHEAD-NEXT: model.matmul
-// AHEAD: %[[C:.*]] = spmd.copy_start %{{.*}} to <host> unit "layer.1"
-// AHEAD: spmd.wait %[[C]]
-// AHEAD-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.0"
-// AHEAD-NEXT: %[[R:.*]] = spmd.wait %{{.*}} {chained
-// AHEAD-NEXT: %[[D:.*]] = spmd.copy_start %[[R]] to <host> unit "layer.0"
-// AHEAD: spmd.wait %[[D]]
-// AHEAD-NEXT: spmd.reduce_scatter_start {{.*}} unit "root"
-// AHEAD-NEXT: spmd.wait %{{.*}} {chained
-// AHEAD-NEXT: %[[E:.*]] = spmd.copy_start %{{.*}} to <host> unit "root"
-// AHEAD-NEXT: spmd.wait %[[E]]
-// AHEAD-NEXT: spmd.yield
+// A copy is issued with its gather, before its use; a copy to the host is after its reduction, for which the stream of copies
+// waits, and the wait for the copy is where the next unit's reduction begins.
+// PREFETCH: spmd.all_gather_start {{.*}} unit "root"
+// PREFETCH-NEXT: spmd.wait
+// PREFETCH-NEXT: spmd.copy_start %arg2 to <device> unit "layer.0"
+// PREFETCH-NEXT: spmd.wait %{{.*}} {chained
+// PREFETCH-NEXT: spmd.all_gather_start {{.*}} unit "layer.0"
+// PREFETCH-NEXT: model.matmul
+// PREFETCH: %[[C:.*]] = spmd.copy_start %{{.*}} to <host> unit "layer.1"
+// PREFETCH: spmd.wait %[[C]]
+// PREFETCH-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.0"
+// PREFETCH-NEXT: %[[R:.*]] = spmd.wait %{{.*}} {chained
+// PREFETCH-NEXT: %[[D:.*]] = spmd.copy_start %[[R]] to <host> unit "layer.0"
+// PREFETCH: spmd.wait %[[D]]
+// PREFETCH-NEXT: spmd.reduce_scatter_start {{.*}} unit "root"
+// PREFETCH-NEXT: spmd.wait %{{.*}} {chained
+// PREFETCH-NEXT: %[[E:.*]] = spmd.copy_start %{{.*}} to <host> unit "root"
+// PREFETCH-NEXT: spmd.wait %[[E]]
+// PREFETCH-NEXT: spmd.yield

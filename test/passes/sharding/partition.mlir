@@ -1,10 +1,10 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" | FileCheck %s
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units="mesh.shard=4 gradient.microbatches=3" -spmd-partition="gradient.microbatches=3" -o %t.once
 // RUN: sluice-opt %t.once -spmd-partition | diff %t.once -
-// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition | FileCheck %s --check-prefix=ALONE
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -spmd-assign-units -spmd-partition | FileCheck %s --check-prefix=ONE-RANK
 // Tests the frame of a train step: arguments, donated results, sections, and the entry point init.
 
-// A parameter of five rows makes chunks of two on four ranks; states stand behind their parameter.
+// A parameter of five rows has chunks of two on four ranks; states are after their parameter.
 // CHECK: func.func @train_step(
 // CHECK-SAME: %[[E:[^:]*]]: tensor<5x6xf32> {spmd.parameter = @embed, spmd.sharding = #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>},
 // CHECK-SAME: %[[EM:[^:]*]]: tensor<5x6xf32> {spmd.parameter = @embed, spmd.sharding = #spmd.sharding<[{"shard", chunk = 2, total = 5}, {}]>, spmd.state = "momentum_buffer"},
@@ -50,7 +50,7 @@
 // CHECK-NEXT: model.random_uniform %[[SEED]] {high = 5.000000e-01 : f64, key = 2 : i64
 
 // On one rank no argument is sharded.
-// ALONE-NOT: spmd.sharding
-// ALONE: spmd.section "microbatch" repeat 1
-// ALONE: spmd.section "update" repeat 1
-// ALONE-NOT: spmd.sharding
+// ONE-RANK-NOT: spmd.sharding
+// ONE-RANK: spmd.section "microbatch" repeat 1
+// ONE-RANK: spmd.section "update" repeat 1
+// ONE-RANK-NOT: spmd.sharding

@@ -3,9 +3,9 @@
 // RUN: sluice-opt %t.once -spmd-propagate-shardings=axis=tensor -split-input-file | diff %t.once -
 // RUN: sluice-opt %t.once -split-input-file -verify-roundtrip -o /dev/null
 
-// Tests that shardings of parameters flow through ops by their rules and that types stay global; that a partial result is
-// completed where it is computed, except by a linear op and for a gradient that its unit reduces; that a sharding of a
-// parameter is kept where one of the sequence conflicts; that an op which computes no part is replaced by its shardable form.
+// Tests that shardings of parameters propagate through ops by their rules and that types stay global; that a partial result
+// is completed directly after its op, except for a linear reader and a gradient that its unit reduces; that a sharding of a
+// parameter wins over one of the sequence; that an op that cannot be sharded is replaced by its shardable form.
 
 #column = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>
 #row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
@@ -22,13 +22,13 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     // CHECK-NEXT: %[[P:.*]] = model.matmul %[[H]], %{{.*}} {spmd.shardings = [#spmd.sharding<[{}, {}] partial sum over ["tensor"]>]}
     // CHECK-NEXT: %[[S:.*]] = spmd.reshard %[[P]] from [#spmd.sharding<[{}, {}] partial sum over ["tensor"]>] to [#spmd.sharding<[{}, {}]>]
     // CHECK-NEXT: model.relu %[[S]] : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.matmul ([i, k], [k, j]) -> ([i, j]) {i=2, j=4, k=8} reduce=sum (1 time)}}
+    // expected-remark @below {{all_reduce over 'tensor': model.matmul ([i, k], [k, j]) -> ([i, j]) {i=2, j=4, k=8} reduce=sum has a partial result (1 time)}}
     %1 = model.matmul %0, %down : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     %2 = model.relu %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
     return %2 : tensor<2x4xf32>
   }
 
-  // A sum of two partial sums is one. A reader that needs all of a dim states that it takes it replicated.
+  // A sum of two partial sums is partial. A reader that cannot be sharded along a dim states that it requires a replicated operand.
   // CHECK-LABEL: func.func @linear
   func.func @linear(%x: tensor<2x8xf32>) -> tensor<2x4xf32> attributes {model.entry = #model.entry<forward>} {
     %down = model.read @down : tensor<8x4xf32>
@@ -48,7 +48,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 
 // -----
 
-// Rows of the sequence are priority 1: a product with a sharded parameter takes all of them.
+// The sequence has priority 1: a product with a sharded parameter requires the full sequence.
 
 #column = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>
 #row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
@@ -60,7 +60,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     %up = model.read @up : tensor<4x8xf32>
     %down = model.read @down : tensor<8x4xf32>
     // CHECK: spmd.reshard %{{.*}} from [#spmd.sharding<[{}, {}, {}] partial sum over ["tensor"]>] to [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}p1, {}]>]
-    // expected-remark @below {{reduce_scatter over 'tensor': a split dim is reduced by model.matmul ([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=6, k=4, l=8} reduce=sum, and what follows takes parts of the sequence (1 time)}}
+    // expected-remark @below {{reduce_scatter over 'tensor': model.matmul ([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=6, k=4, l=8} reduce=sum has a partial result, and the next ops are sharded along the sequence (1 time)}}
     %0 = model.matmul %x, %down : (tensor<2x6x8xf32>, tensor<8x4xf32>) -> tensor<2x6x4xf32>
     // CHECK-NEXT: model.relu {{.*}}spmd.shardings = [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}p1, {}]>]
     %1 = model.relu %0 : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
@@ -85,7 +85,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"he
     // CHECK-NOT: model.cross_entropy
     // CHECK: partial logsumexp over ["tensor"]
     // CHECK: spmd.reshard %{{.*}} from [#spmd.sharding<[{}] partial logsumexp over ["tensor"]>] to [#spmd.sharding<[{}]>]
-    // expected-remark @below {{all_reduce over 'tensor': a split dim is reduced by model.logsumexp}}
+    // expected-remark @below {{all_reduce over 'tensor': model.logsumexp}}
     // expected-remark @below {{all_reduce over 'tensor'}}
     %loss, %lse = model.cross_entropy %0, %t {reduction = #model.reduction<mean>} : (tensor<2x8xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
@@ -95,7 +95,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"he
 // -----
 
 // The gradient of a sharded parameter is sharded as it is. That of a replicated one is partial: its unit's reduction
-// completes it, and `model.gradient` states so.
+// completes it, and `model.gradient` states it.
 
 #row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
 module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"down" = "row"}}} {

@@ -5,8 +5,8 @@
 // RUN: sluice-opt %t.tensor -spmd-shard-parameters=axis=expert -split-input-file | FileCheck %s --check-prefix=BOTH
 // RUN: not sluice-opt %s -spmd-shard-parameters=axis=shard -split-input-file 2>&1 | FileCheck %s --check-prefix=AXIS
 
-// Tests that parameters get the sharding that the recipe states, with segments and whole heads as the readers need, and inputs
-// one by rows; that types stay global, and that the options of the pass are those of the recipe.
+// Tests that parameters get the sharding that the recipe states, with segments and full heads as the readers require, and inputs
+// a sharding by rows; that types stay global, and that the options of the pass are those of the recipe.
 
 // AXIS: error: option 'axis', expected tensor or expert but got shard
 
@@ -32,11 +32,11 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
 
 // -----
 
-// Dim 0 of experts, and rows of inputs, which give way: priority 1. A scalar input has no rows.
+// Dim 0 of experts, and rows of inputs, with priority 1. A scalar input has no rows.
 // EXPERT: model.parameter @experts : tensor<4x8x6xf32> zeros {spmd.sharding = #spmd.sharding<[{"expert", chunk = 2, total = 4}, {}, {}]>}
 // EXPERT-NEXT: model.parameter @dense : tensor<8x8xf32> zeros{{$}}
 // EXPERT: func.func @f(%{{.*}}: tensor<10x8xf32> {model.input = "x", spmd.sharding = #spmd.sharding<[{"expert", chunk = 5, total = 10}p1, {}]>}, %{{.*}}: tensor<f32> {model.input = "lr"})
-// Each axis adds its part, here to a parameter that only one shards.
+// Each axis adds its sharding, here to different parameters.
 // BOTH: model.parameter @experts : tensor<4x8x6xf32> zeros {spmd.sharding = #spmd.sharding<[{"expert", chunk = 2, total = 4}, {}, {}]>}
 // BOTH-NEXT: model.parameter @dense : tensor<8x8xf32> zeros {spmd.sharding = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>}
 module attributes {model.recipe = {mesh.expert = 2 : i64, mesh.tensor = 2 : i64, sharding.expert = ["experts"], sharding.tensor = {"dense" = "column"}}} {

@@ -280,7 +280,7 @@ TEST(RecipeErrors, Files) {
   EXPECT_EQ(errorOf("mesh.shard = 1\nmesh.shard = 2").substr(0, 33), "r.toml:2: recipe that is not TOML");
   EXPECT_EQ(settingError("mesh.shard"), "--set mesh.shard: setting, expected key=value but got 'mesh.shard'");
   EXPECT_EQ(recipe.addSetting("=1").code(), StatusCode::usage);
-  // A setting is one value: what follows on another line is no second key.
+  // A setting is one value: text on another line is no second key.
   EXPECT_NE(settingError("mesh.shard=1\nmesh.replicate=2"), "");
 }
 

@@ -2,8 +2,8 @@
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-lower-reshards -split-input-file -verify-roundtrip | diff %t.once -
 
-// Tests the collectives of reshards along an axis of parts: a sum and a maximum in place, a logsumexp from the largest, a
-// reduce_scatter; a gather in which the ranks' chunks are transposed into place and padding is zeros and cut off; a slice; in
+// Tests the collectives of reshards along a model-parallel axis: a sum and a maximum in place, a logsumexp relative to the
+// largest, a reduce_scatter; a gather in which a transpose orders the ranks' chunks and a slice removes the padding; a slice;
 // segments.
 
 module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
@@ -51,7 +51,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
     return %0, %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x5xf32>
   }
 
-  // The part of a padded segment is read dense, so a slice of segments is padded.
+  // Readers of segments read the padding, so a slice of segments is padded.
   // CHECK-LABEL: func.func @segments
   func.func @segments(%x: tensor<6xf32>) -> tensor<4xf32> {
     // CHECK-NEXT: model.reshape %arg0 : (tensor<6xf32>) -> tensor<1x2x3x1xf32>
