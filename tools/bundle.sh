@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs what a GPU node needs that has a driver and CUDA's libraries and nothing else: the runtime's tools, the GPU tests
+# Packs everything for a GPU node that has only a driver and CUDA's libraries: the runtime's tools, the GPU tests
 # and benchmarks, and compiled plans.
 #
 #   tools/bundle.sh [-o sluice-bundle.tar.zst] [-b BUILD] [-n] [-t FILTER]
@@ -7,16 +7,16 @@
 # On the node: tar --zstd -xf sluice-bundle.tar.zst, then sluice-bundle/first-gpu.sh (ten minutes), run-tests.sh and
 # run-benchmarks.sh.
 #
-# The tools are configured anew in BUILD (build/bundle) with device code for sm_80, sm_90 and sm_100, which takes some
-# minutes, and linked statically as far as licences allow; libraries that stay shared travel along. -n packs what BUILD has
-# and builds nothing; -t takes other numeric tests along (a filter of GoogleTest). Plans are compiled by
+# The tools are configured in BUILD (build/bundle) with device code for sm_80, sm_90 and sm_100, which takes some
+# minutes, and linked statically as far as licences allow; shared libraries are included. -n packs what BUILD has
+# and builds nothing; -t adds numeric tests (a GoogleTest filter). Plans are compiled by
 # build/bin/sluice-compile, which is built first if it is not there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=sluice-bundle.tar.zst
 build=$root/build/bundle
 builds=1
-# Numeric tests that run on the GPU as well: reference cases, ops, families, the zoo, and the knobs that leave bits alone.
+# Numeric tests that also run on the GPU: reference cases, ops, families, the zoo, and the settings that do not change bits.
 tests='*ReferenceCases.*:*ConvCases.*:*OpReference.*:*Families.*:*Zoo.*:*Knobs.*'
 while getopts "o:b:nt:" option; do
   case $option in
@@ -50,14 +50,14 @@ for program in "${programs[@]}"; do
   cp "$build/bin/$program" "$stage/bin/"
   strip "$stage/bin/$program"
 done
-# Debian's shared libraries that a bare node lacks. The C library and the driver's are the node's own.
+# Debian's shared libraries that a minimal node lacks. The C library and the driver's libraries are those of the node.
 for program in "$stage"/bin/*; do
   ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 done | sort -u | grep -vE '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux[^/]*|libcuda)\.so' | while read -r library; do
   cp -L "$library" "$stage/lib/"
 done
 
-# Plans for one GPU, for virtual ranks on it, and for as many GPUs; the same for the CPU beside them.
+# Plans for one GPU, for virtual ranks on it, and for as many GPUs; and the same plans for the CPU.
 tiny=$root/test/reference/gpt2-tiny
 recipe=$work/recipe.toml
 : > "$recipe"
@@ -82,7 +82,7 @@ model gpt2-124m 32 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_position
 model gpt2-1.5b 8 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 1600, "n_layer": 48, "n_head": 25, "activation_function": "gelu_new", "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
 model llama-1b 4 4096 '{"model_type": "llama", "vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu", "tie_word_embeddings": true}' --set loss.chunk_rows=2048
 model llama-7b 2 4096 '{"model_type": "llama", "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": false}' --set recompute.policy=block
-# Heads that tensor cores take, one to each of keys and two to one, sequences that fill no tile.
+# Head sizes that tensor cores support, one or two query heads per key head, sequences that do not fill a tile.
 cat > "$work/heads-64.json" <<'CONFIG'
 {"model_type": "gpt2", "vocab_size": 512, "n_positions": 256, "n_embd": 128, "n_layer": 2, "n_head": 2, "activation_function": "gelu_new"}
 CONFIG
@@ -95,8 +95,8 @@ for size in 64 128; do
   compile "$work/heads-$size.mlir" "heads-$size-f16" --set target.device=cuda --set precision.compute=f16 --set precision.loss_scale=1024
   compile "$work/heads-$size.mlir" "heads-$size-cpu" --set target.isa=avx2
 done
-# The numeric tests run here on the CPU, by a compiler that keeps each of their plans, for the CPU and for CUDA; the node has its plans
-# in the compiler's place.
+# The numeric tests run here on the CPU with a compiler that keeps each of their plans, for the CPU and for CUDA; the node uses
+# these plans instead of a compiler.
 echo "bundle: running the numeric tests that travel along (some minutes)"
 mkdir -p "$work/tools" "$stage/kept"
 cp "$root"/tools/bundle/keep/* "$work/tools/"
@@ -109,7 +109,7 @@ cp -r "$root/test/reference" "$stage/reference"
 cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
 cp "$root"/tools/bundle/*.{sh,py} "$root/test/cuda/nccl_log.py" "$stage/"
 
-# The device code is in several of the programs: a window that sees them all keeps it once.
+# Several programs contain the device code: a compression window over all of them stores it once.
 tar -C "$work" -cf - sluice-bundle | zstd -12 --long=27 -T2 -q -f -o "$out"
 bytes=$(stat -c %s "$out")
 tree=$(git -C "$root" ls-files -z | (cd "$root" && xargs -0 stat -c %s) | awk '{ sum += $1 } END { printf "%d", sum }' || true)

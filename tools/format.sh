@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats all C++ and CUDA files by the repository's .clang-format. --check: changes nothing, and fails where a file differs.
+# Formats all C++ and CUDA files by the repository's .clang-format. --check: changes nothing and fails if a file differs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mode=(-i)

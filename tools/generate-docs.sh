@@ -21,7 +21,7 @@ page() {
 }
 for dialect in model spmd plan; do
   file=$(ls dialect/$dialect/*Ops.td)
-  # The words of an enum are at its attribute; the list of enums is that of all dialects.
+  # The values of an enum are listed at its attribute; the list of enums would be that of all dialects.
   page "The $dialect dialect" "$file" -gen-dialect-doc -dialect=$dialect |
     sed -e "/^# '$dialect' Dialect\$/d" -e '/^## Enums$/,$d' | cat -s > "$out/spec/$dialect.md"
 done

@@ -25,7 +25,7 @@ if ((${#missing[@]})); then
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 fi
 
-# The cache serves clones in other folders too.
+# The cache is shared by clones in different folders.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 mkdir -p "$build"
 if [[ ! -f $build/build.ninja ]]; then
@@ -33,7 +33,7 @@ if [[ ! -f $build/build.ninja ]]; then
   cmake -G Ninja -S "$root" -B "$build" > "$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
 fi
 
-# One line for every twentieth of the work, and everything that is no progress: warnings and errors.
+# Prints one line for every twentieth of the work, and all other output: warnings and errors.
 progress() {
   local begin=$SECONDS shown=0 line twentieths
   while IFS= read -r line; do

@@ -61,7 +61,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   mlir::DialectRegistry registry;
   registerSluiceDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  // The line of the source is enough; a function printed after it would hide it.
+  // Errors show the line of the source; printing the op would hide it.
   context.printOpOnDiagnostic(false);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());

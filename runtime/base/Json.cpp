@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-/// Files from anywhere must not use up the stack; those that Sluice reads nest four deep.
+/// Untrusted files must not exhaust the stack; the files that Sluice reads nest four deep.
 constexpr std::size_t deepest = 200;
 
 /// Accepts JSON that does not nest too deep, and finds a key that an object has twice.

@@ -14,12 +14,12 @@
 
 namespace sluice {
 
-/// Keeps the order of members; to find one takes time by their number. nlohmann::json orders them by name.
+/// Keeps the order of members, so that finding one is a linear search. nlohmann::json sorts them by name.
 using Json = nlohmann::ordered_json;
 
 /// Both are for nlohmann::json and Json.
-/// Discarded (`is_discarded()`) where the text is not JSON, or nests deeper than any JSON that Sluice reads. Of a key
-/// that an object has twice the last value stays, and `duplicate`, if given, is set to the key.
+/// Discarded (`is_discarded()`) where the text is not JSON, or nests deeper than any JSON that Sluice reads. If an
+/// object has a key twice, the last value is kept and `duplicate`, if not null, is set to the key.
 template <typename J> J parseJson(std::string_view text, std::string *duplicate = nullptr);
 /// One line, or lines indented by `indent` blanks a level. Bytes that are not UTF-8 are replaced by U+FFFD; numbers
 /// that are not finite become null.

@@ -17,7 +17,7 @@ Digest sha256(std::initializer_list<std::span<const std::uint8_t>> parts) {
     done = done && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
   Digest digest;
   done = done && EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) == 1;
-  // SHA-256 is part of every libcrypto: its calls fail only where there is no memory.
+  // SHA-256 is part of every libcrypto: its calls fail only if memory is exhausted.
   if (!done)
     throw std::bad_alloc();
   return digest;

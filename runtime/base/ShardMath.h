@@ -2,9 +2,9 @@
 //
 // The arithmetic of shards, for the compiler and the runtime. An extent of `total` over `ranks` ranks is cut in chunks
 // of ceil(total / ranks): the rank with coordinate c has rows [c * chunk, (c + 1) * chunk), of which those from `total`
-// on are padding. A fused dim of several equal segments is cut so in each segment. Ranks are numbered row-major over
-// the sizes of the mesh, the first axis outermost; so are the members of a group, over the axes in the order in which
-// they are given.
+// on are padding. Each segment of a fused dim of several equal segments is cut in this way. Ranks are numbered
+// row-major over the sizes of the mesh, the first axis outermost; so are the members of a group, over the axes in the
+// order in which they are given.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_SHARDMATH_H
@@ -22,7 +22,7 @@ namespace sluice {
 constexpr std::int64_t chunkOf(std::int64_t total, std::int64_t ranks) { return total / ranks + (total % ranks != 0); }
 
 /// The first row of the chunk at a coordinate; `total` where the chunk is all padding. No argument is negative. The
-/// product is taken in 128 bits, since it may leave 64 before it is clamped.
+/// product is computed in 128 bits because it may exceed 64 before it is clamped.
 constexpr std::int64_t chunkBegin(std::int64_t total, std::int64_t chunk, std::int64_t coordinate) {
   return static_cast<std::int64_t>(std::min<__int128>(__int128(chunk) * coordinate, total));
 }

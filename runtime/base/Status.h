@@ -17,7 +17,7 @@ namespace sluice {
 /// The kind of failure. The values are the exit codes of the tools.
 enum class StatusCode : int {
   ok = 0,
-  /// The input is at fault, or an output cannot be written: mend the input.
+  /// The input is wrong, or an output cannot be written.
   input = 1,
   /// The command line is wrong.
   usage = 2,

@@ -1,6 +1,6 @@
 //===- Text.h - numbers as people read them -------------------------------------===//
 //
-// Small formatting that reports share. Nothing depends on the locale.
+// Formatting functions that reports share. Nothing depends on the locale.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_TEXT_H

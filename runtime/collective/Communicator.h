@@ -50,7 +50,7 @@ struct Call {
   Reduction op = Reduction::none;
   double scale = 1;
   int root = 0;
-  std::span<const SegmentPointers> segments;
+  std::span<const SegmentPointers> segments = {};
   CallLabel label;
 };
 

@@ -1,8 +1,8 @@
 //===- Executor.h - one rank's run of a plan -------------------------------------===//
 //
 // Takes a plan that was read and checked (runtime/plan/Reader.h, Checker.h), gets its memory, binds every view to
-// addresses, prepares every kernel, and then runs entry points by issuing prepared commands: after create() a step
-// allocates nothing. One Executor serves one rank; all its methods are called by one thread, the rank's.
+// addresses, prepares every kernel, and then runs entry points by issuing prepared commands: a step allocates
+// nothing after create(). One Executor serves one rank; all its methods are called by one thread, the rank's.
 //
 // A failure of an instruction is reported with its entry point, instruction and unit; it ends the world, so that no
 // other rank waits forever, and synchronize() returns it. After that the executor runs nothing.

@@ -25,7 +25,7 @@ Status SharedRecording::meet(const Status &status, std::span<const cuda::Event> 
 Status SharedRecording::abandon(Status reason) {
   if (isRankZero())
     device.discardCapture();
-  // No stream of any rank is captured any more.
+  // No stream of any rank is in the capture.
   Status status = meet({}, {});
   if (status.isOk())
     status = device.resumeIssue();
@@ -42,24 +42,24 @@ Status SharedRecording::begin() {
 }
 
 Result<GraphId> SharedRecording::end(const Status &issued) {
-  Result<GraphId> made = Result<GraphId>(GraphId(0));
+  Result<GraphId> graph = Result<GraphId>(GraphId(0));
   if (!issued.isOk())
-    made = Result<GraphId>(Status(issued));
+    graph = Result<GraphId>(Status(issued));
   else if (!isRankZero())
-    made = device.leaveCapture();
+    graph = device.leaveCapture();
   own = device.joins();
-  // The graph also waits for all that the followers were given: they are done before the events that they show.
-  Status status = meet(made.isOk() ? Status() : made.takeStatus(),
+  // The graph also waits for all work of the followers, which is done before their events.
+  Status status = meet(graph.isOk() ? Status() : graph.takeStatus(),
                        isRankZero() ? std::span<const cuda::Event>() : std::span<const cuda::Event>(own));
   if (status.isOk() && isRankZero()) {
-    made = device.endCapture(others);
-    status = meet(made.isOk() ? Status() : made.takeStatus(), {});
+    graph = device.endCapture(others);
+    status = meet(graph.isOk() ? Status() : graph.takeStatus(), {});
   } else if (status.isOk()) {
     status = meet({}, {});
   }
   if (!status.isOk())
     return abandon(std::move(status));
-  return made;
+  return graph;
 }
 
 Status SharedRecording::replay(GraphId graph) {

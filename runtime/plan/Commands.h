@@ -33,7 +33,7 @@ struct PlanCommand {
 };
 
 struct PlanCommandResult {
-  /// For standard output, also where the status is not ok.
+  /// For standard output, also if the status is not ok.
   std::string text;
   Status status;
   /// If the status is ok: 0, or 1 if `diff` found a difference.

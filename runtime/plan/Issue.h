@@ -22,8 +22,8 @@ inline std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uin
 /// Position of the last issue of an instruction in the issue order of a step.
 std::uint64_t lastPosition(const plan::EntryT &entry, std::uint32_t index);
 
-/// Refuses to list each time that instructions are issued where that is out of all proportion: `isListed` says which,
-/// `what` calls them by name.
+/// Refuses to list each issue of the instructions for which `isListed` is true if there are too many; `what` is their
+/// name in the message.
 Status checkListable(const plan::PlanT &plan, std::string_view what,
                      bool (*isListed)(const plan::PlanT &, const plan::InstructionT &));
 

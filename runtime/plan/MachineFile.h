@@ -53,12 +53,12 @@ struct Machine {
   const std::optional<Value> &figure(std::string_view figureName) const;
 };
 
-/// Reads a description. An error of input names the file and, where it has one, the line.
+/// Reads a description. An input error names the file and, if known, the line.
 Result<Machine> readMachine(const std::string &path);
 /// The same from a file's text; `path` is for messages.
 Result<Machine> parseMachine(const std::string &text, const std::string &path);
 
-/// 90 of "sm_90"; nothing where the text is no architecture of a GPU.
+/// 90 of "sm_90"; nullopt if the text is not the architecture of a GPU.
 std::optional<int> architectureNumber(std::string_view text);
 
 /// The device memory of the process of one rank.
@@ -74,7 +74,7 @@ struct DeviceShare {
   std::uint64_t known = 0;
   std::optional<std::uint64_t> total;
 };
-/// An error where the machine is none for the plan.
+/// An error if the plan is not for the machine's device.
 Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine);
 
 std::string machineText(const Machine &machine, const DeviceShare &share);

@@ -17,10 +17,10 @@ namespace sluice {
 
 Json memoryJson(const plan::PlanT &plan);
 
-/// With `unicode` the picture is drawn with block characters, otherwise with ASCII.
+/// With `unicode` the chart is drawn with block characters, otherwise with ASCII.
 std::string memoryText(const plan::PlanT &plan, bool unicode);
 
-/// Bars over time, `height` lines of `width` columns at most; each column is the largest of the values that fall to it.
+/// Bars over time, `height` lines of `width` columns at most; each column is the largest of its values.
 /// Every line begins with `indent`.
 std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, std::size_t height, bool unicode,
                      const std::string &indent);

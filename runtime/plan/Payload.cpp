@@ -1,6 +1,6 @@
 //===- Payload.cpp - the memory that unpacking a plan would allocate ---------------===//
 //
-// One overload of visit() a table that holds vectors, strings or tables; all others are of fixed size.
+// One overload of visit() per table that contains vectors, strings or tables; all others have a fixed size.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Payload.h"

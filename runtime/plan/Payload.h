@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-/// True where the bytes of all vectors and strings, counted once for each table that names them, are at most `limit`,
-/// and vectors are aligned to their elements. The plan's bytes begin at a multiple of 16.
+/// True where the bytes of all vectors and strings, counted once for each table that refers to them, are at most
+/// `limit`, and vectors are aligned to their elements. The plan's bytes begin at a multiple of 16.
 bool payloadFits(const plan::Plan &plan, std::uint64_t limit);
 
 } // namespace sluice

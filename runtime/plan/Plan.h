@@ -20,7 +20,7 @@
 
 namespace sluice {
 
-/// A reader takes its own major version only.
+/// Readers accept only this major version.
 inline constexpr std::uint32_t planMajor = 2;
 inline constexpr std::uint32_t planMinor = 0;
 
@@ -121,7 +121,7 @@ struct IssuedInstruction {
   std::uint32_t index = 0;
   std::uint32_t section = 0;
   std::uint32_t repetition = 0;
-  /// Place in the order of issue of the step, expanded.
+  /// Position in the expanded issue order of the step.
   std::uint64_t position = 0;
 };
 

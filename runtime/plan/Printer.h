@@ -1,7 +1,7 @@
 //===- Printer.h - a plan as text ---------------------------------------------------===//
 //
-// One line an instruction, in order of issue. The text is for people and for golden tests: the same plan gives the same
-// text, and nothing of the plan's meaning is left out but the compact program.
+// One line per instruction, in issue order. The text is for people and for golden tests: the same plan gives the same
+// text, and everything in the plan is printed except the compact program.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PRINTER_H

@@ -44,7 +44,7 @@ struct Counts {
 
 bool isForAvx512(const plan::PlanT &plan) { return plan.target && plan.target->isa == "avx512"; }
 
-/// Do rows of the last two dims, or columns, have gaps? (The library has no such layout.)
+/// True if rows of the last two dims, or columns, have gaps, a layout that the library does not have.
 bool hasGaps(const plan::ViewT &view) {
   const std::size_t rank = view.shape.size();
   if (view.strides.size() < rank || rank < 2)

@@ -30,12 +30,12 @@ Status damaged(std::string_view name, const std::string &what) {
   return refusedError("plan '" + std::string(name) + "' is damaged or cut off, " + what);
 }
 
-/// The root table's `major`, read before the rest is verified: another major may not verify by this schema.
+/// The root table's `major`, read before the rest is verified: a different major version may not verify by this schema.
 std::optional<std::uint32_t> readMajor(flatbuffers::Verifier &verifier, std::span<const std::uint8_t> bytes) {
   const auto root = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(bytes.data());
   if (root % sizeof(flatbuffers::uoffset_t) != 0 || !verifier.Verify(root, sizeof(flatbuffers::soffset_t)))
     return std::nullopt;
-  /// Opens the protected tests of a table.
+  /// Gives access to a table's protected functions.
   struct Head : flatbuffers::Table {
     std::optional<std::uint32_t> major(flatbuffers::Verifier &verifier) const {
       constexpr auto field = plan::Plan::VT_MAJOR;
@@ -56,7 +56,7 @@ Result<std::vector<std::uint8_t>> readWhole(const std::string &path) {
     return inputError("cannot read '" + path + "', " + std::strerror(errno));
   std::vector<std::uint8_t> bytes;
   std::size_t got = 0;
-  // Grown as bytes come, so that the size that a file system claims allocates nothing.
+  // Grows with the bytes that are read: the size that a file system reports allocates nothing.
   do {
     const std::size_t before = bytes.size();
     bytes.resize(before + (before < (1 << 20) ? (1 << 16) : before / 2));

@@ -1,8 +1,8 @@
 //===- Reader.h - from bytes to a plan in memory -----------------------------------===//
 //
-// Opens a plan from a stranger: size, identifier, version, FlatBuffers' verifier, digest, and only then is anything
-// allocated, in proportion to the file. The meaning is the checker's business (Checker.h); a reader of the result
-// calls checkPlan before it believes a word of it.
+// Reads untrusted files: size, identifier, version, FlatBuffers' verifier and digest are checked before anything is
+// allocated, in proportion to the file. The checker (Checker.h) checks the meaning; callers run checkPlan before they
+// use the result.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_READER_H

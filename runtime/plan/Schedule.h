@@ -19,7 +19,7 @@ struct ScheduledWork {
   /// Its stream has waited only for the previous step, so it may run while that step still runs.
   bool isEarly = false;
   IssuedInstruction issued;
-  /// Place in the order of all work (events and releases left out).
+  /// Position in the order of all work, without events and releases.
   std::uint64_t column = 0;
   /// Column of the first work of another stream that waits for it; its own column + 1 where none does.
   std::uint64_t until = 0;

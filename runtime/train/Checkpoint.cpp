@@ -16,7 +16,7 @@ namespace sluice {
 
 static constexpr std::string_view singleName = "model.safetensors", indexName = "model.safetensors.index.json";
 
-/// The limit of an index; the largest ones have a megabyte.
+/// Size limit of an index; the largest known ones have a megabyte.
 static constexpr std::uint64_t maxIndexBytes = 100'000'000;
 
 template <typename T>
@@ -67,7 +67,7 @@ static Result<std::map<std::string, std::string>> readIndex(const std::string &p
   std::map<std::string, std::string> shards;
   for (const auto &[tensor, value] : map->items()) {
     const std::string name = value.is_string() ? *value.get_ptr<const std::string *>() : "";
-    // A name out of a file from anywhere must not lead out of its folder.
+    // A name in an untrusted file must not refer to a path outside the folder.
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
       return refusedError(
           fmt::format("'{}': shard of tensor '{}', expected the name of a file in the folder of the index but got {}",
@@ -158,7 +158,7 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
     total += bytes;
     shards.back().push_back(std::move(tensor));
   }
-  // A shard of an earlier save would be read as a part of this one.
+  // A shard that remains from an earlier save would be read as part of this one.
   auto remove = [&](std::string_view name) {
     std::error_code error;
     std::filesystem::remove(fmt::format("{}/{}", folder, name), error);

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/// A good 64-bit mix of its argument (splitmix64's finalizer): the root of all counter-based draws of the trainer.
+/// A 64-bit hash of its argument (splitmix64's finalizer), the base of all counter-based random numbers of the trainer.
 constexpr std::uint64_t mixBits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -6,25 +6,27 @@
 
 namespace sluice {
 
-/// Batches of one evaluation on data without end.
-static constexpr std::uint64_t batchesOfEndless = 20;
+/// Batches of one evaluation on unbounded data.
+static constexpr std::uint64_t defaultUnboundedBatches = 20;
 
 Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions &options) {
-  Evaluation made;
-  made.options = options;
+  Evaluation result;
+  result.options = options;
   if (options.data.empty())
-    return made;
+    return result;
   int index = findEntry(ranks.plan(), "eval_step");
   if (index < 0 || !findOutput(*ranks.plan().entries[index], "loss"))
     return inputError("the plan has no entry point 'eval_step' with a loss")
         .withNote("the compiler makes one of a model's 'train_step'");
-  made.entry = ranks.plan().entries[index].get();
-  FeederOptions given;
-  given.data = options.data;
-  SLUICE_ASSIGN_OR_RETURN(made.feeder, Feeder::make(ranks, *made.entry, given));
-  std::optional<std::uint64_t> steps = made.feeder.completeSteps();
-  made.batches = options.batches ? options.batches : steps ? std::max<std::uint64_t>(*steps, 1) : batchesOfEndless;
-  return made;
+  result.entry = ranks.plan().entries[index].get();
+  FeederOptions feederOptions;
+  feederOptions.data = options.data;
+  SLUICE_ASSIGN_OR_RETURN(result.feeder, Feeder::make(ranks, *result.entry, feederOptions));
+  std::optional<std::uint64_t> steps = result.feeder.completeSteps();
+  result.batches = options.batches ? options.batches
+                   : steps         ? std::max<std::uint64_t>(*steps, 1)
+                                   : defaultUnboundedBatches;
+  return result;
 }
 
 Result<std::optional<double>> Evaluation::run(Ranks &ranks, const std::atomic<bool> *stop) {

@@ -18,17 +18,17 @@ struct EvaluationOptions {
   std::uint64_t batches = 0;
 };
 
-/// Runs the entry point `eval_step`, which shares its state with the others and changes nothing.
+/// Runs the entry point `eval_step`, which shares the state of the other entry points and does not change it.
 class Evaluation {
 public:
-  /// Everything that can be wrong with the data is found here.
+  /// Reports all errors in the data.
   static Result<Evaluation> make(const Ranks &ranks, const EvaluationOptions &options);
 
-  /// True where an evaluation follows step `step` of `steps`, counted from 1.
+  /// True if an evaluation follows step `step` of `steps`, counted from 1.
   bool isDue(std::uint64_t step, std::uint64_t steps) const {
     return entry && (step == steps || (options.every && step % options.every == 0));
   }
-  /// The mean of the loss over the batches; nullopt where `stop` ended it before.
+  /// The mean of the loss over the batches; nullopt if `stop` ended it early.
   Result<std::optional<double>> run(Ranks &ranks, const std::atomic<bool> *stop);
 
 private:

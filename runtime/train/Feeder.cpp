@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Inputs that are numbers of the step and not data.
+/// Inputs that are scalars of the step, not data.
 static bool isScalarOfStep(const plan::PortT &port) {
   return port.name == "lr" || port.name == "loss_scale" || port.name == "step" || port.name == "seed" ||
          port.name == "row";
@@ -20,7 +20,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (const auto &port : entry.inputs)
     if (!isScalarOfStep(*port))
       feeder.ports.push_back(port.get());
-  // A dropout's rows are numbered whether the model has data or not.
+  // Rows of a dropout are numbered even if the model has no data.
   for (int rank = 0; rank < ranks.size(); ++rank)
     feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));
   feeder.order.ranks = groupSize(plan, plan.data_axes);
@@ -61,7 +61,7 @@ Status Feeder::feedRowNumbers(Ranks &ranks) {
                                     dtypeName(baseType(port->view->dtype))));
   for (int rank = 0; rank < ranks.size(); ++rank)
     for (std::uint64_t repetition = 0; repetition < (port->per_repetition ? order.microbatches : 1); ++repetition) {
-      // Steps differ by their number.
+      // Only the step number differs between steps.
       auto row = static_cast<std::int64_t>(order.position(0, repetition, places[static_cast<std::size_t>(rank)], 0));
       SLUICE_RETURN_IF_ERROR(ranks.write(rank, port->view->buffer,
                                          port->view->offset + repetition * port->view->repetition_stride,

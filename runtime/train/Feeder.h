@@ -15,7 +15,7 @@ struct FeederOptions {
   std::vector<std::string> data;
   std::uint64_t seed = 0;
   bool shuffled = false;
-  /// Every step takes the rows of the first.
+  /// Every step uses the rows of the first.
   bool overfit = false;
 };
 
@@ -23,15 +23,15 @@ struct FeederOptions {
 struct StepScalars {
   double learningRate = 0;
   double lossScale = 1;
-  /// The number of the update that is under way, from 1.
+  /// The number of the current update, from 1.
   std::uint64_t update = 1;
 };
 
 /// Writes "lr", "loss_scale", "step" (from 1) and "seed" as they are, "row" (the number, within the step, of the first
-/// row of a rank's micro-batch) for each micro-batch, and every other input from the data, each rank its own rows.
+/// row of a rank's micro-batch) for each micro-batch, and every other input from the rank's rows of the data.
 class Feeder {
 public:
-  /// Opens the data; everything that can be wrong with them is found here.
+  /// Opens the data and reports all errors in them.
   static Result<Feeder> make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options);
 
   /// Steps count from 0.
@@ -54,7 +54,7 @@ private:
   std::vector<std::uint64_t> places;
   std::unique_ptr<InputData> data;
   std::vector<const plan::PortT *> ports;
-  /// One row of each port, and windows on them: kept, so that a step does not allocate.
+  /// One row of each port, and views of them: members, so that a step does not allocate.
   std::vector<std::vector<std::byte>> rows;
   std::vector<std::span<std::byte>> windows;
 };

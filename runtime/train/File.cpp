@@ -18,7 +18,7 @@ Status writeError(const std::string &path, int error) {
 }
 
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
-  // A pipe without a writer is an error, not a wait.
+  // A pipe without a writer is an error; opening it must not block.
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
   if (!descriptor.isOpen() || ::fstat(descriptor.get(), &info) != 0)
@@ -54,7 +54,7 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
   Descriptor descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!descriptor.isOpen())
     return writeError(path, errno);
-  // mkostemp creates a private file; the finished one gets the permissions of a plain create.
+  // mkostemp creates a private file; the complete file gets the usual permissions of a new file.
   mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor.get(), 0666 & ~mask);

@@ -54,7 +54,7 @@ public:
 
   Status write(std::span<const std::byte> data) { return writeAll(descriptor, destination, data); }
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  /// Writes the bytes to the disk and renames the file. Reports a full disk at the latest.
+  /// Writes the bytes to the disk and renames the file. Reports a full disk if no earlier call did.
   Status commit();
 
 private:

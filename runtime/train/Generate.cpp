@@ -31,7 +31,7 @@ std::size_t sampleToken(std::span<const float> scores, double temperature, std::
   return order[kept - 1];
 }
 
-/// The two ports, and that they have the form that generate() reads.
+/// Finds the two ports and checks that they have the form that generate() reads.
 static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, const plan::PortT *&logits) {
   int index = findEntry(plan, entryName);
   if (index < 0)

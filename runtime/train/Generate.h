@@ -23,14 +23,14 @@ struct GenerateOptions {
   /// Only the k most likely tokens; 0: all.
   std::uint64_t topK = 0;
   std::uint64_t seed = 0;
-  /// Set by a signal: no further token is generated.
+  /// Set by a signal: generation stops before the next token.
   const std::atomic<bool> *stop = nullptr;
 };
 
 /// Calls `sink` with the text of each new token: its byte, or "<id>" if it is not a byte.
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
 
-/// The error with which generate() would fail at once; called before training.
+/// The error that generate() would return before its first token; called before training.
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);
 
 /// Index drawn from softmax(scores / temperature) over the k best; `draw` in [0, 1). Ties go to the lower index.

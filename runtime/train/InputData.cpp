@@ -41,7 +41,7 @@ private:
 
   TokenData data;
   std::size_t tokens, targets;
-  /// Accepts tensors for which the model has no port.
+  /// Tensors for which the model has no port are accepted.
   std::vector<std::int32_t> unused;
 };
 

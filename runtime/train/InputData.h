@@ -1,7 +1,7 @@
 //===- InputData.h - data for the inputs of an entry point -------------------------===//
 //
 // Data are a sequence of samples; sample i gives one row to each input port. Token files give tokens and targets,
-// random:SEED gives any input its numbers.
+// random:SEED generates values for any input.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_INPUTDATA_H
@@ -24,8 +24,8 @@ public:
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
 };
 
-/// Opens data for these ports, whose first dims are rows of one sample each. Everything that can be wrong is found
-/// here.
+/// Opens data for these ports, whose first dims are rows of one sample each. Reports all
+/// errors in the data.
 Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
                                                  const std::vector<const plan::PortT *> &ports);
 

@@ -1,6 +1,6 @@
 //===- LearningRate.h - the learning rate of each step --------------------------===//
 //
-// The schedule is in the plan. The rate is an input of the step, so that the same plan serves every schedule.
+// The schedule is in the plan. The rate is an input of the step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_LEARNINGRATE_H
@@ -14,7 +14,7 @@ namespace sluice {
 
 class LearningRate {
 public:
-  /// The plan's schedule for a run of `steps`, which are the schedule's length where it gives none. Always 0 for a plan
+  /// The plan's schedule for a run of `steps`, which are the schedule's length if it has none. Always 0 for a plan
   /// without a schedule, which no entry point reads.
   LearningRate(const plan::PlanT &plan, std::uint64_t steps);
 

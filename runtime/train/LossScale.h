@@ -1,7 +1,7 @@
 //===- LossScale.h - the factor on the loss that half precision needs ----------===//
 //
 // As torch's GradScaler: a step with gradients that are not finite changes nothing and halves the scale; after 2000
-// finite steps in a row it is doubled.
+// consecutive finite steps it is doubled.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_LOSSSCALE_H
@@ -14,7 +14,7 @@ namespace sluice {
 class LossScale {
 public:
   double value() const { return scale; }
-  /// Takes note of a step. False where a smaller scale is no help: it would be below 1.
+  /// Records a step. False if the scale would have to be below 1.
   bool update(bool changedWeights) {
     if (!changedWeights) {
       row = 0;

@@ -1,7 +1,7 @@
 //===- MachineMemory.h - memory of this machine and process ---------------------===//
 //
-// The operating system overcommits memory, and kills a process when it is used. So a plan that cannot fit is refused
-// before anything is allocated.
+// The operating system overcommits memory and kills a process that uses more than there is. So a plan that cannot fit
+// is refused before anything is allocated.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_MACHINEMEMORY_H
@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// Largest resident size that this process has had, in bytes; 0 if unknown.
+/// Peak resident size of this process, in bytes; 0 if unknown.
 std::uint64_t processHighWater();
 
 /// Memory and swap of this machine in bytes, or the limit of the control group if that is smaller; 0 if unknown.

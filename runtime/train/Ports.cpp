@@ -18,7 +18,7 @@ static Status unfit(const plan::EntryT &entry, const plan::PortT &port, std::str
                                   expected, dtypeName(baseType(port.view->dtype))));
 }
 
-/// Floats and integers share the shape of this; each dtype takes the value that it can hold.
+/// Converts the value to the port's dtype, a float or integer.
 template <typename T>
 static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, std::string_view name, T value) {
   const plan::PortT *port = findInput(entry, name);

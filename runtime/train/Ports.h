@@ -8,11 +8,11 @@
 
 namespace sluice {
 
-/// Writes a scalar into an input port of every rank, in the port's dtype. Without such a port nothing happens.
+/// Writes a scalar into an input port of every rank, in the port's dtype. Does nothing without such a port.
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value);
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, std::int64_t value);
 
-/// Reads a scalar output of rank 0; nullopt where the entry has no such port.
+/// Reads a scalar output of rank 0; nullopt if the entry point has no such port.
 Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view port);
 
 } // namespace sluice

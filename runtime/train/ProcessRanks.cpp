@@ -205,9 +205,9 @@ private:
   std::unique_ptr<Executor> executor;
   BufferTable table;
   std::unique_ptr<Communicator> all, agreements;
-  /// Of agreeLater(); it ends before its communicator does.
+  /// Of agreeLater(); destroyed before its communicator.
   std::future<Result<bool>> agreement;
-  /// By the other rank; the root has all of them.
+  /// By the rank at the other end; the root has all of them.
   std::map<int, std::unique_ptr<Communicator>> pairs;
   /// True on the root within onRoot().
   mutable bool alone = false;

@@ -3,7 +3,7 @@
 // The ranks with their arenas: run an entry point on all of them, read and write buffers between runs. The ranks are
 // threads of this process, or processes: then all processes run the same code in the same order, each has one rank, and
 // the process of rank 0, the root, writes files and the console. openRanks() creates the executor's implementations;
-// tests of the trainer have their own.
+// tests of the trainer implement the interface.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_RANKS_H
@@ -24,7 +24,7 @@
 
 namespace sluice {
 
-/// One instruction as it ran, in microseconds from a common start.
+/// The execution of one instruction, in microseconds from a common start.
 struct Span {
   int rank = 0;
   std::string stream;
@@ -58,19 +58,20 @@ public:
   /// The spans since the last call, if tracing is on; the root gets those of all ranks.
   virtual std::vector<Span> takeTrace() { return {}; }
 
-  /// Is this rank in this process? Loops that write pass over those that are not.
+  /// True if the rank is in this process. Loops that write skip the others.
   virtual bool holds(int rank) const { return true; }
   bool isRoot() const { return holds(0); }
   /// Runs `work` only on the root; meanwhile the other processes send it the data that it reads.
   virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
   /// True on all processes if it is true on one.
   virtual Result<bool> agree(bool value) const { return value; }
-  /// As agree(), without waiting for the others: where ranks are processes, of the values of the call before.
+  /// As agree(), without waiting for the others: if ranks are processes, the result is that of the previous call's
+  /// values.
   virtual Result<bool> agreeLater(bool value) { return value; }
 };
 
 struct RanksOptions {
-  /// Compute threads of a rank; 0: the plan's target.threads. More than these is an error.
+  /// Compute threads of a rank; 0: the plan's target.threads. A larger number is an error.
   int threads = 0;
   std::uint64_t seed = 0;
   bool trace = false;
@@ -82,15 +83,15 @@ struct RanksOptions {
   bool tf32 = false;
   /// A file of measured algorithms, created if it is missing; empty: the library's heuristic chooses.
   std::string algorithms = {};
-  /// "auto", "on" or "off": does cuDNN compute the kernels that it has?
+  /// "auto", "on" or "off": whether cuDNN computes the kernels that it has.
   std::string cudnn = "auto";
   /// Receives notes for the user about the start of the run.
   std::function<void(const std::string &)> note = {};
-  /// Seconds after which a collective that does not end ends the run; 0: never.
+  /// Seconds after which an unfinished collective ends the run; 0: never.
   double watchdogSeconds = 25;
-  /// Seconds within which GPUs are connected; 0: for ever.
+  /// Seconds within which GPUs are connected; 0: no limit.
   double joinSeconds = 60;
-  /// Ends the process with a failure, where a library keeps the rank's thread after it. Called on another thread.
+  /// Ends the process with a failure if a library blocks the rank's thread afterwards. Called on a different thread.
   std::function<void(const Status &)> endProcess = {};
   /// The world of processes that this one is `rank` of; null: all ranks are in this process.
   std::shared_ptr<World> world = nullptr;
@@ -99,7 +100,7 @@ struct RanksOptions {
   DelayInjector *delays = nullptr;
 };
 
-/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group a rank; in a world
+/// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group per rank; in a world
 /// of processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 

@@ -1,6 +1,6 @@
 //===- Report.h - JSON lines, console lines and the progress bar of a run ----------===//
 //
-// Pure functions from numbers to text; the tool prints. Floats are written so that reading gives them back.
+// Pure functions from numbers to text; the tool prints. Reading a float back gives the same value.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_REPORT_H
@@ -27,9 +27,9 @@ struct StepReport {
   /// Tokens of this step over all ranks.
   std::uint64_t tokens = 0;
   double milliseconds = 0;
-  /// f64 where the plan's loss is: decides the digits.
+  /// The dtype of the plan's loss, which determines the number of digits.
   DType dtype = DType::f32;
-  /// False where the step was refused by its guard.
+  /// False if the guard suppressed the update.
   bool guard = true;
   /// If the step was evaluated.
   std::optional<double> evaluationLoss;
@@ -52,7 +52,7 @@ struct RunSummary {
   std::uint64_t measuredProcess = 0;
 };
 
-/// One line of run.jsonl, without the line's end. A loss that is not finite is null: JSON has no other word for it.
+/// One line of run.jsonl, without the line's end. A loss that is not finite is null, as JSON has no such numbers.
 std::string jsonLine(const StepReport &report);
 std::string jsonLine(const RunSummary &summary);
 
@@ -62,7 +62,7 @@ std::string consoleLine(const StepReport &report);
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
 std::string progressBar(const StepReport &report, double elapsed, int columns);
 
-/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers where they differ; a second line with the
+/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers if they differ; a second line with the
 /// pages, if they were measured.
 std::string summaryLine(const RunSummary &summary);
 

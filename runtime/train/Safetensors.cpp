@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// The files are little-endian, and so is every machine that Sluice runs on.
+// The files and all supported machines are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
 /// The limit of the format's own library.
@@ -45,7 +45,7 @@ std::uint64_t elementBytes(std::string_view dtype) {
   return 0;
 }
 
-/// Elements times the element's bytes, or false where that does not fit 63 bits.
+/// Elements times the element's bytes, or false if that does not fit in 63 bits.
 static bool sizeInBytes(const std::vector<std::int64_t> &shape, std::uint64_t element, std::uint64_t &bytes) {
   bytes = element;
   for (std::int64_t extent : shape)

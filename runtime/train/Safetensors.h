@@ -27,7 +27,7 @@ struct SafetensorsEntry {
   std::uint64_t bytes() const { return end - begin; }
 };
 
-/// Bytes of an element of a dtype of the format; 0 for a name that is none.
+/// Bytes of an element of a dtype of the format; 0 for an unknown name.
 std::uint64_t elementBytes(std::string_view dtype);
 
 /// "[2, 3]".

@@ -74,7 +74,7 @@ private:
     const SafetensorsEntry *entry = file.find(port.name);
     if (!entry) {
       std::string names;
-      // A checkpoint given by mistake has hundreds.
+      // Limits the message for a checkpoint that was given by mistake.
       constexpr std::size_t shown = 8;
       for (const SafetensorsEntry &other : std::span(file.entries()).first(std::min(shown, file.entries().size())))
         names += (names.empty() ? "" : ", ") + other.name;
@@ -110,7 +110,7 @@ private:
         continue;
       }
       std::int64_t value = cpu::loadInteger(bytes.data(), column.dtype, at);
-      // Negative numbers mark what does not count.
+      // Negative numbers mark ignored positions.
       std::int64_t limit = port.limit != 0 ? static_cast<std::int64_t>(port.limit) - 1 : INT32_MAX;
       if (value > limit || (dtype != DType::i64 && value < INT32_MIN))
         return inputError(fmt::format("'{}': tensor '{}' of sequence {}, expected integers up to {} but got {}",

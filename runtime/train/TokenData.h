@@ -1,8 +1,8 @@
 //===- TokenData.h - token files and byte files ----------------------------------===//
 //
-// The tokens of several files, one after the other, in sequences: sequence i of length T has the tokens
+// The concatenated tokens of several files as sequences: sequence i of length T has the tokens
 // [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. A file is llm.c's .bin; or, if the vocabulary has at most 256
-// entries, any bytes, one token each. open() reports all errors in the files.
+// entries, any file, one token per byte. open() reports all errors in the files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TOKENDATA_H

@@ -49,7 +49,7 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
     report.losses.emplace_back(entry.name, *loss);
   if (const plan::PortT *port = findOutput(entry, "loss"))
     report.dtype = baseType(port->view->dtype);
-  // A plan without a guard (an evaluation, say) changes no weights, so only its loss decides.
+  // A plan without a guard (for example an evaluation) changes no weights, so only its loss counts.
   report.guard = report.guard && (guard ? *guard != 0 : !loss || std::isfinite(*loss));
   return Status::ok();
 }
@@ -105,12 +105,12 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
   LossScale scale;
   bool scales = std::any_of(entries.begin(), entries.end(),
                             [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
-  // Updates that were made: what optimizers count by.
+  // Number of applied updates, which is the optimizers' step count.
   std::uint64_t updates = 0;
-  // A step that follows the same entry point may begin while that one still updates; several in turn, or an evaluation
-  // in between, find it done.
+  // A step that follows the same entry point may begin while that one still updates. With several entry points in
+  // turn, or an evaluation in between, the update is complete.
   const bool overlaps = entries.size() == 1;
-  // When the step before was known, where this one followed it.
+  // When the result of the previous step was known, if this step followed it.
   std::optional<std::chrono::steady_clock::time_point> known;
   observer.onBegin();
   for (std::uint64_t step = 0; step < options.steps && outcome.isOk(); ++step) {
@@ -135,7 +135,7 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     known = overlaps && !isLast ? std::optional(end) : std::nullopt;
     report.milliseconds = std::chrono::duration<double, std::milli>(end - begin).count();
     updates += report.guard;
-    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is lost.
+    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is not finite.
     bool isSkipped = scales && !report.guard && std::isfinite(report.loss);
     bool scaleHelps = !scales || scale.update(report.guard);
     if (!report.guard && !(isSkipped && scaleHelps))
@@ -146,8 +146,8 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     if (Status written = log.write(jsonLine(report)); !written.isOk() && outcome.isOk())
       outcome = std::move(written).withNote(weightsNote(report.guard ? report.step : step));
     observer.onStep(report);
-    // A signal reaches processes at different steps; all must stop after the same. They exchange what they know while
-    // the next step runs, and stop after it.
+    // A signal reaches processes at different steps; all must stop after the same. They exchange their state
+    // while the next step runs, and stop after it.
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
     if (stops) {
       observer.onStopped(report.step);

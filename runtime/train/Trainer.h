@@ -2,7 +2,7 @@
 //
 // Feeds batches and scalars to the ranks, runs the entry points, reads losses, writes run.jsonl, saves weights. It uses
 // ports by their names and does not depend on the model: inputs "lr", "loss_scale", "step" (from 1), "seed", "row",
-// every other one filled from the data; outputs "loss", "grad_norm", "guard".
+// all others filled from the data; outputs "loss", "grad_norm", "guard".
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
@@ -22,12 +22,12 @@ struct TrainOptions {
   /// Paths, globs, or random:SEED.
   std::vector<std::string> data;
   std::uint64_t steps = 100;
-  /// Run in turn, step by step.
+  /// One per step, in turn.
   std::vector<std::string> entries = {"train_step"};
   EvaluationOptions evaluation;
   std::uint64_t seed = 0;
   bool shuffled = false;
-  /// Every step takes the rows of the first.
+  /// Every step uses the rows of the first.
   bool overfit = false;
   /// Safetensors file or folder; empty: the plan's initializers.
   std::string init;
@@ -35,9 +35,9 @@ struct TrainOptions {
   std::string log;
   /// Folder for model.safetensors and config.json; empty: none.
   std::string save;
-  /// processHighWater() from before the plan was read.
+  /// processHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
-  /// Set from outside (a signal): the step under way is finished, weights are saved, the run is done.
+  /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.
   const std::atomic<bool> *stop = nullptr;
 };
 
@@ -56,9 +56,9 @@ public:
 /// Initial weights: entry "init" with the seed, then the weights file if there is one.
 Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
 
-/// Trains. What can be wrong with data and outputs is found before the first step. A step whose guard is 0 left the
+/// Trains. Errors in data and outputs are reported before the first step. A step whose guard is 0 left the
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
-/// smaller loss scale may help. Where the log can no longer be written, the weights are saved before the run ends.
+/// smaller loss scale may help. If the log can no longer be written, the weights are saved before the run ends.
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
 
 } // namespace sluice

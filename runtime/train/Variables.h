@@ -1,7 +1,7 @@
 //===- Variables.h - state that is no parameter, in weights files ---------------===//
 //
-// Batch norm's running statistics and their like are each rank's own: saved as `rank0.NAME`, `rank1.NAME`, ..., and
-// read from there, or, where a checkpoint of one process holds them once, from NAME by every rank.
+// State such as batch norm's running statistics differs between ranks: it is saved as `rank0.NAME`, `rank1.NAME`, ...,
+// and read from there, or from NAME by every rank if a checkpoint of one process has it once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_VARIABLES_H
@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-/// True where a tensor of a weights file is a variable's, of any rank.
+/// True if a tensor of a weights file belongs to a variable, of any rank.
 bool isVariable(const plan::PlanT &plan, std::string_view name);
 
 /// Checks that the file has each variable for every rank, with its shape and dtype.

@@ -58,7 +58,7 @@ struct Naming {
 
 } // namespace
 
-/// Found at the first parameter whose name ends one of the file's, or the other way around.
+/// Determined at the first parameter whose name is a suffix of a name in the file, or the reverse.
 static Naming namingOf(const Checkpoint &file, const plan::PlanT &plan) {
   for (const auto &parameter : plan.parameters) {
     const std::string &name = parameter->name;

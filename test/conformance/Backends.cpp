@@ -51,7 +51,7 @@ public:
                               "cuLaunchHostFunc");
   }
   std::uint32_t instruction() const override { return index; }
-  /// The device that the last create() made: a suite has one at a time.
+  /// The device of the last create(): a suite has one at a time.
   static inline CudaDevice *device = nullptr;
   static inline std::atomic<bool> failed = false;
 
@@ -97,7 +97,7 @@ public:
   bool sharesMemory() const override { return emulated; }
 
 private:
-  /// Forgets a failure where the device does.
+  /// Clears a failure as the device does.
   class Watched final : public Device {
   public:
     explicit Watched(std::unique_ptr<CudaDevice> device) : device(std::move(device)) {}

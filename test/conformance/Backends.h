@@ -35,7 +35,7 @@ public:
   virtual int maxRanks() const = 0;
   /// Null if this process has no rank of it.
   virtual std::shared_ptr<World> create(int size) const = 0;
-  /// Does that rank run in this process? A suite runs and judges those that do.
+  /// True if that rank runs in this process. A suite runs and checks those.
   virtual bool isLocal(int rank) const { return true; }
   /// Memory that collectives work on, of one rank.
   virtual void *allocate(std::size_t bytes) const = 0;
@@ -48,7 +48,7 @@ public:
   virtual Status synchronize() const = 0;
 };
 
-/// A backend that cannot be tested here, and why.
+/// A backend that cannot be tested here, and the reason.
 struct AbsentBackend {
   std::string name;
   std::string reason;

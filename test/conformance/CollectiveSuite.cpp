@@ -1,6 +1,6 @@
 //===- CollectiveSuite.cpp - the results of every collective -----------------------===//
 //
-// Values are small integers or chosen so that the order of addition shows in the last bit.
+// Values are small integers, or such that the last bit depends on the order of addition.
 //
 //===----------------------------------------------------------------------===//
 #include "test/conformance/Ranks.h"
@@ -172,7 +172,7 @@ TEST_P(CollectiveSuite, MaxKeepsNaN) {
   }
 }
 
-/// Sums of each type; `encode` makes an element of a small integer.
+/// Sums of each type; `encode` converts a small integer to an element.
 template <typename T, typename Encode> void sumsOf(const CommunicatorBackend &backend, DType dtype, Encode &&encode) {
   auto world = backend.create(3);
   forRanks(backend, 3, [&](int r) {

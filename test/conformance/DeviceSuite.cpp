@@ -11,7 +11,7 @@
 namespace sluice::test {
 namespace {
 
-/// A place where commands wait until the test, or another command, lets them go.
+/// A gate at which commands wait until the test or a different command opens it.
 class Gate {
 public:
   void open() {
@@ -19,7 +19,7 @@ public:
     isOpen = true;
     changed.notify_all();
   }
-  /// False after a minute: a deadlock shows as a failure, not as a hang.
+  /// False after a minute: a deadlock is a failure, not a hang.
   bool pass() {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::minutes(1), [&] { return isOpen; });
@@ -52,7 +52,7 @@ protected:
     commands.push_back(GetParam()->command(static_cast<std::uint32_t>(commands.size()), std::move(body)));
     return *commands.back();
   }
-  /// A command that notes `mark` in `log`.
+  /// A command that appends `mark` to `log`.
   Command &note(int mark) {
     return command([this, mark](std::uint32_t) {
       std::lock_guard lock(logMutex);
@@ -67,7 +67,7 @@ protected:
   std::vector<std::unique_ptr<Command>> commands;
   std::mutex logMutex;
   std::vector<int> log;
-  /// Goes first: its streams use the rest.
+  /// Destroyed first: its streams use the other members.
   std::unique_ptr<Device> device;
 };
 
@@ -86,7 +86,7 @@ TEST_P(DeviceSuite, RunsInOrder) {
     EXPECT_EQ(seen[i], i);
 }
 
-// Tests that enqueue returns before the command has run, and that streams do not wait for each other unasked.
+// Tests that enqueue returns before the command has run, and that streams do not wait for each other without a wait.
 TEST_P(DeviceSuite, StreamsRunAsynchronously) {
   Gate gate, reached;
   Command &held = waitAt(gate);
@@ -184,7 +184,7 @@ TEST_P(DeviceSuite, WaitWithoutRecordPasses) {
   EXPECT_EQ(log.size(), 1u);
 }
 
-// Tests that two streams can hand work to and fro many times with two events, more often than a queue holds.
+// Tests that two streams can alternate with two events more often than a queue has entries.
 TEST_P(DeviceSuite, PingPong) {
   int value = 0;
   bool wrong = false;
@@ -308,7 +308,7 @@ TEST_P(DeviceSuite, TooMuchMemoryIsAnError) {
   EXPECT_EQ(device->allocatedBytes(MemorySpace::device), 0u);
 }
 
-// Tests that streams and events that were not made are errors.
+// Tests that unknown streams and events are errors.
 TEST_P(DeviceSuite, UnknownStreamsAndEventsAreErrors) {
   EXPECT_EQ(device->enqueue(7, note(1), 0).message(), "stream 7, expected one of 3");
   EXPECT_EQ(device->record(0, 9).message(), "event 9, expected one of 4");

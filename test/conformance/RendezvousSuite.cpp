@@ -8,7 +8,7 @@ namespace {
 
 using RendezvousSuite = CommunicatorTest;
 
-/// Messages that each of the ranks got.
+/// Messages of each rank.
 struct Outcomes {
   Outcomes(const CommunicatorBackend &backend, int size) : backend(backend), of(static_cast<std::size_t>(size)) {}
   const CommunicatorBackend &backend;
@@ -23,7 +23,8 @@ struct Outcomes {
   }
 };
 
-// Tests that different kinds of collectives are an error on all ranks that names both, and that later calls fail alike.
+// Tests that different kinds of collectives are an error on all ranks that names both, and that later calls fail in the
+// same way.
 TEST_P(RendezvousSuite, DifferentKindsNameBoth) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
@@ -199,7 +200,7 @@ TEST_P(RendezvousSuite, ChannelsCanBeMadeAgain) {
     forRanks(backend(), 2, [&](int r) { EXPECT_TRUE(join(*world, r)->barrier({0, "x"}).isOk()); });
 }
 
-// Tests groups that make no sense.
+// Tests invalid groups.
 TEST_P(RendezvousSuite, BadGroupsAreErrors) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);

@@ -1,7 +1,7 @@
 //===- ChunkedLossTest.cpp - training without full logits -----------------------------------===//
 //
-// `loss.chunk_rows` makes one op of the output projection and its cross entropy. Numbers are those of the two apart, to
-// the order in which chunks are added up; the peak is lower by the logits, known to the byte.
+// `loss.chunk_rows` makes one op of the output projection and its cross entropy. The results are those of two ops, up
+// to the order in which chunks are added; the peak is lower by the logits, which is checked to the byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ TEST_P(ChunkedLoss, GivesTheNumbersOfTheTwoApart) {
 INSTANTIATE_TEST_SUITE_P(Families, ChunkedLoss, testing::Values("gpt2-tiny", "llama-tiny"),
                          [](const auto &info) { return info.param.substr(0, info.param.find('-')); });
 
-/// Bytes that live at once where most do, workspace left out; and of workspace.
+/// The peak of live bytes without workspace, and the workspace.
 std::pair<std::int64_t, std::int64_t> peakOf(const std::string &base, const std::string &setting) {
   CommandResult compiled = runCommand("sluice-compile " + base + ".mlir" + setting + " -o " + base + ".plan");
   EXPECT_EQ(compiled.code, 0) << compiled.err;
@@ -68,7 +68,7 @@ std::pair<std::int64_t, std::int64_t> peakOf(const std::string &base, const std:
   return {0, 0};
 }
 
-// 512 rows of 4096 classes: what the loss holds is most of the step.
+// 512 rows of 4096 classes: the loss has most of the step's memory.
 TEST(ChunkedLossMemory, PeakIsLowerByTheLogits) {
   std::string base = scratchFolder() + "/chunk-memory";
   std::string config =
@@ -77,13 +77,13 @@ TEST(ChunkedLossMemory, PeakIsLowerByTheLogits) {
     "tie_word_embeddings": false})");
   CommandResult imported = runCommand("sluice-import hf " + config + " --batch 4 --sequence 128 -o " + base + ".mlir");
   ASSERT_EQ(imported.code, 0) << imported.err;
-  // The entry point that gives logits has them whatever the step does.
+  // The entry point that returns logits needs them in any case.
   std::string sed = "sed -i '/func.func @logits/,/^  }/d' " + base + ".mlir";
   ASSERT_EQ(runCommand(sed).code, 0);
   auto [apart, apartWorkspace] = peakOf(base, "");
   auto [chunked, chunkedWorkspace] = peakOf(base, " --set loss.chunk_rows=16");
-  // The product of the weight's gradient holds the logits' gradient; the one op holds in its place what it makes
-  // logits' gradients from: a target and a row statistic for each row, and the loss's cotangent.
+  // The product of the weight's gradient reads the logits' gradient. The combined op reads the values from which it
+  // computes that gradient: a target and a row statistic for each row, and the loss's cotangent.
   EXPECT_EQ(apart - chunked, 512 * 4096 * 4 - 512 * (4 + 4) - 4);
   // A chunk of logits is in workspace instead.
   EXPECT_LE(chunkedWorkspace, 16 * 4096 * 4 + 64 + std::max<std::int64_t>(apartWorkspace, std::int64_t(4) << 20));

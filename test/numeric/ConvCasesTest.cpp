@@ -1,7 +1,7 @@
 //===- ConvCasesTest.cpp - the convolutional model against PyTorch's numbers ---------------===//
 //
 // Every case of test/reference/conv-tiny: losses and gradient norms of each step against the f64 numbers, final weights
-// and each rank's running statistics, to the tolerance that is in the case; with recompute and without.
+// and each rank's running statistics, within the case's tolerance; with and without recompute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +87,7 @@ TEST_P(ConvCases, Match) {
   }
 }
 
-// At a rate of 0 a step of three micro-batches sees what three steps of one see.
+// At a rate of 0 a step of three micro-batches has the same inputs as three steps of one.
 TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
   auto run = [](int microbatches, int steps, const std::string &recipe) {
     TrainingRun made;
@@ -111,10 +111,10 @@ TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
     }
   }
   EXPECT_EQ(states, 4u);
-  // A recompute is no further batch.
+  // A recompute does not count as a batch.
   for (const auto &[name, tensor] : run(3, 1, "recompute.policy = \"marked\"\n"))
     EXPECT_EQ(one.at(name).values, tensor.values) << name;
-  // Each rank sees its own rows.
+  // Ranks have different rows.
   TensorMap ranks = run(1, 1, "mesh.shard = 2\n");
   std::size_t compared = 0;
   for (const auto &[name, tensor] : ranks)

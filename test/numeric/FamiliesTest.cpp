@@ -2,7 +2,7 @@
 //
 // test/reference/families: tiny Llama 3.1, Llama with linear scaling and biases, Mistral with a sliding window, Qwen2,
 // Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Logits, loss, every
-// gradient on 1 and 2 ranks. A gradient is the way of a weight in one step of plain descent, divided by the rate.
+// gradient on 1 and 2 ranks. A gradient is the change of a weight in one step of SGD divided by the rate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ TEST_P(Families, LossAndEveryGradient) {
   std::ifstream stream(folder + "/expected.json");
   nlohmann::json expected = nlohmann::json::parse(stream, nullptr, false);
   ASSERT_TRUE(expected.is_object());
-  // A power of two, large enough that rounding the new weight loses little of the way.
+  // A power of two, large enough that rounding the new weight loses little of the change.
   const double rate = 64;
   TrainingRun run;
   run.label = family.name + "-" + std::to_string(family.ranks);
@@ -52,7 +52,7 @@ TEST_P(Families, LossAndEveryGradient) {
     if (name.rfind("grad.", 0) != 0)
       continue;
     std::string parameter = name.substr(5);
-    // The module around GPT-2 gives its parameters a first part more, in its gradients and its checkpoint.
+    // GPT-2's outer module adds a prefix to the names of parameters, in its gradients and its checkpoint.
     auto before = initial.find(parameter);
     auto after = training.weights.find(parameter);
     if (after == training.weights.end())
@@ -65,14 +65,14 @@ TEST_P(Families, LossAndEveryGradient) {
       largest = std::max(largest, std::abs(gradient.values[i]));
       error = std::max(error, std::isnan(ours) ? INFINITY : std::abs(ours - gradient.values[i]));
     }
-    // What is noise around a true gradient of zero (the biases of keys) has no magnitude to go by.
+    // Noise around a true gradient of zero (the biases of keys) has no relative magnitude.
     EXPECT_LE(error, 2e-5 * std::max(largest, 1e-3 * norm)) << parameter << ", largest " << largest;
     ++compared;
   }
   EXPECT_EQ(compared, training.weights.size());
 }
 
-// Of the checkpoint as it is, and of the checkpoint as Sluice writes it again.
+// With the original checkpoint, and with the checkpoint that Sluice saves.
 TEST_P(Families, Logits) {
   const Family &family = GetParam();
   std::string folder = referenceFolder() + "/families/" + family.name;

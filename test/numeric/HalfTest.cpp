@@ -33,7 +33,7 @@ TEST_P(Half, StaysNearSinglePrecision) {
     EXPECT_NE(half.loss[0], single.loss[0]);
   };
   expectNear("static", 1, staticScale);
-  // Llama's first steps overflow under 65536.
+  // Llama's first steps overflow with 65536.
   if (GetParam() == "gpt2-tiny")
     expectNear("dynamic", 1, dynamicScale);
   expectNear("sharded", 4, std::string(staticScale) + "mesh.shard = 2\ngradient.microbatches = 2\n");
@@ -43,8 +43,8 @@ TEST_P(Half, StaysNearSinglePrecision) {
 INSTANTIATE_TEST_SUITE_P(Families, Half, testing::Values("gpt2-tiny", "llama-tiny"),
                          [](const auto &info) { return info.param.substr(0, info.param.find('-')); });
 
-/// The zoo's transformer with the sum of all outputs, whose gradients overflow under a large scale. True when it
-/// compiled.
+/// The zoo's transformer with the sum of all outputs, whose gradients overflow with a large scale. True if it
+/// compiles.
 bool compileSum(const std::string &base, const std::string &scale) {
   std::string recipe =
       writeScratch("half-sum.toml", "precision.compute = \"f16\"\nprecision.loss_scale = " + scale + "\n");
@@ -60,7 +60,8 @@ TensorMap weightsAfter(const std::string &plan, int steps) {
   return readSafetensors(out + "/model.safetensors");
 }
 
-// A step whose gradients overflow changes nothing and halves the scale, until one fits; then training goes on.
+// A step whose gradients overflow changes nothing and halves the scale until gradients are finite; then training
+// continues.
 TEST(HalfOverflow, SkipsTheStepAndHalvesTheScale) {
   std::string base = scratchFolder() + "/half-sum";
   ASSERT_TRUE(compileSum(base, "\"dynamic\""));
@@ -91,7 +92,7 @@ TEST(HalfOverflow, SkipsTheStepAndHalvesTheScale) {
   EXPECT_TRUE(differs);
 }
 
-// A static scale that is too large is an error with the step, not a training on of nothing.
+// A static scale that is too large is an error that names the step.
 TEST(HalfOverflow, UnderAStaticScaleIsAnError) {
   std::string base = scratchFolder() + "/half-static";
   ASSERT_TRUE(compileSum(base, "65536.0"));

@@ -1,7 +1,7 @@
 //===- HandWrittenTest.cpp - hand-written graphs -------------------------------------------===//
 //
 // The graphs in test/numeric/graphs compile and train: their loss falls, and the same rows on three ranks, where dims
-// are smaller than the world and shards uneven, give the numbers of one rank.
+// are smaller than the world and shards uneven, give the results of one rank.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- ImagePrograms.cpp - one builder for each operation on images ------------------------===//
 //
-// The reference has channels before height and width, the ops have them last.
+// In the reference channels precede height and width; in the ops they are last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ std::string images(OpBuilder &b, const std::string &name) {
   return transpose(b, b.in(name), b.shape("in." + name), {0, 2, 3, 1});
 }
 
-/// Gives `value`, channels last, as the output y.
+/// Returns `value`, channels last, as the output y.
 void giveImages(OpBuilder &b, const std::string &value) {
   b.f.output("y", transpose(b, value, toLast(b.shape("out.y")), {0, 3, 1, 2}));
 }
@@ -63,7 +63,7 @@ void adaptiveAvgPool(OpBuilder &b) {
   giveImages(b, b.f.op("adaptive_avg_pool2d", {x}, attributes, b.typed(toLast(b.shape("out.y")))));
 }
 
-/// In training by the op, with the running statistics moved; else by primitives, from the running ones.
+/// In training the op, which updates the running statistics; otherwise primitives that use the running statistics.
 void batchNorm(OpBuilder &b) {
   std::string x = images(b, "x"), weight = b.in("weight"), bias = b.in("bias"), mean = b.in("mean"),
               variance = b.in("variance");

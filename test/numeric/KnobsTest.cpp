@@ -1,8 +1,8 @@
 //===- KnobsTest.cpp - schedule settings change no number ---------------------------------===//
 //
 // Between plans of one mesh and one split of the batch, prefetch depth, recompute, residency and strategy leave losses,
-// gradient norms and weights bitwise equal. A run with 1 rank on the same rows agrees to the tolerance of another order
-// of addition.
+// gradient norms and weights bitwise equal. A run with 1 rank on the same rows agrees within the tolerance of a
+// different order of addition.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- OffloadTest.cpp - plans with host memory and an error ---------------------------===//
 //
-// A compiled plan that keeps parameters and the optimizer's states in host memory, spoiled: a copy that nobody waits
-// for, an operand in the other memory, copies into each other's place. The checker refuses each for the right property.
+// Wrong variants of a compiled plan that keeps parameters and optimizer states in host memory: a missing wait for a
+// copy, an operand in the wrong memory space, overlapping copies. The checker refuses each for the expected property.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ public:
   const std::string &streamOf(const plan::InstructionT &instruction) { return plan.streams[instruction.stream]->name; }
   plan::BufferT &bufferOf(const plan::ViewT &view) { return *plan.buffers[view.buffer]; }
 
-  /// Takes away all waits of one stream for records of another; how many there were.
+  /// Removes all waits of one stream for records of a different one; returns their number.
   int dropWaits(const std::string &from, const std::string &of) {
     std::vector<bool> recorded(plan.entries[findEntry(plan, "train_step")]->events);
     for (plan::InstructionT *instruction : instructions())
@@ -56,7 +56,7 @@ public:
     return dropped;
   }
 
-  /// The number of the property that is broken; 0 for none.
+  /// The number of the violated property; 0 for none.
   int refused(std::string &message) {
     serializePlan(plan);
     CheckReport report;
@@ -76,8 +76,8 @@ TEST(Offload, TheTwinItselfIsGood) {
 }
 
 TEST(Offload, CopiesThatNobodyWaitsFor) {
-  // Who does not wait for whom, and for what: a gather for its shard, a copy for the reduction after compute, the host
-  // for gradients after compute, the copy of the next step for the host's update.
+  // The missing waits: of a gather for its shard, of a copy for the reduction after compute, of the host for gradients
+  // after compute, of the next step's copy for the host's update.
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"gather", "fetch"}, {"offload", "compute"}, {"compute", "offload"}, {"host", "compute"}, {"fetch", "host"}};
   for (const auto &[from, of] : pairs) {
@@ -97,7 +97,7 @@ TEST(Offload, OperandsInTheOtherMemory) {
   ASSERT_FALSE(twin.plan.entries.empty());
   for (plan::InstructionT *instruction : twin.instructions())
     if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "fetch") {
-      // The gather reads the shard where the copy would read it.
+      // The gather reads the shard in host memory, from which it should be copied.
       for (plan::InstructionT *other : twin.instructions())
         if (plan::CollectiveT *collective = other->operation.AsCollective())
           for (auto &segment : collective->segments)
@@ -113,7 +113,7 @@ TEST(Offload, OperandsInTheOtherMemory) {
 TEST(Offload, CopiesIntoEachOthersPlace) {
   Twin twin;
   ASSERT_FALSE(twin.plan.entries.empty());
-  // Two units' gradients in one place of the host: both live until the update.
+  // Gradients of two units at one host offset: both are live until the update.
   plan::BufferT *first = nullptr;
   for (plan::InstructionT *instruction : twin.instructions())
     if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "offload") {
@@ -130,7 +130,7 @@ TEST(Offload, CopiesIntoEachOthersPlace) {
 }
 
 TEST(Offload, AParameterThatIsNotCopiedBack) {
-  // States alone on the host: a parameter goes there for its update and comes back once.
+  // Only states on the host: a parameter is copied there for its update and back once.
   auto file = readCheckedPlan(compilePlan("offload-states", "zoo transformer --set layers=1 --set dropout=0",
                                           "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"));
   ASSERT_TRUE(file.isOk()) << file.status().message();

@@ -82,7 +82,7 @@ void embedding(Builder &b) {
 }
 
 void attention(Builder &b) {
-  // The reference has heads before tokens, the op tokens before heads.
+  // In the reference heads precede tokens; in the op tokens precede heads.
   Shape order = {0, 2, 1, 3}, query = b.shape("in.query"), key = b.shape("in.key");
   std::string q = transpose(b, b.in("query"), query, order), k = transpose(b, b.in("key"), key, order),
               v = transpose(b, b.in("value"), key, order);
@@ -100,7 +100,7 @@ void rmsNorm(Builder &b) {
 }
 
 void rope(Builder &b) {
-  // The reference has heads before tokens, the op tokens before heads.
+  // In the reference heads precede tokens; in the op tokens precede heads.
   Shape order = {0, 2, 1, 3}, shape = b.shape("in.x");
   std::string x = transpose(b, b.in("x"), shape, order);
   std::string attributes = "{theta = " + number(b.attribute("theta", 10000.0)) +
@@ -124,7 +124,7 @@ std::function<void(Builder &)> reduction(const std::string &op) {
   };
 }
 
-/// torch.max with an axis gives the first maximum's index as well; torch.amax shares the gradient.
+/// torch.max with an axis also returns the first maximum's index; torch.amax divides the gradient between equal ones.
 void maximum(Builder &b) {
   if (!b.has("out.index"))
     return reduction("reduce_max")(b);
@@ -147,7 +147,7 @@ void logSumExp(Builder &b) {
   std::string last = transpose(b, x, shape, order);
   Shape kept(moved.begin(), moved.end() - 1);
   std::string y = b.f.op("logsumexp", {last}, "", b.typed(kept));
-  // Where the last dim took another's place, that one is there now.
+  // The dim that was exchanged with the last one.
   if (kept == b.shape("out.y")) {
     b.f.output("y", y);
     return;

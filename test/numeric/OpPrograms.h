@@ -19,7 +19,7 @@ struct OpCase {
 /// Operations that the model dialect has no op for.
 const std::vector<std::string> &operationsWithoutOp();
 
-/// Declares the case's inputs in `float type` and builds the operation. False where the dialect has no op for it.
+/// Declares the case's inputs in `float type` and builds the operation. False if the dialect has no op for it.
 /// Names of inputs and outputs are the case's, without `in.` and `out.`.
 bool buildOperation(const OpCase &operation, const std::string &type, Function &f);
 

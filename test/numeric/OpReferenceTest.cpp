@@ -1,8 +1,8 @@
 //===- OpReferenceTest.cpp - operations and derivatives against the reference -----------===//
 //
 // Each operation of test/reference/ops (or of $SLUICE_REFERENCE/ops) as a program: its outputs, and the gradients that
-// the compiler derives, against f64 numbers that PyTorch computed. In f32 within units of rounding times the size of
-// what was added up, in f64 to 1e-12.
+// the compiler derives, against f64 numbers that PyTorch computed. In f32 within units of rounding times the size
+// of the terms, in f64 within 1e-12.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ double largestOf(const OpCase &operation, const std::string &name) {
   return largest;
 }
 
-/// The size of the terms that a norm's gradient adds up, which cancel where a row is nearly constant: the cotangent
+/// The size of the terms that a norm's gradient adds up, which cancel if a row is nearly constant: the cotangent
 /// times the weight, divided by the row's deviation. 0 for other operations.
 double cancelledTerms(const OpCase &operation) {
   const bool centred = operation.op == "layer_norm";
@@ -62,8 +62,8 @@ double cancelledTerms(const OpCase &operation) {
   return steepest * weight * largestOf(operation, "cotangent.y");
 }
 
-/// An operation's error is a few units of rounding times the size of what it adds up: the output's magnitude, and what
-/// cancels within it. The f64 numbers come from f64 arithmetic themselves, so there the inputs' magnitude counts too.
+/// An operation's error is a few units of rounding times the size of its terms: the output's magnitude and that of
+/// cancelled terms. The expected f64 numbers are rounded as well, so in f64 the inputs' magnitude counts too.
 double tolerance(const OpCase &operation, const std::string &type, double magnitude) {
   double unit = type == "f64" ? 1e-15 : 1.2e-7;
   double addends = 1;
@@ -79,7 +79,7 @@ double tolerance(const OpCase &operation, const std::string &type, double magnit
   return 16 * unit * std::max(1.0, magnitude) * std::max(1.0, std::sqrt(addends));
 }
 
-/// Without the running statistics, which have no cotangent: what is differentiated.
+/// The differentiated outputs: all but the running statistics, which have no cotangent.
 OpCase smoothPart(const OpCase &operation) {
   OpCase part = operation;
   for (const char *name : {"mean", "variance"})
@@ -112,7 +112,7 @@ void check(const OpCase &operation, const std::string &type) {
       wrt += (wrt.empty() ? "" : ",") + std::to_string(f.index(name.substr(5)));
     }
   std::string label = operation.name + "-" + type;
-  // Inactive operations (optimizers, clipping) have outputs alone.
+  // Operations without gradients (optimizers, clipping) have only outputs.
   std::string pass = gradients.empty() ? "" : "-model-differentiate-function=\"function=f wrt=" + wrt + "\"";
   Program program(f.module(), pass, label);
   if (!program.isOk())
@@ -130,7 +130,7 @@ void check(const OpCase &operation, const std::string &type) {
     ASSERT_NE(found, actual.end()) << label << ": no output " << name;
     Difference difference = compare(found->second, expected);
     bool exact = expected.type == "bf16";
-    // Scalars of a step are f32 whatever the gradients are.
+    // Scalars of a step are f32 for any type of gradients.
     std::string by =
         operation.op == "clip_grad_norm" || operation.op.substr(0, 4) == "adam" || operation.op == "sgd" ? "f32" : type;
     double bound = exact ? 0.0 : tolerance(operation, by, difference.magnitude);

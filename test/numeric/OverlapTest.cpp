@@ -1,7 +1,7 @@
 //===- OverlapTest.cpp - gathers and reductions overlap compute ------------------------===//
 //
-// A collective and a launch of another unit wait for each other to be reached: a plan that had the one after the
-// other, or a runtime that gathered or reduced synchronously, would stall here.
+// A collective and a launch of a different unit each wait until the other is reached: a plan that orders one after
+// the other, or a runtime that gathers or reduces synchronously, would stall here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace {
 
 const int layers = 4;
 
-/// Holds each of two instructions back until the other has been reached as well, for at most ten seconds.
+/// Delays each of two instructions until the other is reached, for at most ten seconds.
 class Meeting : public StepInjector {
 public:
   Meeting(std::uint32_t collective, std::uint32_t launch) : collective(collective), launch(launch) {}

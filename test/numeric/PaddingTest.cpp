@@ -1,8 +1,8 @@
 //===- PaddingTest.cpp - the embedding's padding row ------------------------------------------===//
 //
-// `pad_token_id` is torch's padding_idx: the row begins as zeros, a checkpoint's is taken as it is, and the embedding
-// gives it no gradient. Every other number is that of the same model without it, which FamiliesTest holds to
-// transformers.
+// `pad_token_id` is torch's padding_idx: the row is initialized with zeros, a checkpoint's row is read unchanged, and
+// the embedding computes no gradient for it. All other numbers are those of the same model without it, which
+// FamiliesTest compares with transformers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +29,14 @@ std::string textOf(const std::string &path) {
   return text.str();
 }
 
-/// A family's config with another value of a field.
+/// A family's config with a different value of a field.
 std::string configWith(const std::string &family, const std::string &field, const std::string &value) {
   nlohmann::json config = nlohmann::json::parse(textOf(referenceFolder() + "/families/" + family + "/config.json"));
   config[field] = nlohmann::json::parse(value);
   return writeScratch("padding-" + family + "-" + field + value + ".json", config.dump());
 }
 
-/// One step of plain descent: what a weight moves by is its gradient times the rate, 64.
+/// One step of SGD: the change of a weight is its gradient times the rate, 64.
 TrainingRun descent(const std::string &label, const std::string &config, int ranks, const std::string &more = "") {
   TrainingRun run;
   run.label = "padding-" + label;
@@ -46,7 +46,7 @@ TrainingRun descent(const std::string &label, const std::string &config, int ran
   run.steps = 1;
   run.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 64.0\noptimizer.weight_decay = 0.0\n" +
                (more.empty() ? "mesh.shard = " + std::to_string(ranks) + "\n" : more);
-  // Tokens in turn, all below any vocabulary, so that the padding comes up.
+  // Consecutive tokens, all below any vocabulary, so that the padding token occurs.
   std::string tokens;
   for (int i = 0; i < 97; ++i)
     tokens += static_cast<char>(i * 7 % 31);
@@ -61,7 +61,7 @@ std::vector<double> rowOf(const Tensor &table, std::int64_t row) {
 
 constexpr const char *table = "model.embed_tokens.weight";
 
-// Values are those of the table as it is, in every split of it.
+// The values are those of the table, for every split of it.
 TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
   for (const char *family : {"llama", "mistral", "qwen3"}) {
     SCOPED_TRACE(family);
@@ -101,7 +101,7 @@ TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
   }
 }
 
-// What the projection gives a row is what a projection of its own has, begun with the same weights.
+// The projection's gradient of a row is that of an untied projection with the same initial weights.
 TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
   std::string folder = referenceFolder() + "/families/qwen2";
   TensorMap initial = readCheckpoint(folder);
@@ -142,7 +142,7 @@ TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
   }
 }
 
-// Elements are keyed by their places: the row's zeros move no other number, whatever the split.
+// Random numbers are keyed by element index, so the row's zeros change no other number, for any split.
 TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
   std::string plainConfig = referenceFolder() + "/families/llama/config.json";
   auto start = [](TrainingRun run) {
@@ -173,8 +173,8 @@ TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
     }
 }
 
-// The derivative by the op alone, in f64: that of the op without a padding row, which finite differences hold, but for
-// it.
+// The derivative of the op, in f64: that of the op without a padding row, which is compared with finite differences,
+// except in that row.
 TEST(Padding, TheDerivativeOfTheOp) {
   auto derived = [](const std::string &attributes) {
     Function f;

@@ -25,11 +25,11 @@ TEST(Precision, DoubleHasTheDigitsOfDouble) {
   expectNearAndNorm(sharded, whole, 1e-12);
   for (const auto &[name, tensor] : whole.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;
-  // And it is the same model.
+  // It is the same model.
   expectNearAndNorm(train(preciseRun("f32", 1, ""), false), whole, 1e-4);
 }
 
-/// A scale changes nothing where no digits are lost.
+/// A scale changes nothing if no digits are lost.
 TEST(Precision, ScaleGoesInAndOut) {
   Training plain = train(preciseRun("plain", 1, "gradient.clip_norm = 0.5\n"), true);
   Training scaled = train(preciseRun("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);

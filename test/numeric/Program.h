@@ -10,7 +10,7 @@
 
 namespace sluice::numeric {
 
-/// What a command printed and how it ended.
+/// The output and exit code of a command.
 struct CommandResult {
   int code = 0;
   std::string out;
@@ -20,11 +20,11 @@ struct CommandResult {
 /// Runs a command line by the shell, with build/bin, or the folder that SLUICE_TOOLS names, first in PATH.
 CommandResult runCommand(const std::string &command);
 
-/// A folder of this test process that goes when the process ends.
+/// A folder of this test process that is removed when the process ends.
 std::string scratchFolder();
 std::string writeScratch(const std::string &name, const std::string &text);
 
-/// A forward function @f in text, built up a line at a time.
+/// A forward function @f in text, built line by line.
 class Function {
 public:
   /// Declares an input and returns its SSA name.
@@ -37,7 +37,7 @@ public:
                                const std::string &attributes, const std::vector<std::string> &results);
   /// `%N = model.OP VALUE : result`, for ops without operands (constant, iota).
   std::string create(const std::string &op, const std::string &value, const std::string &result);
-  /// `%N = model.TEXT`, for ops of another form; `result` is its type.
+  /// `%N = model.TEXT`, for ops of a different form; `result` is its type.
   std::string raw(const std::string &text, const std::string &result);
   void output(const std::string &name, const std::string &value);
   const std::string &type(const std::string &value) const;
@@ -59,10 +59,10 @@ private:
 /// Compiles module text for one rank and runs entry points of it. Any failure fails the running test.
 class Program {
 public:
-  /// `passes`: options for sluice-opt that come first; empty: none.
+  /// `passes`: sluice-opt options that are applied first; empty: none.
   Program(const std::string &module, const std::string &passes, const std::string &label);
   bool isOk() const { return loaded != nullptr; }
-  /// Runs an entry point; gives all its outputs.
+  /// Runs an entry point; returns all its outputs.
   TensorMap run(const std::string &entry, const TensorMap &inputs) const;
 
 private:

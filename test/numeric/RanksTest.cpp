@@ -13,7 +13,7 @@
 namespace sluice::numeric {
 namespace {
 
-/// Clipping and the guard decide on every rank for itself: all must hold the same norm, to the bit.
+/// Clipping and the guard are computed on every rank, so all must have the same norm, to the bit.
 TEST(Ranks, AllHaveTheSameLossAndNorm) {
   int number = 0;
   for (const char *mesh : {"mesh.shard = 4\n", "mesh.replicate = 2\nmesh.shard = 2\n", "mesh.replicate = 3\n",
@@ -36,7 +36,7 @@ TEST(Ranks, AllHaveTheSameLossAndNorm) {
     }
 }
 
-/// Seconds of processors that this process has had.
+/// Processor seconds that this process has used.
 double processorSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -46,7 +46,7 @@ double processorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Eight ranks, of which seven wait for one that sleeps, by turns: they cost no processor time.
+/// Of eight ranks one sleeps in turn while seven wait, which takes no processor time.
 TEST(Ranks, IdleOnesSleep) {
   auto file = readCheckedPlan(compilePlan("idle", "zoo linear-mlps --set count=3 --set dim=8", "mesh.shard = 8\n"));
   ASSERT_TRUE(file.isOk()) << file.status().message();
@@ -56,7 +56,7 @@ TEST(Ranks, IdleOnesSleep) {
   public:
     LateOne(const Places &places, std::atomic<int> &reached) : places(places), reached(reached) {}
     void beforeInStep(std::uint32_t i) override {
-      // One rank in eight comes late to each collective.
+      // One rank in eight is late at each collective.
       if (i < places.instructions.size() && places.instructions[i]->operation.AsCollective() && ++reached % 8 == 3)
         std::this_thread::sleep_for(std::chrono::milliseconds(40));
     }
@@ -73,7 +73,7 @@ TEST(Ranks, IdleOnesSleep) {
   double waiting = processorSeconds() - begin;
   double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock).count();
   EXPECT_GT(wall, 0.4) << "of delays";
-  // Seven ranks with three streams each that spun would take all processors for all of the time.
+  // Seven ranks with three spinning streams each would use all processors all the time.
   EXPECT_LT(waiting, busy + 0.15 * wall) << "busy " << busy << ", wall " << wall;
 }
 

@@ -1,7 +1,7 @@
 //===- ReferenceCasesTest.cpp - ten to twenty steps against PyTorch's numbers -----------===//
 //
 // Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each
-// step against the f64 numbers, and final weights, to the tolerance that is in the case; on the case's own mesh and,
+// step against the f64 numbers, and final weights, within the case's tolerance; on the case's own mesh and,
 // with the same rows in a step, on 1, 2 and 4 ranks.
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ std::vector<Case> cases() {
 
 std::string quoted(const nlohmann::json &value) { return "\"" + value.get<std::string>() + "\""; }
 
-/// The case's recipe as ours; `ranks` 0 for its own mesh.
+/// The case's settings as a recipe; `ranks` 0: its own mesh.
 TrainingRun runOf(const Case &item, const nlohmann::json &reference) {
   const nlohmann::json &recipe = reference["recipe"], &optimizer = recipe["optimizer"];
   int microbatches = recipe["microbatches"], world = recipe["world"], rows = recipe["rows_per_rank"];
@@ -85,7 +85,7 @@ TrainingRun runOf(const Case &item, const nlohmann::json &reference) {
   return run;
 }
 
-/// The keys' third of c_attn.bias has a true gradient of zero: what any program computes there is noise.
+/// The keys' third of c_attn.bias has a true gradient of zero: any program computes noise there.
 bool leftOut(const std::string &name, std::size_t index, std::size_t size) {
   const std::string suffix = "attn.c_attn.bias";
   bool bias = name.size() >= suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;

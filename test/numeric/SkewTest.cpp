@@ -1,8 +1,8 @@
 //===- SkewTest.cpp - delays anywhere change no bit ------------------------------------===//
 //
-// Plans run in this process under a DelayInjector: no delay, a delay before one kind of place (gathers, reductions,
-// compute, updates, copies) or before all of them, on one rank or on all; for every behaviour that a recipe may ask
-// for.
+// Plans run in this process under a DelayInjector: no delay, a delay before one kind of instruction (gathers,
+// reductions, compute, updates, copies) or before all of them, on one rank or on all; for every behaviour that a recipe
+// can request.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace sluice::numeric {
 namespace {
 
-/// Sleeps before instructions that a predicate names.
+/// Sleeps before instructions that a predicate selects.
 class Sleeper : public StepInjector {
 public:
   explicit Sleeper(std::function<bool(std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
@@ -71,8 +71,8 @@ TEST(Skew, DelaysChangeNoBit) {
   }
 }
 
-/// Sleeps before every second of the instructions that a predicate over entry point and instruction names: ranks fall
-/// after each other, and by turns.
+/// Sleeps before every second instruction that a predicate over entry point and instruction selects, so that ranks are
+/// late in turn.
 class Stumbler : public StepInjector {
 public:
   explicit Stumbler(std::function<bool(int, std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
@@ -211,7 +211,7 @@ TEST(Skew, DelaysShowWaitsThatAreMissing) {
   for (auto &section : entry.sections)
     for (auto &instruction : section->instructions)
       if (instruction->operation.AsWait() && file->plan.streams[instruction->stream]->name == "compute") {
-        // Nobody waits for this one.
+        // No stream waits for this one.
         plan::RecordT record;
         record.event = entry.events;
         instruction->operation.Set(std::move(record));
@@ -230,7 +230,7 @@ TEST(Skew, DelaysShowWaitsThatAreMissing) {
 }
 
 /// Steps that are issued one after the other: a gather of the next step waits for the update of what it gathers,
-/// however late that comes, and so does all else.
+/// however late that is, and all other work is ordered as well.
 TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
   for (const char *recipe :
        {"mesh.shard = 2\n", "mesh.shard = 2\nschedule.forward_prefetch = 3\nsharding.reshard_after_forward = true\n",
@@ -241,7 +241,7 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     auto file = readCheckedPlan(compilePlan("skew-steps", transformer, recipe));
     ASSERT_TRUE(file.isOk()) << file.status().message();
     Places places(file->plan);
-    // All on the inputs of the first: the host's writes would not be ordered with what it has issued.
+    // All on the inputs of the first step: the host's writes would not be ordered with issued work.
     StepsOptions options;
     options.steps = 4;
     options.waits = false;
@@ -257,7 +257,7 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     EXPECT_GT(sleeper.count, 8);
     ASSERT_EQ(base.bytes.size(), delayed.bytes.size());
     EXPECT_EQ(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
-    // Inputs are overwritten as soon as they are read, so each step has its inputs.
+    // Inputs are overwritten as soon as they are read, so each step has different inputs.
     StepsOptions overlapping;
     overlapping.steps = 4;
     StepsOptions apart = overlapping;
@@ -268,7 +268,7 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     Outcome alone = runSteps(file->plan, nullptr, apart);
     ASSERT_EQ(overlapped.bytes.size(), alone.bytes.size());
     EXPECT_EQ(std::memcmp(overlapped.bytes.data(), alone.bytes.data(), alone.bytes.size()), 0);
-    // And they are those of steps that the host waits for.
+    // The results are those of steps that the host waits for.
     StepsOptions waiting = options;
     waiting.sameInputs = waiting.waits = true;
     Outcome waited = runSteps(file->plan, nullptr, waiting);
@@ -276,10 +276,10 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
   }
 }
 
-/// Holds the last update of each step until every rank has come to the first gather of the next one.
+/// Delays the last update of each step until every rank has reached the first gather of the next one.
 class Gate : public StepInjector {
 public:
-  /// `gathersInStep`: how often a step comes to the gather.
+  /// `gathersInStep`: how often a step issues the gather.
   Gate(std::uint32_t gather, std::uint32_t update, int gathersInStep, int ranks, int steps)
       : gather(gather), update(update), gathersInStep(gathersInStep), ranks(ranks), steps(steps) {}
   void beforeInStep(std::uint32_t instruction) override {
@@ -304,7 +304,7 @@ private:
   int gathers = 0, updates = 0;
 };
 
-/// The first gather of a step begins while the step before still updates what it does not gather.
+/// The first gather of a step begins while the previous step still updates parameters that it does not gather.
 TEST(Skew, StepsOverlap) {
   for (const char *recipe : {"mesh.shard = 2\n", "mesh.shard = 2\nprecision.compute = \"bf16\"\n",
                              "mesh.shard = 2\ngradient.microbatches = 2\ngradient.clip_norm = 1.0\n",

@@ -1,6 +1,6 @@
 //===- StepTest.cpp - dropout, counted losses, frozen parameters, evaluation, entries ------===//
 //
-// What a step draws and counts is a matter of the step's rows alone: ranks, micro-batches and recompute do not move it.
+// Random numbers and counts of a step depend only on its rows: not on ranks, micro-batches or recompute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,12 +39,13 @@ constexpr Split splits[] = {{2, "mesh.shard = 2\n"},
                             {4, "mesh.shard = 2\ngradient.microbatches = 2\n"},
                             {4, "mesh.shard = 2\nmesh.replicate = 2\n"}};
 
-/// A model whose dropouts are set by `--dropout`, with weights large enough that what is dropped shows, and data.
+/// A model whose dropouts are set by `--dropout`, with weights large enough that dropout has a visible effect, and
+/// data.
 struct DropoutModel {
   std::string label, config, weights, data;
 };
 
-/// GPT-2's three kinds of dropout; attention's alone, of heads that share keys and see a window.
+/// GPT-2's three kinds of dropout; dropout of attention only, with shared keys and a sliding window.
 std::vector<DropoutModel> dropoutModels() {
   std::string folder = referenceFolder();
   std::vector<DropoutModel> list = {
@@ -58,7 +59,7 @@ std::vector<DropoutModel> dropoutModels() {
 
 class Dropout : public testing::TestWithParam<DropoutModel> {
 protected:
-  /// Eight rows a step; a rate of 0 leaves dropout out.
+  /// Eight rows a step; a rate of 0 is no dropout.
   TrainingRun run(const std::string &label, int parts, const std::string &recipe, const std::string &rate = "0.2",
                   const std::string &seed = "3") const {
     TrainingRun made = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
@@ -77,11 +78,11 @@ TEST_P(Dropout, MasksAreThoseOfTheRows) {
     SCOPED_TRACE(split.recipe);
     expectNear(train(run(std::to_string(number++), split.parts, split.recipe), false), whole, 2e-5);
   }
-  // The mask is drawn again for the derivative and in a recompute: the same bits.
+  // The mask is generated again for the derivative and in a recompute, with the same bits.
   std::string mesh = "mesh.shard = 2\ngradient.microbatches = 2\n";
   expectSameRuns(train(run("again", 4, mesh), true),
                  train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
-  // It is there at all, and goes by the seed.
+  // Dropout has an effect, which depends on the seed.
   double first = whole.loss.at(0);
   EXPECT_GT(std::abs(train(run("without", 1, "", "0"), false).loss.at(0) - first), 1e-3);
   EXPECT_GT(std::abs(train(run("seed", 1, "", "0.2", "4"), false).loss.at(0) - first), 1e-4);
@@ -90,7 +91,7 @@ TEST_P(Dropout, MasksAreThoseOfTheRows) {
 INSTANTIATE_TEST_SUITE_P(Models, Dropout, testing::ValuesIn(dropoutModels()),
                          [](const auto &info) { return info.param.label; });
 
-/// Targets of eight rows, of which unlike numbers count: rows 0 to 2 nearly none, the last ones all.
+/// Targets of eight rows with different numbers of counted positions: few in rows 0 to 2, all in the last ones.
 std::string unevenTargets() {
   std::vector<std::int32_t> tokens, targets;
   for (std::int32_t row = 0; row < 24; ++row)
@@ -115,7 +116,7 @@ TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
     made.options = "--data " + data + " --seed 3";
     return made;
   };
-  // One rank with all rows: both means are the same.
+  // On one rank with all rows both means are the same.
   Training whole = train(run("whole", 1, ""), false);
   expectNear(train(run("tokens", 1, "loss.mean = \"tokens\"\n"), false), whole, 2e-5);
   int number = 0;
@@ -127,7 +128,7 @@ TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
     Training byRank = train(run(label + "-rank", split.parts, split.recipe), false);
     EXPECT_GT(std::abs(byRank.loss[0] - whole.loss[0]), 1e-3) << "the rows do not tell the means apart";
   }
-  // Clipping and evaluation go by the same mean.
+  // Clipping and evaluation use the same mean.
   Training clipped = train(run("clipped", 1, "gradient.clip_norm = 0.1\n"), false);
   expectNear(
       train(run("clipped-tokens", 4, "mesh.shard = 4\ngradient.clip_norm = 0.1\nloss.mean = \"tokens\"\n"), false),
@@ -149,7 +150,7 @@ TEST(Frozen, StaysAndCostsNothing) {
       moved = frozen.weights.at(name).values != tensor.values || moved;
   }
   EXPECT_TRUE(moved);
-  // Gathered as the others, never reduced, and without optimizer state.
+  // Gathered like the others, never reduced, and without optimizer state.
   CommandResult described = runCommand("sluice-plan describe --json " + frozen.planPath);
   ASSERT_EQ(described.code, 0) << described.err;
   nlohmann::json plan = nlohmann::json::parse(described.out);
@@ -170,7 +171,7 @@ TEST(Frozen, StaysAndCostsNothing) {
 }
 
 TEST(Frozen, TheRestTrainsAsBefore) {
-  // A rate of zero for what is frozen is the same as freezing it: nothing else is touched by it in the first step.
+  // Freezing is the same as a rate of zero for these parameters: in the first step nothing else differs.
   Training whole = train(stepRun("all", 1, ""), false);
   Training part =
       train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
@@ -191,7 +192,7 @@ TEST(NoDecay, LeavesOutWhatItNames) {
   for (const auto &[name, tensor] : some.weights) {
     bool isNamed = name == "wte.weight" || name.ends_with(".bias");
     EXPECT_EQ(tensor.values, (isNamed ? none : all).weights.at(name).values) << name;
-    // Biases begin at 0, where nothing can decay.
+    // Biases are initialized with 0, which does not decay.
     if (!name.ends_with(".bias")) {
       EXPECT_NE(none.weights.at(name).values, all.weights.at(name).values) << name;
     }
@@ -212,13 +213,13 @@ TEST(Evaluation, SharesTheStateAndTheArena) {
   ASSERT_TRUE(lines[1].contains("eval_loss"));
   ASSERT_TRUE(lines[2].contains("eval_loss"));
   EXPECT_NE(lines[1]["eval_loss"], lines[2]["eval_loss"]);
-  // Training goes on as if nothing had been looked at.
+  // Evaluation does not change the training.
   TrainingRun plain = stepRun("no-eval", 2, "mesh.shard = 2\n");
   plain.importOptions = run.importOptions;
   Training without = train(plain, true);
   expectSameRuns(with, without);
-  // The loss without dropout, of the weights after the step, over the first rows: what a first step without dropout
-  // says.
+  // The loss without dropout, of the weights after the step, over the first rows: that of a first step without
+  // dropout.
   TrainingRun check = stepRun("eval-check", 1, "");
   check.steps = 1;
   check.batch = 16;
@@ -226,7 +227,7 @@ TEST(Evaluation, SharesTheStateAndTheArena) {
   EXPECT_NEAR(train(check, false).loss.at(0), lines[2]["eval_loss"].get<double>(), 2e-5);
 }
 
-/// Two layers, of which a second entry point trains the first alone.
+/// Two layers; a second entry point trains only the first.
 std::string twoEntries(int rows) {
   std::string n = std::to_string(rows);
   auto layer = [&](const std::string &name, const std::string &x, const std::string &result) {
@@ -267,7 +268,7 @@ TEST(Entries, SeveralTrainOneState) {
   expectNear(sharded, both, 1e-5);
   for (const auto &[name, tensor] : both.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-5) << name;
-  // The first alone moves its own layer only.
+  // The second entry point changes only that layer.
   Training first = train(run("first", 1, "train_first"), true);
   TrainingRun start = run("start", 1, "train_first");
   start.steps = 0;

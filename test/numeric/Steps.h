@@ -11,7 +11,7 @@
 
 namespace sluice::numeric {
 
-/// An injector that acts in train steps alone: the initial weights' instructions have numbers of their own.
+/// An injector that acts only in train steps: instructions of init are numbered separately.
 class StepInjector : public DelayInjector {
 public:
   /// The entry point that runs; -1: init.
@@ -26,14 +26,14 @@ protected:
   virtual void beforeInStep(std::uint32_t instruction) = 0;
 };
 
-/// Compiles a model, `zoo NAME ...` or `hf CONFIG ...` as sluice-import takes it, by a recipe; gives the plan's path.
+/// Compiles a model, `zoo NAME ...` or `hf CONFIG ...` as sluice-import takes it, by a recipe; returns the plan's path.
 /// `label` is unique in a test program. A failure fails the running test.
 std::string compilePlan(const std::string &label, const std::string &model, const std::string &toml);
 
 /// gpt2-tiny for two ranks, all units resharded, two micro-batches: compiled once.
 const std::string &tinyPlanPath();
 
-/// Where instructions of an entry point stand.
+/// Indices of instructions of an entry point.
 struct Places {
   const plan::PlanT &plan;
   std::vector<const plan::InstructionT *> instructions;
@@ -59,26 +59,26 @@ struct Places {
 struct Outcome {
   Status status;
   std::vector<std::byte> bytes;
-  /// Of the last step, by rank; without those outputs where the entry point has none.
+  /// Of the last step, by rank; without those that the entry point does not have.
   std::vector<float> losses, norms;
 };
 
 struct StepsOptions {
   int steps = 2;
-  /// Run in turn.
+  /// One per step, in turn.
   std::vector<std::string> entries = {"train_step"};
-  /// The host waits for each step; else it issues one after the other, all on the same inputs.
+  /// The host waits for each step; otherwise it issues one after the other, all on the same inputs.
   bool waits = true;
-  /// All on the inputs of the first.
+  /// All steps use the inputs of the first.
   bool sameInputs = false;
-  /// The host waits for each step's ports alone, before it writes the next one's.
+  /// The host waits only for each step's ports, before it writes those of the next one.
   bool overlaps = false;
   /// Of the executor (runtime/executor/InstructionObserver.h).
   ObserverFactory observe = {};
   bool prefault = true;
 };
 
-/// Makes the weights and trains; inputs are functions of step, rank and micro-batch. `delays` may be null.
+/// Initializes the weights and trains; inputs are functions of step, rank and micro-batch. `delays` may be null.
 Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptions &options = {});
 
 } // namespace sluice::numeric

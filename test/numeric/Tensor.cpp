@@ -104,7 +104,7 @@ Tensor uniform(const std::string &type, std::vector<std::int64_t> shape, std::ui
   std::size_t count = 1;
   for (std::int64_t extent : tensor.shape)
     count *= static_cast<std::size_t>(extent);
-  // SplitMix64 (Steele, Lea, Flood 2014), one draw an element.
+  // SplitMix64 (Steele, Lea, Flood 2014), one number per element.
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t z = (salt * 0x2545f4914f6cdd1dULL) + (i + 1) * 0x9e3779b97f4a7c15ULL;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -1,6 +1,6 @@
 //===- Tensor.h - tensors of the numeric tests ---------------------------------===//
 //
-// A dense tensor whose values are held in f64 whatever its element type: f32, bf16, i32 and u8 values fit exactly.
+// A dense tensor whose values are stored as f64 for every element type: f32, bf16, i32 and u8 values fit exactly.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_NUMERIC_TENSOR_H
@@ -30,7 +30,7 @@ struct Tensor {
 std::string tensorType(const std::vector<std::int64_t> &shape, const std::string &type);
 Tensor tensorFromBytes(const std::string &type, std::vector<std::int64_t> shape, const std::byte *data);
 
-/// The same values in another element type (rounded to nearest where it is narrower).
+/// The same values in a different element type, rounded to nearest.
 Tensor withType(const Tensor &tensor, const std::string &type);
 
 /// Deterministic values in [-1, 1), the same for the same salt and size.

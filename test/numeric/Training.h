@@ -15,13 +15,13 @@ std::string referenceFolder();
 struct TrainingRun {
   /// Unique among the runs of a test program: names files.
   std::string label;
-  /// config.json of a Hugging Face model; empty where `module` is given.
+  /// config.json of a Hugging Face model; empty if `module` is given.
   std::string config;
   int batch = 4;
   int sequence = 64;
   /// Further options of sluice-import.
   std::string importOptions;
-  /// Arguments of sluice-import zoo: a name and settings; empty where another source is given.
+  /// Arguments of sluice-import zoo: a name and settings; empty for other sources.
   std::string zoo;
   /// Text of a module in the model dialect.
   std::string module;
@@ -44,7 +44,7 @@ struct Training {
 /// Imports, compiles, checks and trains; any failure fails the running test and gives an empty result.
 Training train(const TrainingRun &run, bool save);
 
-/// The logits that the plan's entry point gives of these rows, shared by its ranks, with the weights of a checkpoint.
+/// The logits of these rows by the plan's entry point, divided between its ranks, with the weights of a checkpoint.
 std::vector<double> logitsOf(const std::string &plan, const std::string &weights,
                              const std::vector<std::int32_t> &tokens);
 
@@ -52,7 +52,7 @@ std::vector<double> logitsOf(const std::string &plan, const std::string &weights
 TrainingRun familyRun(const std::string &family, const std::string &label, int rows, int steps,
                       const std::string &recipe);
 
-/// GPT-2 tiny so, with AdamW at 1e-3.
+/// That of GPT-2 tiny, with AdamW at 1e-3.
 TrainingRun tinyRun(const std::string &label, int rows, int steps, const std::string &recipe);
 
 /// Losses within `tolerance`; norms of gradients within `normTolerance` times their size and one.

@@ -1,7 +1,7 @@
 //===- TransformersTest.cpp - saved weights have the same logits in transformers -----------===//
 //
 // Each family, trained from its checkpoint on two ranks and saved, as one file and in shards: transformers loads the
-// folder without a key missing or left over, and its logits are those that the plan gives with those weights. Needs a
+// folder without missing or unexpected keys, and its logits are those of the plan with these weights. Needs a
 // Python with torch and transformers: $SLUICE_PYTHON, else python3.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ SafetensorsTensor tensorOf(const std::string &name, const std::string &dtype, st
           [&values](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(values))); }};
 }
 
-/// The checkpoint of `from` once more, in shards of at most 8 KiB, with its config.
+/// A copy of the checkpoint `from` in shards of at most 8 KiB, with its config.
 void saveInShards(const std::string &from, const std::string &to) {
   TensorMap weights = readSafetensors(from + "/model.safetensors");
   std::map<std::string, std::vector<float>> values;
@@ -68,7 +68,7 @@ TEST(Transformers, LogitsOfWhatIsSaved) {
     Training training = train(run, /*save=*/true);
     ASSERT_EQ(training.loss.size(), 2u);
     std::string saved = scratchFolder() + "/" + run.label + ".out";
-    // Any tokens that every family's vocabulary has.
+    // Tokens in every family's vocabulary.
     std::vector<std::int32_t> tokens;
     for (std::int32_t i = 0; i < ranks * rows * sequence; ++i)
       tokens.push_back((i * 37 + i / 5) % 97);

@@ -1,6 +1,7 @@
 //===- VjpCases.cpp - one function for each differentiable op -----------------------------===//
 //
-// test/unit/dialect/model/OpCoverageTest.cpp reads here which ops have a case: an op's name is in quotes.
+// test/unit/dialect/model/OpCoverageTest.cpp reads this file to find the ops that have a case: an op's name is in
+// quotes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -287,7 +288,7 @@ std::vector<VjpCase> vjpCases() {
                     },
                     {"x"},
                     true});
-  // Of its results y alone, and both.
+  // Cotangents of y only, and of both results.
   for (bool both : {false, true})
     list.push_back({std::string("matmul_gelu") + (both ? "_of_both" : "_of_y"),
                     [both](Function &f, TensorMap &inputs) {

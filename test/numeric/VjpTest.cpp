@@ -1,8 +1,8 @@
 //===- VjpTest.cpp - derivatives against finite differences and decompositions ----------===//
 //
-// For each op in f64: the cotangents that buildVjp gives, against central differences of the op itself, and for
-// composites against the derivative of their decomposition into primitives, which is also what the op's values are
-// compared with.
+// For each op in f64: the cotangents of buildVjp against central differences of the op, and for
+// composites against the derivative of their decomposition into primitives, with which the op's values are
+// compared too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ TEST_P(Vjp, MatchesFiniteDifferences) {
   }
 }
 
-// A case is a composite where decomposing changes its program.
+// A case is a composite if decomposition changes its program.
 TEST_P(Vjp, IsACompositeWhereItDecomposes) {
   const VjpCase &vjp = GetParam();
   Function f;
@@ -78,7 +78,7 @@ TEST_P(Vjp, IsACompositeWhereItDecomposes) {
   EXPECT_EQ(plain.out != primitives.out, vjp.composite);
 }
 
-/// Composites alone: a primitive is its own decomposition.
+/// Only composites: a primitive is its own decomposition.
 class Decomposition : public testing::TestWithParam<VjpCase> {};
 
 TEST_P(Decomposition, GivesTheSameValuesAndDerivatives) {

@@ -1,8 +1,8 @@
 //===- ZooTest.cpp - every model of the zoo, sharded and not -------------------------------===//
 //
 // Each model that `sluice-import zoo --list` names trains on 1, 2 and 3 ranks. The same rows as micro-batches of one
-// rank give the same numbers, to the tolerance of another order of addition; prefetch, residency and recompute leave
-// every bit.
+// rank give the same numbers, within the tolerance of a different order of addition; prefetch, residency and
+// recompute change no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 namespace sluice::numeric {
 namespace {
 
-/// What makes a model small enough for a test.
+/// Settings that make a model small enough for a test.
 std::string settingsOf(const std::string &name) {
   if (name == "conv")
     return " --set stem=6 --set hidden=9 --set height=12 --set width=13";
@@ -34,7 +34,7 @@ std::vector<std::string> names() {
   return list;
 }
 
-/// A model of 21 million weights, whose size is what the memory tests are about: fewer runs of it.
+/// A model of 21 million weights, for the tests of memory: fewer runs of it.
 bool isLarge(const std::string &name) { return name == "memory-transformer"; }
 
 TrainingRun runOf(const std::string &name, const std::string &label, const std::string &recipe) {
@@ -47,7 +47,7 @@ TrainingRun runOf(const std::string &name, const std::string &label, const std::
   return run;
 }
 
-/// The same rows without shards: as micro-batches of one rank, or where the model itself sums over ranks, on as many.
+/// The same rows without shards: as micro-batches of one rank, or on as many ranks if the model sums over ranks.
 std::string withoutShards(const std::string &name, const std::string &ranks) {
   return name == "reduce-model" ? "mesh.shard = " + ranks + "\nsharding.strategy = \"no_shard\"\n"
                                 : "gradient.microbatches = " + ranks + "\n";

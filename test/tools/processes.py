@@ -1,9 +1,9 @@
 """processes.py LAUNCHER RANKS COMMAND...: runs a command as one process per rank, and checks how they end.
 
 LAUNCHER is mpirun, or torchrun: then the processes are started here with the environment that torchrun gives. RANKS is
-the world size, or SIZE:R,R,... for the ranks to start of a world of SIZE, so that one can be missing or come twice.
-Exit code: 0 where all ended with 0, else the first other code in order of rank; 99 where one had to be killed after 60 s
-or a process of the job is left over. A rank that ends by a signal counts only where no other code is there.
+the world size, or SIZE:R,R,... for the ranks to start of a world of SIZE, so that one can be missing or connect twice.
+Exit code: 0 if all ended with 0, else the first other code in order of rank; 99 if one was killed after 60 s or a
+process of the job is left over. A rank that ends by a signal counts only if there is no other code.
 """
 
 import os
@@ -23,7 +23,7 @@ def free_port():
 
 
 def left_over(mark):
-    """Processes whose environment holds the mark of this job."""
+    """Processes whose environment contains the mark of this job."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
@@ -64,7 +64,7 @@ def main():
         if child.poll() is not None:
             codes.append(child.returncode)
             continue
-        # A process that was stopped on purpose is no failure of the others.
+        # A process that was stopped on purpose does not count as a failure.
         codes.append(-9 if is_stopped(child) else 99)
         child.kill()
         child.wait()

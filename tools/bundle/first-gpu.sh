@@ -30,7 +30,7 @@ row() {
   esac
 }
 skip() { row "$1" skipped - "$2"; }
-# try NAME MOST COMMAND...: at most MOST seconds, and no more than are left of all.
+# try NAME LIMIT COMMAND...: at most LIMIT seconds, and at most the remaining time.
 try() {
   local name=$1 most=$2 begin=$SECONDS code
   shift 2
@@ -50,7 +50,7 @@ try() {
   return "$code"
 }
 
-# What follows is run by try() in a shell that `timeout` can end.
+# try() runs the following functions in a shell that `timeout` can end.
 losses() { sed -n 's/^step .*loss \([-0-9.a-z]*\) .*/\1/p'; }
 # model PLAN ARGUMENTS...: issued and replayed steps have the same losses.
 model() {

@@ -3,9 +3,9 @@
 #
 #   ./run-benchmarks.sh     0: done    1: a run failed    77: the CPU's are done, those of the GPU were skipped
 #
-# Of steps the middle of their times, the first ten left out. A model too large for the GPU's memory is skipped with its reason. Where
+# The time of a step is the median without the first ten steps. A model too large for the GPU's memory is skipped with its reason. Where
 # python3 has PyTorch, the same models and attention by it. The share of the product's rate is that of the flops that a step needs
-# (6 a parameter of its products and token, and causal attention; what is computed again in backward is not counted) at the rate
+# (6 per token and parameter of its products, and causal attention; recomputation is not counted) at the rate
 # of a large product, which bench-cuda measures first.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,7 +14,7 @@ cd "$here/plans" || exit 1
 logs=$here/logs
 mkdir -p "$logs"
 code=0
-# Of a product, in TFLOP/s; not known yet.
+# The rate of a product in TFLOP/s; unknown until it is measured.
 rate=0
 
 # measure TITLE STEPS FLOPS-A-TOKEN ARGUMENTS...
@@ -53,7 +53,7 @@ fi
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 "$here/bin/bench-cuda" --figures > "$logs/bench-cuda.log" || code=1
 cat "$logs/bench-cuda.log"
-# What cuDNN computes, by it; where it is not there, the reason.
+# Kernels that cuDNN has, by cuDNN; the reason if the library is missing.
 if "$here/bin/bench-cuda" --dnn attention > "$logs/bench-dnn.log" 2>&1; then
   grep ', cudnn' "$logs/bench-dnn.log"
 else

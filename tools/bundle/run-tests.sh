@@ -3,7 +3,7 @@
 #
 #   ./run-tests.sh [NAME...]   0: all passed    1: some failed    77: those that could run passed, those of the GPU were skipped
 #
-# NAME, which may have wildcards, chooses tests; without one all are run. What a test printed stands in logs/. The last line is "N passed, N failed, N skipped".
+# NAME, which may have wildcards, chooses tests; without one all are run. The output of tests is in logs/. The last line is "N passed, N failed, N skipped".
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -45,11 +45,11 @@ skip() {
 # The losses of a run, a line each; nothing where the run failed.
 losses() { sed -n 's/^step .*loss \([-0-9.a-z]*\) .*/\1/p' "$logs/$1.log"; }
 same() { [[ -n $(losses "$1") && $(losses "$1") == "$(losses "$2")" ]]; }
-# close A B X: are all losses X or less apart?
+# close A B X: true if all losses differ by at most X.
 close() {
   paste <(losses "$1") <(losses "$2") | awk -v most="$3" 'NF != 2 { exit 1 } { d = $1 - $2; if (d < 0) d = -d; if (!(d <= most)) exit 1 } END { if (NR != 10) exit 1 }'
 }
-# At most five minutes: a rank that waits for ever is a failure.
+# At most five minutes: a rank that does not return is a failure.
 train() { timeout -k 5 300 sluice-train "$@" --data tokens.bin --init init.safetensors --steps 10; }
 source "$here/world.sh"
 # checkLog NAME PLAN: ten steps of one process per rank, and NCCL's own log of them beside the plan.
@@ -84,7 +84,7 @@ try emulated-executor unit-cuda
 try emulated-gpt2 cuda-plans --steps 2 --tolerance 0.03 gpt2-tiny-1-cpu.plan
 try emulated-conv cuda-plans --steps 2 --tolerance 1e-5 conv-cpu.plan
 
-# A plan that cannot run says why, with exit code 4.
+# A plan that cannot run is refused with a reason and exit code 4.
 reason=$(sluice-train gpt2-tiny-1.plan --data tokens.bin --steps 1 --quiet 2>&1)
 code=$?
 if ((code == 4)); then
@@ -102,7 +102,7 @@ else
   done
   # Every kernel against the CPU's reference, and twice to the bit.
   try gpu-kernels env SLUICE_TEST_GPU=gpu unit-cuda-kernels --gtest_brief=1 --gtest_filter='Cuda*:-CudaAlgorithms.*'
-  # PyTorch's numbers at each world size, ops, families, the zoo, knobs, by the tolerances of the CPU.
+  # PyTorch's numbers at each world size, ops, families, the zoo, settings, with the tolerances of the CPU.
   try gpu-numeric numericOn cuda
   try gpu-bf16 train gpt2-tiny-bf16.plan
   try gpu-bf16-close close gpu-bf16 cpu-1 0.05

@@ -24,8 +24,7 @@ endif()
 # missing includes and recompiles only changed files.
 option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
 
-# sluice_memory(NAME): GCC may take a gigabyte before it looks for memory that it no longer needs; the search is a
-# twentieth of its time.
+# sluice_memory(NAME): GCC may take a gigabyte before it collects garbage, which is a twentieth of its time.
 function(sluice_memory name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE --param=ggc-min-heapsize=1048576)
@@ -46,10 +45,10 @@ endfunction()
 
 # sluice_library(NAME folder-relative sources by glob; LINK libraries...)
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
-# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's. PRIVATE
-# libraries leave their compile options here. UNITY: how many files are compiled at once; their file-local names must
-# differ. APART: those that are compiled alone. COLD: it prepares, checks and reports; to optimise it less saves a third of the
-# time to build it, and nothing is slower to be seen.
+# share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's. The
+# compile options of PRIVATE libraries apply only here. UNITY: number of files that are compiled at once; their file-local names must
+# differ. APART: files that are compiled alone. COLD: not performance-critical; less optimisation saves a third of the build
+# time without a visible effect.
 function(sluice_library name)
   cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN;COLD" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
   if(ARG_RECURSE)
@@ -83,7 +82,7 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_without_cuda(NAME; files...): where nothing is built for a GPU, the library does without these files.
+# sluice_without_cuda(NAME; files...): in a build without CUDA the library does not contain these files.
 function(sluice_without_cuda name)
   if(SLUICE_CUDA_HOST)
     return()
@@ -96,7 +95,7 @@ function(sluice_without_cuda name)
 endfunction()
 
 # sluice_test(NAME; LINK libraries...; HEADERS name; UNITY n): a GoogleTest program of all .cpp files in the calling folder.
-# HEADERS: the precompiled header that they share. UNITY: how many files are compiled at once, 7 where nothing is said.
+# HEADERS: the precompiled header that they share. UNITY: number of files that are compiled at once, 7 by default.
 function(sluice_test name)
   cmake_parse_arguments(ARG "" "HEADERS;UNITY" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
@@ -127,9 +126,9 @@ function(sluice_add_tests name)
                        PROPERTIES TIMEOUT 900 ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()
 
-# sluice_test_program(NAME [BATCH]): how what is a test is compiled. What takes time in it is the libraries that it calls;
-# its own long bodies, and the headers before them, take theirs to compile. -O0 would save another third, but its copies of
-# inline functions then serve the libraries as well: the linker takes any file's.
+# sluice_test_program(NAME [BATCH]): compile options of a test. Its run time is that of the libraries that it calls; its own
+# functions and headers are compiled with less optimisation. -O0 would save a further third, but the linker might then use its
+# copies of inline functions for the libraries too.
 function(sluice_test_program name)
   set(batch ${ARGN} 7)
   list(GET batch 0 batch)

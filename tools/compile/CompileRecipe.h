@@ -11,8 +11,8 @@ namespace sluice {
 /// Reads --recipe and --set over the values of `recipe`, and resolves it.
 Status readRecipe(Recipe &recipe, const CompileOptions &options);
 
-/// The recipe of the command line over the one that the module carries, attached to the module. A module that has been
-/// compiled to a phase has used its recipe already, so no value may differ.
+/// The recipe of the command line over the one that the module carries, attached to the module. The recipe of a
+/// module that was compiled to a phase is already in use, so no value may differ.
 Result<Recipe> mergeRecipe(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace sluice

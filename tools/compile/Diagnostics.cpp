@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-/// A module path of the source, as the importer names locations; empty for none.
+/// A module path of the source, as the importer names locations; empty if there is no path.
 static std::string pathOf(mlir::Location location) {
   auto name = mlir::dyn_cast<mlir::NameLoc>(location);
   return name && name.getName() != "model" ? " (at " + name.getName().str() + ")" : std::string();

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-/// The planner and the verifier of plans against their model.
+/// Options of the planner, and of the verifier of plans against their model.
 constexpr const char *notImplemented[] = {"--what-if", "--pareto", "--fit", "--json", "--decisions", "--verify"};
 
 Status findLastPhase(const std::string &compileTo, CompileOptions &options) {

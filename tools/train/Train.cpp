@@ -27,7 +27,7 @@ public:
   std::optional<Launch> launched;
   std::unique_ptr<DelayInjector> faults;
 
-  /// Meets the other processes of the job.
+  /// Connects to the other processes of the job.
   Status join(FaultReader readFault);
   Status run();
   /// Ends the run on all ranks; the error is printed by rank 0, or by a rank that cannot reach it. The exit code.
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// Does this process print and write? Of several processes only that of rank 0 does.
+  /// True if this process prints and writes files: that of rank 0.
   bool isRoot() const { return !launched || launched->rank == 0; }
   Status complete();
   Status checkOutputs() const;
@@ -64,7 +64,7 @@ Status Run::join(FaultReader readFault) {
 /// Fills in the settings that follow from other options.
 Status Run::complete() {
   TrainOptions &train = command.train;
-  // libcrypto takes 1.7 MiB at its first digest: of the program, as its code is, and not of the plan.
+  // libcrypto allocates 1.7 MiB at its first digest, which is memory of the program and not of the plan.
   (void)sha256({});
   train.processBefore = processHighWater();
   train.stop = command.generate.stop = &stopRequested;
@@ -169,7 +169,7 @@ int trainMain(int argc, char **argv, FaultReader faults) {
     const int code = run.end(std::move(status));
     if (!run.launched)
       return code;
-    // Waits a moment for the other processes.
+    // Waits briefly for the other processes.
     run.command.ranks.world.reset();
     Run::leave(code);
   }

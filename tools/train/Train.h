@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// The fault that a test injects into the run of this rank; null for none.
+/// The fault that a test injects into the run of this rank; null if there is no such fault.
 using FaultReader = Result<std::unique_ptr<DelayInjector>> (*)(int rank);
 
 /// The main of sluice-train. `faults`, if given, is called in each process of a job that a launcher started.

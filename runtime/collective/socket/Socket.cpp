@@ -33,12 +33,12 @@ Result<Addresses> resolve(const std::string &address, std::uint16_t port, bool p
 }
 
 Result<Socket> open(const addrinfo &address) {
-  Socket made(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
-  if (!made.isOpen())
+  Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+  if (!socket.isOpen())
     return failedError("cannot create a socket: " + reason(errno));
   const int one = 1;
-  setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  return made;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return socket;
 }
 
 } // namespace
@@ -60,12 +60,12 @@ bool waitFor(int descriptor, short events, Deadline deadline) {
 Result<Socket> listenAt(const std::string &address, std::uint16_t port) {
   const std::string where = address + ":" + std::to_string(port);
   SLUICE_ASSIGN_OR_RETURN(Addresses list, resolve(address, port, true));
-  SLUICE_ASSIGN_OR_RETURN(Socket made, open(*list));
+  SLUICE_ASSIGN_OR_RETURN(Socket socket, open(*list));
   const int one = 1;
-  setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (bind(made.get(), list->ai_addr, list->ai_addrlen) != 0 || listen(made.get(), SOMAXCONN) != 0)
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (bind(socket.get(), list->ai_addr, list->ai_addrlen) != 0 || listen(socket.get(), SOMAXCONN) != 0)
     return failedError("cannot listen at " + where + ": " + reason(errno));
-  return made;
+  return socket;
 }
 
 std::uint16_t portOf(const Socket &listening) {
@@ -78,15 +78,15 @@ std::uint16_t portOf(const Socket &listening) {
 
 Result<Socket> acceptUntil(const Socket &listening, Deadline deadline) {
   while (waitFor(listening.get(), POLLIN, deadline)) {
-    Socket made(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!made.isOpen()) {
+    Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.isOpen()) {
       if (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED)
         continue;
       return failedError("cannot accept a connection: " + reason(errno));
     }
     const int one = 1;
-    setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return made;
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return socket;
   }
   return failedError("no process connected in time");
 }
@@ -96,17 +96,17 @@ Result<Socket> connectUntil(const std::string &address, std::uint16_t port, Dead
   do {
     SLUICE_ASSIGN_OR_RETURN(Addresses list, resolve(address, port, false));
     for (const addrinfo *one = list.get(); one; one = one->ai_next) {
-      SLUICE_ASSIGN_OR_RETURN(Socket made, open(*one));
-      int error = connect(made.get(), one->ai_addr, one->ai_addrlen) == 0 ? 0 : errno;
+      SLUICE_ASSIGN_OR_RETURN(Socket socket, open(*one));
+      int error = connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0 ? 0 : errno;
       if (error == EINPROGRESS) {
         socklen_t length = sizeof error;
-        if (!waitFor(made.get(), POLLOUT, deadline))
+        if (!waitFor(socket.get(), POLLOUT, deadline))
           error = ETIMEDOUT;
         else
-          getsockopt(made.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+          getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
       }
       if (error == 0)
-        return made;
+        return socket;
       last = reason(error);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -32,7 +32,7 @@ struct Access {
   std::uint64_t neededBytes = 0;
   /// Reads: the padding that the view excludes. Writes: the padding of the written range.
   Padding padding = clean;
-  /// Collectives: padding does not matter to the one who carries it.
+  /// Collectives: they transfer padding without using it.
   bool carriesPadding = false;
   /// Writes of collectives: index of the read whose padding they take over; -1: none.
   std::int32_t paddingFrom = -1;
@@ -47,7 +47,7 @@ struct Action {
   plan::Operation kind = plan::Operation::NONE;
   bool gathers = false;
   std::uint32_t event = 0;
-  /// Waits: for the run before.
+  /// Waits: for the previous run.
   bool carried = false;
   std::uint32_t firstAccess = 0;
   std::uint32_t accesses = 0;

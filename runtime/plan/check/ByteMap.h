@@ -1,7 +1,7 @@
 //===- ByteMap.h - the last writer and readers of every byte of a space --------------------===//
 //
-// An interval map over the bytes of one arena. Intervals are split where an access begins or ends and become one again
-// when a write covers them.
+// An interval map over the bytes of one arena. Intervals are split where an access begins or ends, and merged when
+// a write covers them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_BYTEMAP_H

@@ -1,6 +1,6 @@
 //===- Deadlock.cpp - P6: nothing waits in a circle -------------------------------------===//
 //
-// The graph of one step: an instruction follows the one before it on its stream; a wait follows its record, which is
+// The graph of one step: an instruction follows the previous one on its stream; a wait follows its record, which is
 // the latest one issued before it, or else the next one, as on a device whose waits block until an event is recorded. A
 // carried wait is for a record of an earlier step and follows nothing of this step. Collectives of all ranks are
 // matched by their position in the common issue order, so the product over the ranks has a cycle only if this
@@ -55,7 +55,7 @@ std::vector<Node> buildGraph(const plan::PlanT &plan, const plan::EntryT &entry)
   return nodes;
 }
 
-/// A circle of node ids, or nothing.
+/// The node ids of a cycle, or nothing.
 std::vector<std::uint32_t> findCircle(const std::vector<Node> &nodes) {
   enum : std::uint8_t { unseen, open, done };
   std::vector<std::uint8_t> state(nodes.size(), unseen);

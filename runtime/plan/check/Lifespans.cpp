@@ -133,7 +133,7 @@ private:
   struct Stretch {
     std::uint32_t begin, end, buffer;
   };
-  /// Live buffers by offset. When one replaces another in place, both are here for that instruction.
+  /// Live buffers by offset. During an in-place replacement both buffers are in the map.
   std::multimap<std::uint64_t, std::uint32_t> live;
 
   Verdict enter(std::uint32_t b, std::uint32_t now) {
@@ -201,7 +201,7 @@ private:
   std::uint32_t entry;
   const plan::ArenaT &arena;
   std::uint64_t bytes = 0;
-  /// Bytes that count twice at this instant, one buffer replacing another in place.
+  /// Bytes that count twice at this instant, because one buffer replaces a different one in place.
   std::uint64_t shared = 0;
 };
 

@@ -55,7 +55,7 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
   return {};
 }
 
-/// Does the valid extent equal that of the parameter's chunks, in units of an inner extent?
+/// True if the valid extent equals that of the parameter's chunks, in units of an inner extent.
 bool fitsParameter(const plan::ValidT &valid, const plan::ParameterT &parameter) {
   return valid.axes == parameter.axes &&
          __int128(valid.chunk) * cutShape(parameter)[cutDim(parameter)] == __int128(valid.total) * parameter.chunk;
@@ -89,7 +89,7 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   return {};
 }
 
-/// The parts of one operation may be gathered for another one.
+/// The parts of one operation may be gathered for a different one.
 bool gathersParts(const plan::ParameterT &parameter, const plan::SegmentT &segment,
                   const plan::CollectiveT &collective) {
   return parameter.split && parameter.dim < 0 && parameter.split->axes == collective.axes &&

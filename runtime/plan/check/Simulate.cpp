@@ -5,8 +5,8 @@
 // ports, where it waits for their users. Repetitions of a section are simulated for a sample. A Witness (Witness.h)
 // reports the counterexample.
 //
-// With carried waits three steps are simulated: a step may overlap with the previous one, and must be after the one
-// before that. A run that follows a run of a different entry point starts after all of it, so each entry point is
+// With carried waits three steps are simulated: a step may overlap with the previous one, and follows the one before
+// that. A run that follows a run of a different entry point starts after all of it, so each entry point is
 // simulated after itself only.
 //
 //===----------------------------------------------------------------------===//
@@ -166,7 +166,7 @@ private:
     return verdict;
   }
 
-  /// P2: were the bytes written through this buffer?
+  /// P2: the bytes were written through this buffer.
   Verdict checkWritten(const Access &access, const Run &run, std::uint64_t from) const {
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     if (run.buffer == -1)

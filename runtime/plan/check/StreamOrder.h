@@ -21,7 +21,7 @@ inline constexpr Instance before = -1;
 struct Issued {
   std::uint32_t issue;
   std::uint32_t stream;
-  /// Place on its stream, from 1.
+  /// Position on its stream, from 1.
   std::uint32_t time;
   std::uint32_t repetition;
   std::uint32_t step;
@@ -34,7 +34,7 @@ public:
 
   explicit StreamOrder(std::size_t streams) : streams(streams), clock(streams * streams, 0), onStream(streams) {}
 
-  /// Records of the step that ends are those of the step before from here on.
+  /// Records of the current step become those of the previous step.
   void beginStep(std::uint32_t number, std::uint32_t events) {
     step = number;
     recordsBefore = std::move(records);
@@ -44,18 +44,18 @@ public:
       stepBegin[s] = std::uint32_t(onStream[s].size());
   }
 
-  /// The next instruction of a stream, which is at hand until another one is issued.
+  /// Issues the next instruction of a stream, which is the current one until the next issue.
   Instance issue(std::uint32_t issue, std::uint32_t stream, std::uint32_t repetition) {
-    const Instance made = Instance(issued.size());
+    const Instance next = Instance(issued.size());
     issued.push_back({issue, stream, ++clock[stream * streams + stream], repetition, step});
-    onStream[stream].push_back(made);
-    return made;
+    onStream[stream].push_back(next);
+    return next;
   }
   const Issued &operator[](Instance id) const { return issued[std::size_t(id)]; }
   Instance current() const { return Instance(issued.size()) - 1; }
   std::uint32_t currentStep() const { return step; }
 
-  /// By the instruction at hand.
+  /// By the current instruction.
   void record(std::uint32_t event) {
     const auto own = clock.begin() + std::ptrdiff_t(issued.back().stream * streams);
     records[event].assign(own, own + std::ptrdiff_t(streams));
@@ -68,7 +68,7 @@ public:
       own[s] = std::max(own[s], record[s]);
   }
 
-  /// Is it done before the instruction at hand?
+  /// True if it is done before the current instruction.
   bool happened(Instance id) const {
     return id == before || clock[issued.back().stream * streams + issued[id].stream] >= issued[id].time;
   }
@@ -82,7 +82,7 @@ private:
   std::size_t streams;
   /// clock[s][t]: how many instructions of stream t are done before the next of stream s begins.
   Clock clock;
-  /// By event: the latest of this step, and of the one before.
+  /// By event: the latest of this step, and of the previous one.
   std::vector<Clock> records, recordsBefore;
   std::vector<Issued> issued;
   /// The instructions issued on each stream, and how many of them before this step.

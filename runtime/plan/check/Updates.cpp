@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  /// True where an update of another entry point writes the buffer.
+  /// True if an update of a different entry point writes the buffer.
   bool isUpdatedElsewhere(std::uint32_t buffer) const {
     bool found = false;
     for (std::uint32_t other = 0; other < plan.entries.size(); ++other)

@@ -1,6 +1,6 @@
 //===- WellFormedCode.cpp - P1 for instructions and their views ------------------------===//
 //
-// Runs after the tables are known to be sound.
+// Runs after the tables are checked.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -16,7 +16,7 @@
 namespace sluice::check {
 namespace {
 
-/// Repetitions that one predicate may list: each is followed on its own.
+/// Repetitions that one predicate may list: each is simulated.
 constexpr std::size_t maxListed = 64;
 /// Largest number of instructions times repetitions that the checker accepts, because plans are untrusted.
 constexpr std::uint64_t maxFollowed = 1 << 26;
@@ -25,7 +25,7 @@ static_assert(static_cast<int>(KernelReduction::ordered) == static_cast<int>(pla
               static_cast<int>(KernelReduction::fixed) == static_cast<int>(plan::ReductionClass::fixed) &&
               static_cast<int>(KernelReduction::none) == static_cast<int>(plan::ReductionClass::none));
 
-/// The place of a view: for messages, and for the range of its repetition stride.
+/// Where a view is used: for messages, and for the range of its repetition stride.
 struct Site {
   const plan::PlanT &plan;
   /// Entry point that the view belongs to.

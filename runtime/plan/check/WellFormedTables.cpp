@@ -1,7 +1,7 @@
 //===- WellFormedTables.cpp - P1 for everything but instructions -----------------------===//
 //
 // Ids in range, ranges inside their arena, alignment, sizes = shape x dtype without overflow, no unknown kind, resource
-// caps. Reads nothing through an index before it has compared it.
+// caps. Every index is compared before it is used.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"

@@ -1,6 +1,6 @@
 //===- Witness.h - the text of a counterexample ------------------------------------===//
 //
-// Names instructions as they were issued, seen from the one at hand, and says which order is missing between two.
+// Names issued instructions relative to the current one, and states which order between two of them is missing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_WITNESS_H
@@ -17,7 +17,7 @@ public:
   Witness(const plan::PlanT &plan, std::uint32_t entry, const Actions &actions, const StreamOrder &order)
       : plan(plan), e(entry), actions(actions), order(order) {}
 
-  /// An instruction with its repetition and, if it was another, its step.
+  /// An instruction with its repetition, and its step if that is not the current one.
   std::string describe(Instance id) const;
   /// Refuses the current instruction.
   Verdict refuse(int property, const std::string &what, std::vector<std::string> notes = {}) const;
@@ -26,7 +26,7 @@ public:
                     std::uint64_t end) const;
   /// `other`: the stream that is not waited for; `after`: the instruction that a record should follow.
   std::string missingOrder(std::size_t other, const char *after) const;
-  /// State of a gathered buffer, `before` for a gather that did not happen.
+  /// State of a gathered buffer, `before` if it was never gathered.
   std::vector<std::string> history(Instance gatheredBy, Instance releasedBy) const;
   std::vector<std::string> recordsOf(std::uint32_t event) const;
 

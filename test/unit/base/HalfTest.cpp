@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Tests every f16: its value by the definition of the format, and that it comes back from f32.
+// Tests every f16: its value by the definition of the format, and the conversion back from f32.
 TEST(Half, EveryF16RoundTrips) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

@@ -95,7 +95,7 @@ TEST(Json, RefusesOtherText) {
 TEST(Json, EscapesStrings) {
   EXPECT_EQ(again(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00\u0000\u001F")"),
             "\"\\\"\\\\/\\b\\f\\n\\r\\tA\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\\u0000\\u001f\"");
-  // Bytes that are not UTF-8 are replaced, one mark for each start of a character that does not go on.
+  // Bytes that are not UTF-8 are replaced, one replacement for each truncated character.
   for (auto [bytes, marks] : {std::pair("a\x80z", 1),
                               {"\xE2\x82", 1},
                               {"\xE2\x82z", 1},

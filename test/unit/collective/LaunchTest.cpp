@@ -73,7 +73,7 @@ TEST(LaunchTest, Srun) {
             "missing MASTER_ADDR or MASTER_PORT of rank 0 in the environment of srun over several machines");
 }
 
-// Tests numbers that are none.
+// Tests invalid numbers.
 TEST(LaunchTest, BadNumbers) {
   EXPECT_EQ(read(with(torchrun, "RANK", "4")).status().message(),
             "environment variable RANK, expected a number from 0 to 3 but got '4'");

@@ -89,7 +89,7 @@ TEST(CpuEvents, GenerationsCompleteInOrder) {
   EXPECT_EQ(done, 1);
 }
 
-// Tests that a ring that is full blocks the one who pushes, and loses nothing.
+// Tests that a full ring blocks the caller and loses nothing.
 TEST(CpuStream, FullRingBlocks) {
   CpuEvents events;
   FirstFailure failure;

@@ -44,7 +44,7 @@ inline void compare(Run run, const std::vector<Tensor> &inputs, const std::vecto
     expectNear(got[i], values, tolerance.relative, tolerance.absolute,
                run.kernel + " " + what + " output " + std::to_string(i));
   }
-  // The same bits on another number of threads.
+  // The same bits on a different number of threads.
   std::vector<Tensor> parallel = outputsOf(run, KernelFlavour::fast, 2, inputs, outputs);
   for (std::size_t i = 0; i < want.size(); ++i)
     if (run.kernel != "matmul") {

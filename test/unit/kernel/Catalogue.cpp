@@ -23,8 +23,8 @@ TEST(Catalogue, EveryEntryHasBothFlavours) {
   EXPECT_GE(catalogueVersion(), 1u);
 }
 
-/// Kernels that run by their reference whatever their operands: this list may shrink and must not grow. Those of one
-/// scalar and those of an index have nothing to gain.
+/// Kernels that run by their reference whatever their operands: this list may shrink and must not grow. A fast form
+/// would not help kernels of one scalar or of an index.
 TEST(Catalogue, RunByReference) {
   const std::set<std::string_view> byReference = {"add_along",  "all_finite",      "argmax", "clip_coefficient",
                                                   "cos",        "count_up",        "iota",   "norm_root",

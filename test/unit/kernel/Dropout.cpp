@@ -90,7 +90,7 @@ TEST(Dropout, RatesExpectationAndIndependence) {
 TEST(Dropout, PaddingIsNotWritten) {
   Tensor shard(DType::f32, {4, 5});
   shard.operand.extent[0] = 2;
-  // Beyond the extent the pattern must stay; the harness looks.
+  // The harness checks that the pattern beyond the extent is unchanged.
   drop(shard, 0.5);
 }
 

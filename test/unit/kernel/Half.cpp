@@ -129,7 +129,7 @@ TEST(Half, FastKernelsAcceptIt) {
   EXPECT_TRUE(hasLoop("adamw", {wide, x, wide, wide, scalar32, step, scalar32, guard}, {wide, wide, wide}));
   EXPECT_TRUE(hasLoop("conv2d", {Tensor(h, {1, 8, 8, 16}), Tensor(h, {16, 16, 3, 3})}, {Tensor(h, {1, 6, 6, 16})},
                       {list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1})}));
-  // And a kernel that has none for a mix of types.
+  // A kernel that has no fast form for mixed types.
   EXPECT_FALSE(hasLoop("add", {x, wide}, {wide}));
 }
 
@@ -167,7 +167,7 @@ TEST(Half, EveryNumberWidens) {
         << half.bits;
   }
   forEachSet([&](const cpu::Loops &l) {
-    // From an odd place, and with a rest that fills no vector.
+    // From an odd offset, with a remainder that does not fill a vector.
     std::vector<float> wide(halves.size());
     l.f16.widen(halves.data(), wide.data(), 1);
     l.f16.widen(halves.data() + 1, wide.data() + 1, static_cast<std::int64_t>(halves.size()) - 1);
@@ -177,7 +177,7 @@ TEST(Half, EveryNumberWidens) {
     for (std::size_t i = 0; i < halves.size(); ++i) {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(static_cast<float>(halves[i])))
           << i;
-      // NaN comes back quiet.
+      // The result for a NaN is quiet.
       std::uint32_t want =
           (i & 0x7fff) > 0x7c00 ? static_cast<std::uint32_t>(i | 0x200) : static_cast<std::uint32_t>(i);
       ASSERT_EQ(again[i].bits, want);

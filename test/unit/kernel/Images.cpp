@@ -29,7 +29,7 @@ void compareImages(Run run, const std::vector<Tensor> &inputs, const std::vector
                                                            : 0x1p-23;
     expectNear(got[i], values, 2 * unit, 0x1p-23 * units * (size == 0 ? 1 : size),
                run.kernel + " " + what + " output " + std::to_string(i));
-    // The library may add in another order on another number of threads; our own kernels may not.
+    // The library may add in a different order on a different number of threads; Sluice's kernels may not.
     if (run.kernel.starts_with("conv2d"))
       expectNear(parallel[i], values, 2 * unit, 0x1p-23 * units * (size == 0 ? 1 : size),
                  run.kernel + " " + what + " output " + std::to_string(i) + " on two threads");
@@ -56,7 +56,7 @@ TEST(Images, ConvolutionsAgree) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
       for (const Convolution &c : convolutions) {
-        // Layouts and types are the same code for all; the references take their time.
+        // The code for layouts and types is common; the references are slow.
         if (std::string(c.name).starts_with("wide") && (layout != Layout::dense || dtype == DType::f64))
           continue;
         Shape y = resultOf(c);

@@ -26,7 +26,7 @@ TEST(InstructionSet, NotAvailableOnTheMachine) {
                 : "instruction set, expected one that this machine has, " + testedIsa() + " at most, but got neon");
 }
 
-// Tests that the matrix library, which takes no limit once it has made a kernel, is not left with a larger one.
+// Tests that the matrix library, which accepts no limit after it has created a kernel, does not keep a larger one.
 TEST(InstructionSet, LibraryUsedBefore) {
   Tensor a(DType::f32, {2, 2}), b(DType::f32, {2, 2}), c(DType::f32, {2, 2});
   mustRun({"matmul"}, {&a, &b}, {&c});

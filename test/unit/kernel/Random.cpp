@@ -47,7 +47,7 @@ TEST(Random, PaddingIsNotDrawn) {
   shard.operand.extent[0] = 2;
   shard.operand.global[0] = 10;
   shard.operand.origin[0] = 8;
-  // Beyond the extent the pattern must stay; the harness looks.
+  // The harness checks that the pattern beyond the extent is unchanged.
   draw("random_normal", shard, 1, 1);
 }
 

@@ -79,7 +79,7 @@ template <typename Body> void forEachCase(const std::string &operation, Body bod
 
 TEST(ReferenceValues, LayerNorm) {
   forEachCase("layer_norm", [](const Case &c) {
-    // Several axes are one of their product.
+    // Several axes act as one of the product of their sizes.
     Tensor x = c["in.x"], weight = c["in.weight"], bias = c["in.bias"], dy = c["cotangent.y"];
     std::int64_t columns = weight.size(), rows = x.size() / columns;
     auto flat = [](const Tensor &from, const Shape &shape) { return Tensor(DType::f32, shape).fill(from.values()); };
@@ -88,7 +88,7 @@ TEST(ReferenceValues, LayerNorm) {
     Tensor y(DType::f32, {rows, columns}), mean(DType::f32, {rows}), rstd(DType::f32, {rows});
     Tensor dx(DType::f32, {rows, columns}), dweight(DType::f32, {columns}), dbias(DType::f32, {columns});
     c.run("layer_norm", {&x, &weight, &bias}, {&y, &mean, &rstd}, {number("epsilon", c.attributes["eps"])});
-    // The mean is saved in f32 and its rounding is the reference's error; the fast kernel mends it.
+    // The mean is saved in f32 and its rounding is the reference's error, which the fast kernel corrects.
     double size = magnitude(x.values()) > 100 && c.flavour == KernelFlavour::reference ? 500 : 4;
     c.expect(y, "out.y");
     c.run("layer_norm_grad", {&dy, &x, &weight, &mean, &rstd}, {&dx, &dweight, &dbias});

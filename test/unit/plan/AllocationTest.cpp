@@ -44,7 +44,7 @@ TEST(Allocation, LargeCountsAllocateNothing) {
       }
       ASSERT_LE(largestRequest(), std::size_t(16) << 20) << "word at byte " << at << " as " << number;
     }
-  // The digest does fit: numbers that are no offsets and no lengths get as far as the checker.
+  // The digest matches, so that numbers other than offsets and lengths reach the checker.
   EXPECT_GT(accepted, 100u);
 }
 

@@ -259,7 +259,7 @@ void repeatWithoutEnd(HandPlan &hand) {
 }
 
 TEST_F(Commands, TooManyRepetitions) {
-  // A few kilobytes of a stranger's must not make gigabytes.
+  // An untrusted file of a few kilobytes must not produce gigabytes.
   HandPlan hand;
   repeatWithoutEnd(hand);
   const std::string path = write(hand, "endless.plan");
