@@ -1,4 +1,4 @@
-//===- Text.h - numbers as people read them -------------------------------------===//
+//===- Text.h - formatting of messages and reports -------------------------------===//
 //
 // Formatting functions that reports share. Nothing depends on the locale.
 //
@@ -11,8 +11,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace sluice {
+
+/// The parts one after another; numbers as std::to_string writes them.
+template <typename... Parts> std::string concat(const Parts &...parts) {
+  std::string text;
+  const auto append = [&](const auto &part) {
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(part)>>)
+      text += std::to_string(part);
+    else
+      text += part;
+  };
+  (append(parts), ...);
+  return text;
+}
 
 /// "1536" becomes "1.50 KiB", "300" becomes "300 B".
 std::string formatBytes(std::uint64_t bytes);

@@ -1,6 +1,7 @@
 //===- Call.cpp - checks and descriptions of calls ---------------------------------===//
 #include "runtime/collective/Call.h"
 
+#include "runtime/base/Text.h"
 #include <algorithm>
 
 namespace sluice {
@@ -22,18 +23,17 @@ std::string describeCall(int worldRank, const Call &call) {
   std::uint64_t elements = 0;
   for (const SegmentPointers &segment : call.segments)
     elements += segment.count;
-  std::string text = "rank " + std::to_string(worldRank) + " calls " + std::string(kindName(call.kind));
+  std::string text = concat("rank ", worldRank, " calls ", kindName(call.kind));
   if (call.kind != CallKind::barrier) {
-    text += " of " + std::to_string(call.segments.size()) + " segments, " + std::to_string(elements) + " " +
-            std::string(dtypeName(call.dtype));
+    text += concat(" of ", call.segments.size(), " segments, ", elements, " ", dtypeName(call.dtype));
     if (reduces(call.kind))
       text += ", " + std::string(reductionName(call.op));
     if (call.op == Reduction::premulSum)
-      text += " by " + std::to_string(call.scale);
+      text += concat(" by ", call.scale);
     if (call.kind == CallKind::broadcast)
-      text += ", from " + std::to_string(call.root);
+      text += concat(", from ", call.root);
   }
-  return text + " (instruction " + std::to_string(call.label.instruction) + ", " + std::string(call.label.what) + ")";
+  return concat(text, " (instruction ", call.label.instruction, ", ", std::string(call.label.what), ")");
 }
 
 Status compareCalls(std::string_view channel, std::span<const int> members, std::span<const Call *const> calls) {
@@ -48,8 +48,8 @@ Status compareCalls(std::string_view channel, std::span<const int> members, std:
     for (std::size_t s = 0; same && s < first.segments.size(); ++s)
       if (first.segments[s].count != other.segments[s].count) {
         same = false;
-        detail = ": segment " + std::to_string(s) + " has " + std::to_string(first.segments[s].count) + " and " +
-                 std::to_string(other.segments[s].count) + " elements";
+        detail =
+            concat(": segment ", s, " has ", first.segments[s].count, " and ", other.segments[s].count, " elements");
       }
     if (!same)
       return failedError("collectives on channel '" + std::string(channel) + "' disagree: " +
@@ -60,8 +60,7 @@ Status compareCalls(std::string_view channel, std::span<const int> members, std:
 
 Status checkCall(const Call &call, int members) {
   if (call.kind == CallKind::broadcast && (call.root < 0 || call.root >= members))
-    return failedError("root of a broadcast, expected less than " + std::to_string(members) + " but got " +
-                       std::to_string(call.root));
+    return failedError(concat("root of a broadcast, expected less than ", members, " but got ", call.root));
   if (reduces(call.kind) && call.op == Reduction::none)
     return failedError("missing reduction of a collective, expected sum, mean, premul_sum or max");
   if (reduces(call.kind) && call.op == Reduction::premulSum && !isFloat(call.dtype))
@@ -73,15 +72,15 @@ Status checkMembers(int rank, std::span<const int> members, int worldSize) {
   const auto less = [](int a, int b) { return a < b; };
   if (members.empty() || !std::ranges::is_sorted(members, less) ||
       std::ranges::adjacent_find(members) != members.end() || members.front() < 0 || members.back() >= worldSize)
-    return internalError("members of a group, expected ascending ranks below " + std::to_string(worldSize));
+    return internalError(concat("members of a group, expected ascending ranks below ", worldSize));
   if (!std::ranges::binary_search(members, rank))
-    return internalError("members of a group, expected rank " + std::to_string(rank) + " among them");
+    return internalError(concat("members of a group, expected rank ", rank, " among them"));
   return {};
 }
 
 Status leftError(int leftRank, std::string_view channel, int waitingRank, const Call &waiting) {
-  return failedError("rank " + std::to_string(leftRank) + " has left channel '" + std::string(channel) + "' while " +
-                     describeCall(waitingRank, waiting));
+  return failedError(
+      concat("rank ", leftRank, " has left channel '", channel, "' while ", describeCall(waitingRank, waiting)));
 }
 
 } // namespace sluice

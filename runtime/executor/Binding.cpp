@@ -2,6 +2,7 @@
 #include "runtime/executor/Binding.h"
 
 #include "runtime/base/ShardMath.h"
+#include "runtime/base/Text.h"
 
 namespace sluice {
 namespace {
@@ -9,8 +10,7 @@ namespace {
 /// Shape, dense strides, and all of it valid.
 Result<Operand> denseOperand(DType dtype, std::span<const std::int64_t> shape) {
   if (shape.size() > maxRank)
-    return refusedError("rank of a view, expected at most " + std::to_string(maxRank) + " but got " +
-                        std::to_string(shape.size()));
+    return refusedError(concat("rank of a view, expected at most ", maxRank, " but got ", shape.size()));
   if (!elementCount(shape))
     return refusedError("elements of a view, expected a number below 2^64");
   Operand operand;
@@ -35,16 +35,15 @@ void restrict(Operand &operand, std::uint32_t dim, std::int64_t chunk, std::int6
 
 Result<void *> Binder::address(std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes) const {
   if (buffer >= plan.buffers.size())
-    return refusedError("buffer of a view, expected less than " + std::to_string(plan.buffers.size()) + " but got " +
-                        std::to_string(buffer));
+    return refusedError(concat("buffer of a view, expected less than ", plan.buffers.size(), " but got ", buffer));
   const plan::BufferT &in = *plan.buffers[buffer];
   const Memory &arena = arenas[index(in.space)];
   if (offset > in.bytes || bytes > in.bytes - offset)
-    return refusedError("end of a view in buffer '" + in.name + "', expected at most " + std::to_string(in.bytes) +
-                        " but got " + std::to_string(offset + bytes));
+    return refusedError(
+        concat("end of a view in buffer '", in.name, "', expected at most ", in.bytes, " but got ", offset + bytes));
   if (in.offset > arena.bytes || in.bytes > arena.bytes - in.offset)
-    return refusedError("end of buffer '" + in.name + "' in its arena, expected at most " +
-                        std::to_string(arena.bytes) + " but got " + std::to_string(in.offset + in.bytes));
+    return refusedError(concat("end of buffer '", in.name, "' in its arena, expected at most ", arena.bytes,
+                               " but got ", in.offset + in.bytes));
   return static_cast<void *>(static_cast<std::byte *>(arena.base) + in.offset + offset);
 }
 
@@ -52,14 +51,13 @@ Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) co
   SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(view.dtype), view.shape));
   if (!view.strides.empty()) {
     if (view.strides.size() != view.shape.size())
-      return refusedError("strides of a view, expected " + std::to_string(view.shape.size()) + " but got " +
-                          std::to_string(view.strides.size()));
+      return refusedError(concat("strides of a view, expected ", view.shape.size(), " but got ", view.strides.size()));
     std::copy(view.strides.begin(), view.strides.end(), operand.strides.begin());
   }
   for (const auto &valid : view.valid) {
     if (valid->dim >= view.shape.size())
-      return refusedError("padded dim of a view, expected less than " + std::to_string(view.shape.size()) +
-                          " but got " + std::to_string(valid->dim));
+      return refusedError(
+          concat("padded dim of a view, expected less than ", view.shape.size(), " but got ", valid->dim));
     restrict(operand, valid->dim, valid->chunk, valid->total, coordinateAlong(plan, rank, valid->axes));
   }
   const std::optional<std::uint64_t> once = viewBytes(view);
@@ -75,12 +73,12 @@ Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) co
 Result<Operand> Binder::bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const {
   if (parameter.dim > static_cast<std::int64_t>(parameter.shape.size()) ||
       (parameter.dim >= 0 && parameter.shape.empty()))
-    return refusedError("sharded dim of parameter '" + parameter.name + "', expected at most " +
-                        std::to_string(parameter.shape.size()) + " but got " + std::to_string(parameter.dim));
+    return refusedError(concat("sharded dim of parameter '", parameter.name, "', expected at most ",
+                               parameter.shape.size(), " but got ", parameter.dim));
   const std::vector<std::int64_t> shape = shardShape(parameter);
   if (buffer >= plan.buffers.size())
-    return refusedError("buffer of parameter '" + parameter.name + "', expected less than " +
-                        std::to_string(plan.buffers.size()) + " but got " + std::to_string(buffer));
+    return refusedError(concat("buffer of parameter '", parameter.name, "', expected less than ", plan.buffers.size(),
+                               " but got ", buffer));
   SLUICE_ASSIGN_OR_RETURN(Operand operand, denseOperand(baseType(plan.buffers[buffer]->dtype), shape));
   if (parameter.dim >= 0)
     restrict(operand, static_cast<std::uint32_t>(cutDim(parameter)), parameter.chunk,

@@ -1,5 +1,7 @@
 //===- ExecutorLoad.cpp - memory, streams, channels and commands of a plan ----------===//
 #include "runtime/collective/DeviceWorld.h"
+
+#include "runtime/base/Text.h"
 #include "runtime/executor/Handshake.h"
 #include "runtime/executor/Machine.h"
 #include "runtime/executor/PlanExecutor.h"
@@ -45,10 +47,10 @@ void PlanExecutor::makeObserver() {
 Status PlanExecutor::checkWorld() const {
   const std::uint64_t ranks = meshSize(plan());
   if (ranks != static_cast<std::uint64_t>(context.world->size()))
-    return refusedError("ranks of the world, expected " + std::to_string(ranks) + " as the plan's mesh but got " +
-                        std::to_string(context.world->size()));
+    return refusedError(
+        concat("ranks of the world, expected ", ranks, " as the plan's mesh but got ", context.world->size()));
   if (rank() < 0 || rank() >= context.world->size())
-    return refusedError("rank, expected less than " + std::to_string(ranks) + " but got " + std::to_string(rank()));
+    return refusedError(concat("rank, expected less than ", ranks, " but got ", rank()));
   return {};
 }
 
@@ -85,7 +87,7 @@ Status PlanExecutor::makeDevice() {
     SLUICE_RETURN_IF_ERROR(makeChannels());
   }
   for (const auto &arena : plan().arenas) {
-    const std::string purpose = "the arena of rank " + std::to_string(rank());
+    const std::string purpose = concat("the arena of rank ", rank());
     // NCCL maps the arenas of all ranks into each rank: they have one size and one layout.
     const bool isForPeers = byLibrary && arena->space == plan::Space::device;
     Result<void *> memory = isForPeers ? device->allocateForPeers(arena->bytes, purpose)
@@ -175,8 +177,7 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
 Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section) {
   const plan::InstructionT &instruction = *place.instruction;
   if (instruction.stream >= plan().streams.size())
-    return refusedError("stream, expected less than " + std::to_string(plan().streams.size()) + " but got " +
-                        std::to_string(instruction.stream));
+    return refusedError(concat("stream, expected less than ", plan().streams.size(), " but got ", instruction.stream));
   IssueItem item{instruction.operation.type, instruction.stream, nullptr, 0, &instruction, place.index};
   if (const plan::RecordT *record = instruction.operation.AsRecord())
     item.event = record->event;
@@ -192,8 +193,7 @@ Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &
   }
   if (!item.command) {
     if (item.event >= entry.events)
-      return refusedError("event, expected less than " + std::to_string(entry.events) + " but got " +
-                          std::to_string(item.event));
+      return refusedError(concat("event, expected less than ", entry.events, " but got ", item.event));
     item.event += firstEvent;
   }
   section.items.push_back(item);
@@ -230,9 +230,9 @@ Status PlanExecutor::withHolders(Status status, plan::Space space) const {
       held.push_back(buffer.get());
   std::ranges::stable_sort(held, std::ranges::greater(), &plan::BufferT::bytes);
   for (std::size_t i = 0; i < held.size() && i < 3; ++i)
-    status.addNote("buffer '" + held[i]->name + "' takes " + std::to_string(held[i]->bytes) + " bytes");
+    status.addNote(concat("buffer '", held[i]->name, "' takes ", held[i]->bytes, " bytes"));
   if (deviceWorld() && space == plan::Space::device)
-    status.addNote("nccl takes " + std::to_string(deviceWorld()->libraryBytes()) + " bytes for its communicators");
+    status.addNote(concat("nccl takes ", deviceWorld()->libraryBytes(), " bytes for its communicators"));
   return status;
 }
 
@@ -251,20 +251,18 @@ CommandResult PlanExecutor::makeCommand(const InstructionPlace &place) {
   case plan::Operation::Fill:
     return makeFill(context, place, *operation.AsFill(), binder);
   default:
-    return refusedError("operation, expected one of this version but got kind " +
-                        std::to_string(static_cast<int>(operation.type)));
+    return refusedError(
+        concat("operation, expected one of this version but got kind ", static_cast<int>(operation.type)));
   }
 }
 
 CommandResult PlanExecutor::makeLaunchCommand(const InstructionPlace &place, const plan::LaunchT &launch) {
   if (launch.kernel >= plan().kernels.size())
-    return refusedError("kernel, expected less than " + std::to_string(plan().kernels.size()) + " but got " +
-                        std::to_string(launch.kernel));
+    return refusedError(concat("kernel, expected less than ", plan().kernels.size(), " but got ", launch.kernel));
   const std::uint32_t stream = place.instruction->stream;
   if (launch.workspace > plan().streams[stream]->workspace)
-    return refusedError("workspace, expected at most the stream's " +
-                        std::to_string(plan().streams[stream]->workspace) + " bytes but got " +
-                        std::to_string(launch.workspace));
+    return refusedError(concat("workspace, expected at most the stream's ", plan().streams[stream]->workspace,
+                               " bytes but got ", launch.workspace));
   const std::string &name = plan().kernels[launch.kernel];
   LaunchSetting setting;
   const plan::Processor processor = plan().streams[stream]->processor;

@@ -6,6 +6,7 @@
 #include "runtime/plan/Checker.h"
 
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
 #include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
@@ -18,13 +19,12 @@ namespace check {
 
 Verdict sameEverywhere(const plan::PlanT &plan) {
   if (plan.major != planMajor)
-    return refuse(17, "expected major version " + std::to_string(planMajor) + " but got " + std::to_string(plan.major));
+    return refuse(17, concat("expected major version ", planMajor, " but got ", plan.major));
   if (plan.catalogue != catalogueVersion())
-    return refuse(17, "expected version " + std::to_string(catalogueVersion()) + " of the kernel catalogue but got " +
-                          std::to_string(plan.catalogue));
+    return refuse(17,
+                  concat("expected version ", catalogueVersion(), " of the kernel catalogue but got ", plan.catalogue));
   if (plan.digest.size() != digestBytes)
-    return refuse(17, "expected a digest of " + std::to_string(digestBytes) + " bytes but got " +
-                          std::to_string(plan.digest.size()));
+    return refuse(17, concat("expected a digest of ", digestBytes, " bytes but got ", plan.digest.size()));
   const Digest digest = canonicalDigest(plan);
   if (!std::equal(digest.begin(), digest.end(), plan.digest.begin()))
     return refuse(17, "expected digest " + toHex(digest) + " of its canonical bytes but it names " + digestText(plan));
@@ -136,8 +136,8 @@ Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
   for (const Stage &stage : stages()) {
     if (check::Verdict verdict = stage.decide(plan)) {
       result.properties[verdict->property - 1].outcome = Outcome::refused;
-      Status status = refusedError("P" + std::to_string(verdict->property) + " " +
-                                   std::string(propertyTitle(verdict->property)) + ": " + verdict->message);
+      Status status =
+          refusedError(concat("P", verdict->property, " ", propertyTitle(verdict->property), ": ", verdict->message));
       for (std::string &note : verdict->notes)
         status.addNote(std::move(note));
       return status;

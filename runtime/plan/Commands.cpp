@@ -42,7 +42,7 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
   if (asJson) {
     Json properties = Json::array();
     for (const auto &property : report.properties)
-      properties.push_back({{"property", "P" + std::to_string(property.number)},
+      properties.push_back({{"property", concat("P", property.number)},
                             {"title", propertyTitle(property.number)},
                             {"outcome", outcomeName(property.outcome)}});
     Json json = {{"digest", file->digest}, {"sound", result.status.isOk()}, {"properties", properties}};
@@ -52,7 +52,7 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
     return result;
   }
   for (const auto &property : report.properties)
-    result.text += padRight("P" + std::to_string(property.number), 4) + padRight(propertyTitle(property.number), 52) +
+    result.text += padRight(concat("P", property.number), 4) + padRight(propertyTitle(property.number), 52) +
                    std::string(outcomeName(property.outcome)) + "\n";
   return result;
 }

@@ -281,7 +281,7 @@ Json describePlan(const plan::PlanT &plan) {
                {"collectives", std::move(collectives)},
                {"states", describeStates(plan)},
                {"memory", describeMemory(plan)},
-               {"version", std::to_string(plan.major) + "." + std::to_string(plan.minor)},
+               {"version", concat(plan.major, ".", plan.minor)},
                {"microbatches", plan.microbatches},
                {"batch", plan.batch},
                {"sequence", plan.sequence},
@@ -290,20 +290,20 @@ Json describePlan(const plan::PlanT &plan) {
 }
 
 std::string describePlanText(const plan::PlanT &plan) {
-  std::string out = "plan '" + plan.name + "' for " + std::to_string(meshSize(plan)) + " ranks (";
+  std::string out = concat("plan '", plan.name, "' for ", meshSize(plan), " ranks (");
   for (std::size_t a = 0; a < plan.mesh.size(); ++a)
-    out += (a ? ", " : "") + plan.mesh[a]->name + " " + std::to_string(plan.mesh[a]->size);
+    out += concat((a ? ", " : ""), plan.mesh[a]->name, " ", plan.mesh[a]->size);
   out += ") on " + plan.target->device + "\ndigest " + digestText(plan) + "\n";
   if (plan.batch != 0)
-    out += "micro-batches " + std::to_string(plan.microbatches) + " of " + std::to_string(plan.batch) + " rows of " +
-           std::to_string(plan.sequence) + " tokens on each rank\n";
+    out += concat("micro-batches ", plan.microbatches, " of ", plan.batch, " rows of ", plan.sequence,
+                  " tokens on each rank\n");
   out += "\nmemory of one rank\n";
   for (const auto &arena : plan.arenas)
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +
            formatBytesExact(arena->persistent) + " persist, " + formatBytesExact(arena->peak_live) + " live at most, " +
            formatBytesExact(arena->workspace) + " workspace" + (arena->pinned ? ", pinned" : "") + "\n";
-  out += "  all " + std::to_string(meshSize(plan)) +
-         " ranks in one process: " + formatBytesExact(predictedProcess(plan)) + "\n\nunits\n";
+  out += concat("  all ", meshSize(plan), " ranks in one process: ", formatBytesExact(predictedProcess(plan)),
+                "\n\nunits\n");
   for (const auto &unit : plan.units) {
     std::uint64_t unsharded = 0, shard = 0;
     for (std::uint32_t p : unit->parameters) {
@@ -326,8 +326,8 @@ std::string describePlanText(const plan::PlanT &plan) {
             bytes += times * *viewBytes(*segment->source);
         }
       }
-    out += "\nentry " + entry->name + ": " + std::to_string(count) + " instructions a step, " +
-           std::to_string(collectives) + " collectives from " + formatBytes(bytes) + " of a rank's memory\n";
+    out += concat("\nentry ", entry->name, ": ", count, " instructions a step, ", collectives, " collectives from ",
+                  formatBytes(bytes), " of a rank's memory\n");
     for (const auto *ports : {&entry->inputs, &entry->outputs})
       for (const auto &port : *ports)
         out += (ports == &entry->inputs ? "  input  " : "  output ") + port->name + " " +

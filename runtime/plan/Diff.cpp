@@ -20,11 +20,11 @@ namespace {
 using Facts = std::map<std::string, std::string>;
 
 std::string bufferText(const plan::PlanT &plan, const plan::BufferT &buffer) {
-  std::string text = typeText(buffer.dtype, buffer.shape) + " " + plan::EnumNameSpace(buffer.space) + " " +
-                     plan::EnumNameBufferClass(buffer.class_) + " at " + std::to_string(buffer.offset);
+  std::string text = concat(typeText(buffer.dtype, buffer.shape), " ", plan::EnumNameSpace(buffer.space), " ",
+                            plan::EnumNameBufferClass(buffer.class_), " at ", buffer.offset);
   if (buffer.entry >= 0)
-    text += " [" + std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")" +
-            (buffer.reserved_from == 0 ? std::string() : " reserved_from " + std::to_string(buffer.reserved_from));
+    text += concat(" [", buffer.begin, ", ", buffer.end, ")",
+                   (buffer.reserved_from == 0 ? std::string() : concat(" reserved_from ", buffer.reserved_from)));
   return text;
 }
 
@@ -32,8 +32,8 @@ Facts factsOf(const plan::PlanT &plan) {
   Facts facts;
   for (const auto &axis : plan.mesh)
     facts["mesh " + axis->name] = std::to_string(axis->size);
-  facts["target"] = plan.target->device + " threads " + std::to_string(plan.target->threads) + " " + plan.target->isa +
-                    plan.target->arch;
+  facts["target"] =
+      concat(plan.target->device, " threads ", plan.target->threads, " ", plan.target->isa, plan.target->arch);
   facts["microbatches"] = std::to_string(plan.microbatches);
   for (const auto &arena : plan.arenas) {
     const std::string name = std::string("arena ") + plan::EnumNameSpace(arena->space);
@@ -45,7 +45,7 @@ Facts factsOf(const plan::PlanT &plan) {
       facts[name + " pinned"] = "true";
   }
   for (const auto &stream : plan.streams)
-    facts["stream " + stream->name] = "workspace " + std::to_string(stream->workspace);
+    facts["stream " + stream->name] = concat("workspace ", stream->workspace);
   for (const auto &unit : plan.units) {
     std::string text = unit->reshard_after_forward ? "reshard_after_forward" : "stays gathered after forward";
     for (std::uint32_t p : unit->parameters)
@@ -54,15 +54,15 @@ Facts factsOf(const plan::PlanT &plan) {
   }
   for (const auto &parameter : plan.parameters)
     facts["parameter " + parameter->name] =
-        typeText(parameter->dtype, parameter->shape) + " dim " + std::to_string(parameter->dim) + " chunk " +
-        std::to_string(parameter->chunk) + " over '" + axesName(plan, parameter->axes) + "'";
+        concat(typeText(parameter->dtype, parameter->shape), " dim ", parameter->dim, " chunk ", parameter->chunk,
+               " over '", axesName(plan, parameter->axes), "'");
   for (const auto &buffer : plan.buffers) {
     const std::string owner = buffer->entry >= 0 ? plan.entries[buffer->entry]->name + " " : "";
     facts["buffer " + owner + "%" + buffer->name] = bufferText(plan, *buffer);
   }
   for (const auto &entry : plan.entries)
     for (const auto &section : entry->sections)
-      facts["section " + entry->name + " " + section->name] = "repeat " + std::to_string(section->repeat);
+      facts["section " + entry->name + " " + section->name] = concat("repeat ", section->repeat);
   return facts;
 }
 
@@ -89,12 +89,12 @@ PlanDifference::Entry diffLines(const std::string &name, const std::vector<std::
   auto remove = [&](std::size_t i) {
     ++entry.removed;
     if (entry.lines.size() < shown)
-      entry.lines.push_back("- " + std::to_string(i) + " " + a[i]);
+      entry.lines.push_back(concat("- ", i, " ", a[i]));
   };
   auto add = [&](std::size_t j) {
     ++entry.added;
     if (entry.lines.size() < shown)
-      entry.lines.push_back("+ " + std::to_string(j) + " " + b[j]);
+      entry.lines.push_back(concat("+ ", j, " ", b[j]));
   };
   const std::size_t n = aEnd - head, m = bEnd - head;
   const bool small = (n + 1) * (m + 1) <= maxTable;
@@ -156,12 +156,11 @@ std::string PlanDifference::toText() const {
   for (const std::string &fact : facts)
     out += fact + "\n";
   for (const Entry &entry : entries) {
-    out += "entry '" + entry.name + "': " + std::to_string(entry.removed) + " instructions removed, " +
-           std::to_string(entry.added) + " added\n";
+    out += concat("entry '", entry.name, "': ", entry.removed, " instructions removed, ", entry.added, " added\n");
     for (const std::string &line : entry.lines)
       out += "  " + line + "\n";
     if (entry.lines.size() < entry.removed + entry.added)
-      out += "  and " + std::to_string(entry.removed + entry.added - entry.lines.size()) + " more\n";
+      out += concat("  and ", entry.removed + entry.added - entry.lines.size(), " more\n");
   }
   return out;
 }

@@ -64,7 +64,7 @@ std::string machineText(const Machine &machine, const DeviceShare &share) {
   for (const DeviceShare::Term &term : share.terms) {
     std::string name(term.name);
     if (term.name == "communicators")
-      name = std::to_string(term.count) + " " + name;
+      name = concat(term.count, " ", name);
     out += "  " + padRight(name, 18) + (term.bytes ? formatBytesExact(*term.bytes) : "unknown, not measured") + "\n";
   }
   out += "  " + padRight("process", 18) +

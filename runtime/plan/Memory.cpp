@@ -26,8 +26,8 @@ std::string peakText(const plan::PlanT &plan, plan::Space space) {
   if (instructionCount(*plan.entries[peak.entry]) == 0)
     return out + "\n";
   const plan::InstructionT *instruction = instructionAt(*plan.entries[peak.entry], peak.instruction);
-  out += " at instruction " + std::to_string(peak.instruction) + " (" + operationName(plan, *instruction) + ", " +
-         plan::EnumNamePhase(instruction->phase) + ") of '" + plan.entries[peak.entry]->name + "'\n";
+  out += concat(" at instruction ", peak.instruction, " (", operationName(plan, *instruction), ", ",
+                plan::EnumNamePhase(instruction->phase), ") of '", plan.entries[peak.entry]->name, "'\n");
   const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, space);
   for (std::size_t c = 0; c < bufferClassCount; ++c)
     if (bytes[c] != 0)
@@ -43,7 +43,7 @@ std::string peakText(const plan::PlanT &plan, plan::Space space) {
            typeText(buffer.dtype, buffer.shape) + "\n";
   }
   if (live.size() > shownTensors)
-    out += "  and " + std::to_string(live.size() - shownTensors) + " more\n";
+    out += concat("  and ", live.size() - shownTensors, " more\n");
   return out;
 }
 
@@ -121,8 +121,8 @@ std::string memoryText(const plan::PlanT &plan, bool unicode) {
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + "arena " + formatBytesExact(arena->bytes) +
            ", persistent " + formatBytesExact(arena->persistent) + ", live at most " +
            formatBytesExact(arena->peak_live) + ", workspace " + formatBytesExact(arena->workspace) + "\n";
-  out += "  process of all " + std::to_string(meshSize(plan)) + " ranks grows by " +
-         formatBytesExact(predictedProcess(plan)) + "\n";
+  out +=
+      concat("  process of all ", meshSize(plan), " ranks grows by ", formatBytesExact(predictedProcess(plan)), "\n");
   for (const ProcessTerm &term : processTerms(plan))
     out += "    " + padRight(std::string(term.name), 10) + padLeft(formatBytes(term.bytes), 11) + "  " +
            std::string(term.what) + "\n";
@@ -136,8 +136,8 @@ std::string memoryText(const plan::PlanT &plan, bool unicode) {
     if (profile.live.empty())
       continue;
     const std::size_t columns = std::min(pictureWidth, profile.live.size());
-    out += "\nlive bytes of device over '" + plan.entries[e]->name + "', " + std::to_string(profile.live.size()) +
-           " instructions\n";
+    out +=
+        concat("\nlive bytes of device over '", plan.entries[e]->name, "', ", profile.live.size(), " instructions\n");
     out += drawBars(profile.live, pictureWidth, pictureHeight, unicode, "  ");
     std::vector<plan::Phase> phases;
     forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {

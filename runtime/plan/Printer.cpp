@@ -13,7 +13,7 @@ namespace {
 std::string listText(const std::vector<std::int64_t> &list) {
   std::string text = "[";
   for (std::size_t i = 0; i < list.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(list[i]);
+    text += concat((i ? ", " : ""), list[i]);
   return text + "]";
 }
 
@@ -56,46 +56,42 @@ std::string whenText(const plan::InstructionT &instruction) {
     return plan::EnumNameWhen(instruction.when);
   std::string text = "in";
   for (std::size_t i = 0; i < instruction.repetitions.size(); ++i)
-    text += (i ? "," : ":") + std::to_string(instruction.repetitions[i]);
+    text += concat((i ? "," : ":"), instruction.repetitions[i]);
   return text;
 }
 
 void printHead(const plan::PlanT &plan, std::string &out) {
-  out += "plan '" + plan.name + "' version " + std::to_string(plan.major) + "." + std::to_string(plan.minor) +
-         " catalogue " + std::to_string(plan.catalogue) + "\n";
+  out += concat("plan '", plan.name, "' version ", plan.major, ".", plan.minor, " catalogue ", plan.catalogue, "\n");
   out += "digest " + digestText(plan) + "\n";
-  out += "target " + plan.target->device + " threads " + std::to_string(plan.target->threads);
+  out += concat("target ", plan.target->device, " threads ", plan.target->threads);
   if (!plan.target->isa.empty())
     out += " isa " + plan.target->isa;
   if (!plan.target->arch.empty())
     out += " arch " + plan.target->arch;
   out += "\nmesh";
   for (const auto &axis : plan.mesh)
-    out += " " + axis->name + "=" + std::to_string(axis->size);
-  out += "\nmicrobatches " + std::to_string(plan.microbatches) + " batch " + std::to_string(plan.batch) + " sequence " +
-         std::to_string(plan.sequence) + "\n";
+    out += concat(" ", axis->name, "=", axis->size);
+  out += concat("\nmicrobatches ", plan.microbatches, " batch ", plan.batch, " sequence ", plan.sequence, "\n");
   for (const auto &arena : plan.arenas)
-    out += std::string("arena ") + plan::EnumNameSpace(arena->space) + " bytes " + std::to_string(arena->bytes) +
-           " persistent " + std::to_string(arena->persistent) + " peak_live " + std::to_string(arena->peak_live) +
-           " workspace " + std::to_string(arena->workspace) + " align " + std::to_string(arena->alignment) +
-           (arena->pinned ? " pinned" : "") + "\n";
+    out += concat("arena ", plan::EnumNameSpace(arena->space), " bytes ", arena->bytes, " persistent ",
+                  arena->persistent, " peak_live ", arena->peak_live, " workspace ", arena->workspace, " align ",
+                  arena->alignment, (arena->pinned ? " pinned" : ""), "\n");
   for (const auto &stream : plan.streams)
-    out += "stream " + stream->name + " on " + plan::EnumNameProcessor(stream->processor) + " workspace " +
-           std::to_string(stream->workspace) + " priority " + std::to_string(stream->priority) + "\n";
+    out += concat("stream ", stream->name, " on ", plan::EnumNameProcessor(stream->processor), " workspace ",
+                  stream->workspace, " priority ", stream->priority, "\n");
 }
 
 void printBuffers(const plan::PlanT &plan, std::string &out) {
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const plan::BufferT &buffer = *plan.buffers[b];
-    out += "buffer " + std::to_string(b) + " %" + buffer.name + ":" + typeText(buffer.dtype, buffer.shape) + " " +
-           plan::EnumNameSpace(buffer.space) + " " + plan::EnumNameBufferClass(buffer.class_) + " at " +
-           std::to_string(buffer.offset) + " bytes " + std::to_string(buffer.bytes);
+    out += concat("buffer ", b, " %", buffer.name, ":", typeText(buffer.dtype, buffer.shape), " ",
+                  plan::EnumNameSpace(buffer.space), " ", plan::EnumNameBufferClass(buffer.class_), " at ",
+                  buffer.offset, " bytes ", buffer.bytes);
     if (buffer.entry < 0)
       out += " persistent";
     else
-      out += " " + plan.entries[buffer.entry]->name + " [" + std::to_string(buffer.begin) + ", " +
-             std::to_string(buffer.end) + ")" +
-             (buffer.reserved_from == 0 ? std::string() : " reserved_from " + std::to_string(buffer.reserved_from));
+      out += concat(" ", plan.entries[buffer.entry]->name, " [", buffer.begin, ", ", buffer.end, ")",
+                    (buffer.reserved_from == 0 ? std::string() : concat(" reserved_from ", buffer.reserved_from)));
     if (buffer.unit >= 0)
       out += " unit " + plan.units[buffer.unit]->name;
     out += "\n";
@@ -111,21 +107,20 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
       for (const std::string &alias : parameter.aliases)
         out += " also " + alias;
       if (parameter.dim >= 0)
-        out += (isFlat(parameter) ? " flat" : " dim " + std::to_string(parameter.dim)) + " over " +
-               axesName(plan, parameter.axes) + " chunk " + std::to_string(parameter.chunk);
+        out += concat((isFlat(parameter) ? " flat" : concat(" dim ", parameter.dim)), " over ",
+                      axesName(plan, parameter.axes), " chunk ", parameter.chunk);
       if (const plan::TensorSplitT *split = parameter.split.get()) {
-        out += " part dim " + std::to_string(split->dim) + " over " + axesName(plan, split->axes) + " extent " +
-               std::to_string(split->extent);
+        out += concat(" part dim ", split->dim, " over ", axesName(plan, split->axes), " extent ", split->extent);
         if (split->segments != 1)
-          out += " segments " + std::to_string(split->segments);
+          out += concat(" segments ", split->segments);
       }
       out += " in %" + plan.buffers[parameter.buffer]->name;
       for (const auto &state : parameter.states)
         out += " " + state->name + " %" + plan.buffers[state->buffer]->name;
       if (parameter.initializer)
-        out += std::string(" init ") + plan::EnumNameInitializerKind(parameter.initializer->kind) + "(" +
-               formatNumber(parameter.initializer->a) + ", " + formatNumber(parameter.initializer->b) + ") key " +
-               std::to_string(parameter.key);
+        out += concat(" init ", plan::EnumNameInitializerKind(parameter.initializer->kind), "(",
+                      formatNumber(parameter.initializer->a), ", ", formatNumber(parameter.initializer->b), ") key ",
+                      parameter.key);
       out += std::string(parameter.frozen ? " frozen" : "") + "\n";
     }
   }
@@ -140,23 +135,23 @@ void printPorts(const plan::PlanT &plan, const char *kind, const std::vector<std
     if (port->per_repetition)
       out += " per repetition";
     if (port->limit != 0)
-      out += " below " + std::to_string(port->limit);
+      out += concat(" below ", port->limit);
     out += "\n";
   }
 }
 
 void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string &out) {
-  out += "entry " + entry.name + " events " + std::to_string(entry.events) + "\n";
+  out += concat("entry ", entry.name, " events ", entry.events, "\n");
   printPorts(plan, "input", entry.inputs, out);
   printPorts(plan, "output", entry.outputs, out);
   std::uint32_t i = 0;
   for (const auto &section : entry.sections) {
-    out += "  section " + section->name + " repeat " + std::to_string(section->repeat) + "\n";
+    out += concat("  section ", section->name, " repeat ", section->repeat, "\n");
     for (const auto &instruction : section->instructions) {
-      out += "    " + std::to_string(i++) + " " + plan.streams[instruction->stream]->name + " " +
-             whenText(*instruction) + " " + plan::EnumNamePhase(instruction->phase);
+      out += concat("    ", i++, " ", plan.streams[instruction->stream]->name, " ", whenText(*instruction), " ",
+                    plan::EnumNamePhase(instruction->phase));
       if (instruction->pass != 0)
-        out += " pass " + std::to_string(instruction->pass);
+        out += concat(" pass ", instruction->pass);
       out += instruction->unit >= 0 ? " " + plan.units[instruction->unit]->name : std::string(" -");
       if (instruction->recompute)
         out += " recompute";
@@ -173,17 +168,17 @@ void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string 
 std::string printView(const plan::PlanT &plan, const plan::ViewT &view) {
   std::string text = "%" + plan.buffers[view.buffer]->name;
   if (view.offset != 0 || view.repetition_stride != 0) {
-    text += "[" + std::to_string(view.offset);
+    text += concat("[", view.offset);
     if (view.repetition_stride != 0)
-      text += " + r*" + std::to_string(view.repetition_stride);
+      text += concat(" + r*", view.repetition_stride);
     text += "]";
   }
   text += ":" + typeText(view.dtype, view.shape);
   if (!isDense(view))
     text += " strides" + listText(view.strides);
   for (const auto &valid : view.valid)
-    text += " valid(dim " + std::to_string(valid->dim) + ": " + std::to_string(valid->chunk) + " of " +
-            std::to_string(valid->total) + (valid->axes.empty() ? "" : " over " + axesName(plan, valid->axes)) + ")";
+    text += concat(" valid(dim ", valid->dim, ": ", valid->chunk, " of ", valid->total,
+                   (valid->axes.empty() ? "" : " over " + axesName(plan, valid->axes)), ")");
   return text;
 }
 
@@ -195,7 +190,7 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
     std::string text = plan.kernels[launch.kernel] + "(" + viewsText(plan, launch.inputs) + ") -> " +
                        viewsText(plan, launch.outputs) + attributesText(launch.attributes);
     if (launch.workspace != 0)
-      text += " workspace " + std::to_string(launch.workspace);
+      text += concat(" workspace ", launch.workspace);
     return text;
   }
   case plan::Operation::Collective:
@@ -207,9 +202,9 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
     return "fill " + printView(plan, *operation.AsFill()->destination) + " with " +
            formatNumber(operation.AsFill()->value);
   case plan::Operation::Record:
-    return "record " + std::to_string(operation.AsRecord()->event);
+    return concat("record ", operation.AsRecord()->event);
   case plan::Operation::Wait:
-    return "wait " + std::to_string(operation.AsWait()->event) + (operation.AsWait()->carried ? " carried" : "");
+    return concat("wait ", operation.AsWait()->event, (operation.AsWait()->carried ? " carried" : ""));
   case plan::Operation::Release: {
     std::string text = "release";
     for (std::uint32_t buffer : operation.AsRelease()->buffers)

@@ -6,6 +6,7 @@
 #include "runtime/plan/Reader.h"
 
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Payload.h"
 
@@ -74,10 +75,9 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
   if (bytes.empty())
     return refusedError("plan '" + std::string(name) + "' is empty");
   if (bytes.size() > maxPlanBytes)
-    return refusedError("plan '" + std::string(name) + "' is too large, expected at most " +
-                        std::to_string(maxPlanBytes) + " bytes");
+    return refusedError(concat("plan '", name, "' is too large, expected at most ", maxPlanBytes, " bytes"));
   if (bytes.size() < headerBytes + sizeof(flatbuffers::soffset_t))
-    return damaged(name, "expected a header but got " + std::to_string(bytes.size()) + " bytes");
+    return damaged(name, concat("expected a header but got ", bytes.size(), " bytes"));
   std::vector<std::uint8_t> aligned;
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % 16 != 0) {
     aligned.assign(bytes.begin(), bytes.end());
@@ -97,8 +97,8 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
   if (!major)
     return damaged(name, "its root does not verify");
   if (*major != planMajor)
-    return refusedError("plan '" + std::string(name) + "' has a different version, expected major version " +
-                        std::to_string(planMajor) + " but got " + std::to_string(*major))
+    return refusedError(concat("plan '", name, "' has a different version, expected major version ", planMajor,
+                               " but got ", *major))
         .withNote("compile it again with the sluice-compile of this build");
 
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), options);
@@ -106,7 +106,7 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
     return damaged(name, "its structure does not verify");
   const plan::Plan *root = plan::GetPlan(bytes.data());
   if (!root->digest() || root->digest()->size() != digestBytes)
-    return damaged(name, "expected a digest of " + std::to_string(digestBytes) + " bytes");
+    return damaged(name, concat("expected a digest of ", digestBytes, " bytes"));
 
   const std::size_t digestAt = root->digest()->data() - bytes.data();
   const std::uint8_t zeros[digestBytes] = {};

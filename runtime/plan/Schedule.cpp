@@ -144,13 +144,13 @@ std::string scheduleText(const plan::PlanT &plan, bool unicode) {
     if (work.empty())
       continue;
     const std::size_t columns = std::min(timelineWidth, work.size());
-    out += "\nentry '" + entry->name + "', " + std::to_string(work.size()) + " instructions of work";
+    out += concat("\nentry '", entry->name, "', ", work.size(), " instructions of work");
     for (const auto &section : entry->sections)
       if (section->repeat > 1)
-        out += ", " + std::to_string(section->repeat) + " x '" + section->name + "'";
+        out += concat(", ", section->repeat, " x '", section->name, "'");
     if (const auto early =
             std::count_if(work.begin(), work.end(), [](const ScheduledWork &each) { return each.isEarly; }))
-      out += ", the first " + std::to_string(early) + " of other streams while the previous step updates";
+      out += concat(", the first ", early, " of other streams while the previous step updates");
     std::vector<plan::Phase> phases;
     for (const ScheduledWork &each : work)
       phases.push_back(each.issued.instruction->phase);

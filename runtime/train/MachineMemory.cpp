@@ -36,9 +36,9 @@ Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint6
   const std::uint64_t needed = predictedProcess(plan, ranks);
   if (needed <= limit)
     return Status::ok();
-  return refusedError("memory of the " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
-                      " in this process, expected at most this machine's " + formatBytesExact(limit) + " but got " +
-                      formatBytesExact(needed))
+  return refusedError(concat("memory of the ", ranks, (ranks == 1 ? " rank" : " ranks"),
+                             " in this process, expected at most this machine's ", formatBytesExact(limit), " but got ",
+                             formatBytesExact(needed)))
       .withNote("sluice-plan memory lists the largest buffers; with memory.budget in the recipe the compiler reports "
                 "this error");
 }

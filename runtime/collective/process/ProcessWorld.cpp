@@ -1,6 +1,8 @@
 //===- ProcessWorld.cpp - a world of one process per rank ------------------------===//
 #include "runtime/collective/process/ProcessWorld.h"
+
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
 #include "runtime/collective/process/ProcessCommunicator.h"
 
 #include <algorithm>
@@ -24,8 +26,8 @@ std::string rounded(double value) { return std::to_string(static_cast<std::uint6
 std::uint64_t channelId(std::string_view name, std::span<const int> members, std::uint64_t generation) {
   std::string text(name);
   for (int member : members)
-    text += "|" + std::to_string(member);
-  text += "#" + std::to_string(generation);
+    text += concat("|", member);
+  text += concat("#", generation);
   const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
   std::uint64_t id = 0;
   std::memcpy(&id, digest.data(), sizeof id);
@@ -98,8 +100,7 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
                                                            std::string_view channelName) {
   SLUICE_RETURN_IF_ERROR(checkMembers(rank, members, size()));
   if (rank != this->rank())
-    return internalError("rank of this process, expected " + std::to_string(this->rank()) + " but got " +
-                         std::to_string(rank));
+    return internalError(concat("rank of this process, expected ", this->rank(), " but got ", rank));
   auto channel = std::make_shared<Channel>();
   channel->name = channelName;
   channel->members.assign(members.begin(), members.end());
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
   channel->blockBytes = blockBytesOf(members.size());
   std::string key = channel->name;
   for (int member : members)
-    key += "|" + std::to_string(member);
+    key += concat("|", member);
 
   std::unique_lock lock(mutex);
   if (!failure.isOk())
@@ -133,8 +134,8 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
     if (channel->inbound[m].hasCreated)
       continue;
     status = !failure.isOk() ? failure
-                             : failedError("rank " + std::to_string(channel->members[m]) + " has ended while rank " +
-                                           std::to_string(rank) + " waits for it on channel '" + channel->name + "'");
+                             : failedError(concat("rank ", channel->members[m], " has ended while rank ", rank,
+                                                  " waits for it on channel '", channel->name, "'"));
   }
   lock.unlock();
   if (!status.isOk())
@@ -182,7 +183,7 @@ bool ProcessWorld::isReachable(int rank) {
 void ProcessWorld::receiveHello(int source, Part payload) {
   Hello hello;
   if (payload.size() != sizeof hello)
-    return fail(failedError("the greeting of rank " + std::to_string(source) + " cannot be read"));
+    return fail(failedError(concat("the greeting of rank ", source, " cannot be read")));
   std::memcpy(&hello, payload.data(), sizeof hello);
   Peer &peer = peers[static_cast<std::size_t>(source)];
   peer.process = hello.process;
@@ -286,8 +287,7 @@ void ProcessWorld::receiveOnChannel(int source, const FrameHeader &header, Part 
   }
   channel.changed.notify_all();
   if (!good)
-    fail(failedError("rank " + std::to_string(source) + " has sent what channel '" + channel.name +
-                     "' does not expect"));
+    fail(failedError(concat("rank ", source, " has sent what channel '", channel.name, "' does not expect")));
 }
 
 void ProcessWorld::onLost(int source, std::string_view why) {
@@ -297,7 +297,7 @@ void ProcessWorld::onLost(int source, std::string_view why) {
     return;
   peer.lost = true;
   if (!peer.saidGoodbye)
-    fail(failedError("rank " + std::to_string(source) + " has died (" + std::string(why) + "), " + progressOf(source)));
+    fail(failedError(concat("rank ", source, " has died (", why, "), ", progressOf(source))));
   for (const auto &[id, channel] : channels)
     channel->changed.notify_all();
   changed.notify_all();
@@ -327,7 +327,7 @@ void ProcessWorld::onTick() {
   if (terminatedAt == Clock::time_point())
     terminatedAt = now;
   else if (now - terminatedAt >= terminationDelay)
-    fail(failedError("rank " + std::to_string(rank()) + " received SIGTERM, " + progressOf(rank())));
+    fail(failedError(concat("rank ", rank(), " received SIGTERM, ", progressOf(rank()))));
 }
 
 void ProcessWorld::checkPeers(Clock::time_point now) {
@@ -337,13 +337,11 @@ void ProcessWorld::checkPeers(Clock::time_point now) {
       continue;
     if (peer.watch.hasEnded()) {
       peer.lost = true;
-      return fail(failedError("rank " + std::to_string(p) + " has died (process " + std::to_string(peer.process) +
-                              " has ended), " + progressOf(p)));
+      return fail(failedError(concat("rank ", p, " has died (process ", peer.process, " has ended), ", progressOf(p))));
     }
     if (const double silent = seconds(now - peer.lastReceived);
         options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
-      return fail(failedError("rank " + std::to_string(p) + " has been silent for " + rounded(silent) + " s, " +
-                              progressOf(p)));
+      return fail(failedError(concat("rank ", p, " has been silent for ", rounded(silent), " s, ", progressOf(p))));
   }
 }
 
@@ -358,9 +356,8 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
       const bool stuck = peer.heartbeat.count != 0 && seconds(now - peer.lastProgress) > options.watchdogSeconds;
       anyMoves = anyMoves || !stuck;
       if (p != rank() && stuck && !peer.hasLeft() && peer.heartbeat.waits == 0)
-        return fail(failedError("rank " + std::to_string(p) + " has run nothing for " +
-                                rounded(seconds(now - peer.lastProgress)) + " s while " +
-                                describeCall(rank(), *channel->waiting) + ", " + progressOf(p)));
+        return fail(failedError(concat("rank ", p, " has run nothing for ", rounded(seconds(now - peer.lastProgress)),
+                                       " s while ", describeCall(rank(), *channel->waiting), ", ", progressOf(p))));
     }
     if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)
       return fail(failedError("no rank has run anything for " + rounded(options.watchdogSeconds) + " s while " +

@@ -1,6 +1,7 @@
 //===- Rendezvous.cpp - connects the processes of a job ----------------------------===//
 #include "runtime/collective/socket/Rendezvous.h"
 
+#include "runtime/base/Text.h"
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -98,7 +99,7 @@ private:
       for (std::size_t other = 1; other < addresses.size() && status.isOk() && sent.isOk(); ++other)
         sent = sendAll(connections[r], bytesOf(addresses[other]), deadline + greetingTime);
       if (!sent.isOk() && status.isOk())
-        return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + sent.message());
+        return failedError(concat("rank ", r, " was lost during the rendezvous: ", sent.message()));
     }
     return status;
   }
@@ -116,11 +117,11 @@ private:
       const auto r = static_cast<std::size_t>(greeting.rank);
       Status status;
       if (greeting.size != options.size)
-        status = failedError("world size, expected " + std::to_string(options.size) + " as on rank 0 but got " +
-                             std::to_string(greeting.size) + " on rank " + std::to_string(greeting.rank));
+        status = failedError(concat("world size, expected ", options.size, " as on rank 0 but got ", greeting.size,
+                                    " on rank ", greeting.rank));
       else if (r >= connections.size() || r == 0 || connections[r].isOpen())
-        status = failedError("rank " + std::to_string(greeting.rank) + " connected twice, expected ranks 0 to " +
-                             std::to_string(options.size - 1) + " once each");
+        status = failedError(
+            concat("rank ", greeting.rank, " connected twice, expected ranks 0 to ", options.size - 1, " once each"));
       if (!status.isOk()) {
         Answer answer;
         answer.refused = 1;
@@ -141,12 +142,12 @@ private:
     int count = 0;
     for (std::size_t r = 1; r < connections.size(); ++r)
       if (!connections[r].isOpen()) {
-        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+        ranks += concat((ranks.empty() ? "" : ", "), r);
         ++count;
       }
-    return failedError((count == 1 ? "rank " : "ranks ") + ranks + " did not connect within " +
-                       rounded(options.seconds) + " s, expected " + std::to_string(options.size) + " ranks at " +
-                       options.address + ":" + std::to_string(options.port));
+    return failedError(concat((count == 1 ? "rank " : "ranks "), ranks, " did not connect within ",
+                              rounded(options.seconds), " s, expected ", options.size, " ranks at ", options.address,
+                              ":", options.port));
   }
 
   Status runOtherRank() {
@@ -189,14 +190,13 @@ private:
       const Introduction introduction{token, options.rank, 0};
       Status status = connection.isOk() ? sendAll(*connection, bytesOf(introduction), patience) : connection.status();
       if (!status.isOk())
-        return failedError("rank " + std::to_string(r) + " was lost during the rendezvous: " + status.message());
+        return failedError(concat("rank ", r, " was lost during the rendezvous: ", status.message()));
       connections[r] = std::move(*connection);
     }
     for (std::size_t count = own + 1; count < connections.size();) {
       Result<Socket> connection = acceptUntil(listening, patience);
       if (!connection.isOk())
-        return failedError("rank " + std::to_string(count) +
-                           " was lost during the rendezvous: " + connection.status().message());
+        return failedError(concat("rank ", count, " was lost during the rendezvous: ", connection.status().message()));
       Introduction introduction;
       if (!receiveAll(*connection, writableBytesOf(introduction), std::min(patience, Clock::now() + greetingTime))
                .isOk() ||

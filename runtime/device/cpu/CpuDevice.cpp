@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cpu/CpuStream.h"
 
+#include "runtime/base/Text.h"
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -78,9 +79,8 @@ public:
       return static_cast<void *>(nullptr);
     void *address = options.prefault ? mapResident(bytes) : mapLazily(bytes);
     if (!address)
-      return failedError("cannot get " + std::to_string(bytes) + " bytes of " +
-                         (space == MemorySpace::device ? "device" : "host") + " memory for " + std::string(purpose) +
-                         ": " + std::strerror(errno));
+      return failedError(concat("cannot get ", bytes, " bytes of ", (space == MemorySpace::device ? "device" : "host"),
+                                " memory for ", purpose, ": ", std::strerror(errno)));
     mappings.push_back({address, bytes});
     requested[static_cast<std::size_t>(space)] += bytes;
     return address;
@@ -142,12 +142,12 @@ private:
   Status checkStream(StreamId stream) const {
     if (stream < streams.size())
       return {};
-    return internalError("stream " + std::to_string(stream) + ", expected one of " + std::to_string(streams.size()));
+    return internalError(concat("stream ", stream, ", expected one of ", streams.size()));
   }
   Status checkEvent(EventId event) const {
     if (event < events.size())
       return {};
-    return internalError("event " + std::to_string(event) + ", expected one of " + std::to_string(events.size()));
+    return internalError(concat("event ", event, ", expected one of ", events.size()));
   }
 
   const CpuDeviceOptions options;
@@ -162,7 +162,7 @@ private:
 
 Result<std::unique_ptr<Device>> createCpuDevice(const CpuDeviceOptions &options) {
   if (options.threads < 1)
-    return inputError("threads of a rank, expected at least 1 but got " + std::to_string(options.threads));
+    return inputError(concat("threads of a rank, expected at least 1 but got ", options.threads));
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options));
 }
 

@@ -1,6 +1,7 @@
 //===- Launch.cpp - checks a launch against the record of its kernel --------------===//
 #include "runtime/kernel/catalogue/Catalogue.h"
 
+#include "runtime/base/Text.h"
 #include <algorithm>
 
 namespace sluice {
@@ -84,9 +85,8 @@ Status checkTypes(const KernelRecord &record, std::string_view side, std::span<c
                   const std::vector<const OperandRecord *> &expected) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!expected[i]->dtypes.has(operands[i].dtype))
-      return refuse(record, std::string(side) + " " + std::to_string(i) + " dtype, expected " +
-                                typesText(expected[i]->dtypes) + " but got " +
-                                std::string(dtypeName(operands[i].dtype)));
+      return refuse(record, concat(side, " ", i, " dtype, expected ", typesText(expected[i]->dtypes), " but got ",
+                                   dtypeName(operands[i].dtype)));
   return Status::ok();
 }
 
@@ -100,8 +100,7 @@ std::string valueProblem(const KernelRecord &record, const Attributes &attribute
       continue;
     const std::int64_t last = attribute.kind == AttributeKind::flag ? 1 : std::ssize(attribute.choices) - 1;
     if (item->integer < 0 || item->integer > last)
-      return std::string(attribute.name) + ", expected 0 to " + std::to_string(last) + " but got " +
-             std::to_string(item->integer);
+      return concat(std::string(attribute.name), ", expected 0 to ", last, " but got ", item->integer);
   }
   return {};
 }
@@ -171,11 +170,10 @@ Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, 
                    const Attributes &attributes) {
   const OperandCounts counts = expectedOperands(record, attributes, inputs.size(), outputs.size());
   if (counts.isAtLeast ? inputs.size() < counts.inputs : inputs.size() != counts.inputs)
-    return refuse(record, std::string("inputs, expected ") + (counts.isAtLeast ? "at least " : "") +
-                              std::to_string(counts.inputs) + " but got " + std::to_string(inputs.size()));
+    return refuse(record, concat("inputs, expected ", (counts.isAtLeast ? "at least " : ""), counts.inputs, " but got ",
+                                 inputs.size()));
   if (outputs.size() != counts.outputs)
-    return refuse(record,
-                  "outputs, expected " + std::to_string(counts.outputs) + " but got " + std::to_string(outputs.size()));
+    return refuse(record, concat("outputs, expected ", counts.outputs, " but got ", outputs.size()));
   SLUICE_RETURN_IF_ERROR(checkTypes(record, "input", inputs, inputRecords(record, attributes, inputs.size())));
   SLUICE_RETURN_IF_ERROR(checkTypes(record, "output", outputs, outputRecords(record, attributes, outputs.size())));
   const std::string problem = valueProblem(record, attributes);

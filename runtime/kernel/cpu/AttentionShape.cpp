@@ -28,19 +28,16 @@ Result<AttentionShape> AttentionShape::of(const KernelRequest &request, const Op
   SLUICE_RETURN_IF_ERROR(check.dim(statistics, 1, shape.heads));
   SLUICE_RETURN_IF_ERROR(check.dim(statistics, 2, shape.queries));
   if (shape.keyHeads < 1 || shape.heads % shape.keyHeads)
-    return check.refuse("key heads, expected a divisor of " + std::to_string(shape.heads) + " but got " +
-                        std::to_string(shape.keyHeads));
+    return check.refuse("key heads, expected a divisor of ", shape.heads, " but got ", shape.keyHeads);
   if (shape.size < 1 || shape.size > maxHeadSize)
-    return check.refuse("head size, expected 1 to " + std::to_string(maxHeadSize) + " but got " +
-                        std::to_string(shape.size));
+    return check.refuse("head size, expected 1 to ", maxHeadSize, " but got ", shape.size);
   shape.scale = request.attributes->number("scale", 1 / std::sqrt(static_cast<double>(shape.size)));
   shape.causal = request.attributes->integer("causal") != 0;
   if (shape.causal && shape.keys < shape.queries)
-    return check.refuse("keys, expected at least " + std::to_string(shape.queries) + " for causal rows but got " +
-                        std::to_string(shape.keys));
+    return check.refuse("keys, expected at least ", shape.queries, " for causal rows but got ", shape.keys);
   std::int64_t window = request.attributes->integer("window");
   if (window < 0 || (window != 0 && !shape.causal))
-    return check.refuse("window, expected 0, or a positive number with causal, but got " + std::to_string(window));
+    return check.refuse("window, expected 0, or a positive number with causal, but got ", window);
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
   return shape;
 }

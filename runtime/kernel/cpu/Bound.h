@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
 #define SLUICE_RUNTIME_KERNEL_CPU_BOUND_H
 
+#include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Walk.h"
 
 #include <initializer_list>
@@ -72,9 +73,10 @@ public:
   Status workspace(std::uint64_t needed) const;
   /// The attribute `dim`, a dim of the operand.
   Result<int> dimOf(const Operand &operand) const;
-  Status refuse(const std::string &problem) const;
+  template <typename... Parts> Status refuse(const Parts &...parts) const { return refuseText(concat(parts...)); }
 
 private:
+  Status refuseText(const std::string &problem) const;
   std::string name(const Operand &operand) const;
   const KernelRequest &request;
 };

@@ -16,14 +16,14 @@ std::string extentText(const Operand &operand) {
 std::string Check::name(const Operand &operand) const {
   for (std::size_t i = 0; i < request.inputs.size(); ++i)
     if (&request.inputs[i] == &operand)
-      return "input " + std::to_string(i);
+      return concat("input ", i);
   for (std::size_t i = 0; i < request.outputs.size(); ++i)
     if (&request.outputs[i] == &operand)
-      return "output " + std::to_string(i);
+      return concat("output ", i);
   return "operand";
 }
 
-Status Check::refuse(const std::string &problem) const {
+Status Check::refuseText(const std::string &problem) const {
   return refusedError("kernel '" + std::string(request.record->name) + "' " + problem);
 }
 
@@ -36,8 +36,7 @@ Status Check::dtype(const Operand &operand, DType expected) const {
 
 Status Check::rank(const Operand &operand, int expected) const {
   if (operand.rank != expected)
-    return refuse(name(operand) + " rank, expected " + std::to_string(expected) + " but got " +
-                  std::to_string(operand.rank));
+    return refuse(name(operand), " rank, expected ", expected, " but got ", operand.rank);
   return Status::ok();
 }
 
@@ -62,8 +61,7 @@ Status Check::scalar(const Operand &operand) const {
 
 Status Check::dim(const Operand &operand, int dim, std::int64_t expected) const {
   if (operand.extent[dim] != expected)
-    return refuse(name(operand) + " extent of dim " + std::to_string(dim) + ", expected " + std::to_string(expected) +
-                  " but got " + std::to_string(operand.extent[dim]));
+    return refuse(name(operand), " extent of dim ", dim, ", expected ", expected, " but got ", operand.extent[dim]);
   return Status::ok();
 }
 
@@ -76,14 +74,13 @@ Status Check::dims(const Operand &operand, int begin, int end, const Operand &ex
 Result<int> Check::dimOf(const Operand &operand) const {
   const std::int64_t dim = request.attributes->integer("dim");
   if (dim < 0 || dim >= operand.rank)
-    return refuse("dim, expected 0 to " + std::to_string(operand.rank - 1) + " but got " + std::to_string(dim));
+    return refuse("dim, expected 0 to ", operand.rank - 1, " but got ", dim);
   return static_cast<int>(dim);
 }
 
 Status Check::workspace(std::uint64_t needed) const {
   if (needed > request.workspace)
-    return refuse("workspace, expected at least " + std::to_string(needed) + " bytes but got " +
-                  std::to_string(request.workspace));
+    return refuse("workspace, expected at least ", needed, " bytes but got ", request.workspace);
   return Status::ok();
 }
 

@@ -11,11 +11,10 @@ Status readPair(const KernelRequest &request, std::string_view name, std::int64_
   const Check check(request);
   auto list = request.attributes->list(name);
   if (list.size() != 2)
-    return check.refuse(std::string(name) + ", expected 2 numbers but got " + std::to_string(list.size()));
+    return check.refuse(name, ", expected 2 numbers but got ", list.size());
   for (int d = 0; d < 2; ++d) {
     if (list[d] < least || list[d] > (std::int64_t(1) << 20))
-      return check.refuse(std::string(name) + ", expected " + std::to_string(least) + " to 1048576 but got " +
-                          std::to_string(list[d]));
+      return check.refuse(name, ", expected ", least, " to 1048576 but got ", list[d]);
     pair[d] = list[d];
   }
   return Status::ok();
@@ -25,7 +24,7 @@ Status checkImages(const Check &check, const Operand &operand) {
   SLUICE_RETURN_IF_ERROR(check.rank(operand, 4));
   for (int d = 0; d < 4; ++d)
     if (operand.extent[d] > largest)
-      return check.refuse("extents, expected at most 2^40 but got " + std::to_string(operand.extent[d]));
+      return check.refuse("extents, expected at most 2^40 but got ", operand.extent[d]);
   return Status::ok();
 }
 
@@ -43,8 +42,7 @@ Result<ConvolutionShape> ConvolutionShape::of(const KernelRequest &request, cons
   s.groups = request.attributes->integer("groups");
   s.images = x.extent[0], s.inputs = x.extent[3], s.outputs = weight.extent[0];
   if (s.groups < 1 || s.inputs % s.groups != 0 || s.outputs % s.groups != 0)
-    return check.refuse("groups, expected a divisor of " + std::to_string(s.inputs) + " and " +
-                        std::to_string(s.outputs) + " but got " + std::to_string(s.groups));
+    return check.refuse("groups, expected a divisor of ", s.inputs, " and ", s.outputs, " but got ", s.groups);
   SLUICE_RETURN_IF_ERROR(check.dim(weight, 1, s.inputs / s.groups));
   SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
   SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.outputs));
@@ -52,7 +50,7 @@ Result<ConvolutionShape> ConvolutionShape::of(const KernelRequest &request, cons
     s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d], s.kernel[d] = weight.extent[2 + d];
     std::int64_t room = s.in[d] + 2 * s.padding[d] - s.dilation[d] * (s.kernel[d] - 1) - 1;
     if (s.kernel[d] < 1 || room < 0)
-      return check.refuse("window, expected at most the padded input but got " + std::to_string(s.kernel[d]));
+      return check.refuse("window, expected at most the padded input but got ", s.kernel[d]);
     SLUICE_RETURN_IF_ERROR(check.dim(y, 1 + d, room / s.stride[d] + 1));
   }
   return s;
@@ -78,14 +76,14 @@ Result<PoolShape> PoolShape::of(const KernelRequest &request, const Operand &x, 
     s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d];
     if (s.adaptive) {
       if (s.in[d] < 1 || s.out[d] < 1)
-        return check.refuse("extents, expected at least 1 but got " + std::to_string(std::min(s.in[d], s.out[d])));
+        return check.refuse("extents, expected at least 1 but got ", std::min(s.in[d], s.out[d]));
       continue;
     }
     if (2 * s.padding[d] > s.kernel[d])
-      return check.refuse("padding, expected at most half the kernel but got " + std::to_string(s.padding[d]));
+      return check.refuse("padding, expected at most half the kernel but got ", s.padding[d]);
     std::int64_t room = s.in[d] + 2 * s.padding[d] - s.kernel[d];
     if (room < 0)
-      return check.refuse("window, expected at most the padded input but got " + std::to_string(s.kernel[d]));
+      return check.refuse("window, expected at most the padded input but got ", s.kernel[d]);
     SLUICE_RETURN_IF_ERROR(check.dim(y, 1 + d, room / s.stride[d] + 1));
   }
   return s;

@@ -30,8 +30,7 @@ struct CrossEntropyShape {
     return count;
   }
   Status targetError(std::int64_t row, std::int64_t target) const {
-    return failedError("target of row " + std::to_string(row) + ", expected 0 to " + std::to_string(total - 1) +
-                       " but got " + std::to_string(target));
+    return failedError(concat("target of row ", row, ", expected 0 to ", total - 1, " but got ", target));
   }
 
   static Result<CrossEntropyShape> of(const KernelRequest &request, const Operand &logits, const Operand &targets,

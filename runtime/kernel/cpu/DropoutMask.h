@@ -31,7 +31,7 @@ struct DropoutMask {
     }
     double rate = request.attributes->number("rate");
     if (!(rate >= 0 && rate < 1))
-      return check.refuse("rate, expected at least 0 and less than 1 but got " + std::to_string(rate));
+      return check.refuse("rate, expected at least 0 and less than 1 but got ", rate);
     DropoutMask mask;
     mask.threshold = static_cast<std::uint32_t>(std::ceil(rate * 0x1p24));
     mask.key = static_cast<std::uint32_t>(request.attributes->integer("key"));

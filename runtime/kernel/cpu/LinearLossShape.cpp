@@ -25,7 +25,7 @@ Result<LinearLossShape> LinearLossShape::of(const KernelRequest &request, const 
   shape.rows = targets.elements();
   std::int64_t chunk = request.attributes->integer("rows");
   if (chunk < 1)
-    return check.refuse("rows, expected at least 1 but got " + std::to_string(chunk));
+    return check.refuse("rows, expected at least 1 but got ", chunk);
   shape.chunk = std::min(chunk, std::max<std::int64_t>(shape.rows, 1));
   shape.loss.classes = shape.loss.total = shape.classes;
   shape.loss.ignore = request.attributes->integer("ignore_index");

@@ -65,8 +65,8 @@ Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const Problem &p) {
         continue;
       if (!needsMore)
         return std::unique_ptr<LibraryProduct>();
-      return refusedError("oneDNN has no implementation of the matrix product with at most " +
-                          std::to_string(p.scratchpad) + " bytes of scratchpad");
+      return refusedError(concat("oneDNN has no implementation of the matrix product with at most ", p.scratchpad,
+                                 " bytes of scratchpad"));
     }
     auto state = std::make_unique<State>();
     state->stream = dnnl::stream(engine);
@@ -101,7 +101,7 @@ Status LibraryProduct::run(const void *a, const void *b, const void *bias, void 
   dnnl_status_t status = dnnl_primitive_execute(state->primitive.get(), state->stream.get(),
                                                 static_cast<int>(state->arguments.size()), state->arguments.data());
   if (status != dnnl_success)
-    return failedError("oneDNN matrix product failed with status " + std::to_string(static_cast<int>(status)));
+    return failedError(concat("oneDNN matrix product failed with status ", static_cast<int>(status)));
   return Status::ok();
 }
 

@@ -88,8 +88,8 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
       }
     }
   LibraryThreads threads(threadCount);
-  Status refused = refusedError("oneDNN has no implementation of the convolution with at most " +
-                                std::to_string(workspace) + " bytes of workspace");
+  Status refused = refusedError(
+      concat("oneDNN has no implementation of the convolution with at most ", workspace, " bytes of workspace"));
   try {
     using Type = memory::data_type;
     using Tag = memory::format_tag;
@@ -177,7 +177,7 @@ static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stre
       dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data());
   if (status == dnnl_success)
     return Status::ok();
-  return failedError("oneDNN convolution failed with status " + std::to_string(static_cast<int>(status)));
+  return failedError(concat("oneDNN convolution failed with status ", static_cast<int>(status)));
 }
 
 Status LibraryConvolution::run(void *x, void *weight, const void *bias, void *y, void *workspace) {

@@ -39,19 +39,17 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   shape.heads = x.extent[2];
   shape.size = x.extent[3];
   if (shape.size < 2 || shape.size % 2)
-    return check.refuse("head size, expected an even number above 0 but got " + std::to_string(shape.size));
+    return check.refuse("head size, expected an even number above 0 but got ", shape.size);
   shape.position = request.attributes->integer("position");
   shape.inverse = request.attributes->integer("inverse") != 0;
   double theta = request.attributes->number("theta");
   Scaling scaling{request.attributes->number("factor"), request.attributes->number("low"),
                   request.attributes->number("high"), request.attributes->number("original")};
   if (!isPositive(theta) || !isPositive(scaling.factor))
-    return check.refuse("theta and factor, expected positive numbers but got " + std::to_string(theta) + " and " +
-                        std::to_string(scaling.factor));
+    return check.refuse("theta and factor, expected positive numbers but got ", theta, " and ", scaling.factor);
   if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) && isPositive(scaling.high) &&
                                  scaling.low < scaling.high))
-    return check.refuse("low and high, expected 0 < low < high but got " + std::to_string(scaling.low) + " and " +
-                        std::to_string(scaling.high));
+    return check.refuse("low and high, expected 0 < low < high but got ", scaling.low, " and ", scaling.high);
   for (std::int64_t i = 0; i < shape.size / 2; ++i)
     shape.frequencies.push_back(
         scaling.apply(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.size))));

@@ -15,8 +15,7 @@
 namespace sluice::cpu {
 
 inline Status indexError(std::string_view kernel, std::int64_t position, std::int64_t index, std::int64_t rows) {
-  return failedError("index " + std::to_string(position) + " of " + std::string(kernel) + ", expected 0 to " +
-                     std::to_string(rows - 1) + " but got " + std::to_string(index));
+  return failedError(concat("index ", position, " of ", kernel, ", expected 0 to ", rows - 1, " but got ", index));
 }
 
 /// The rows of a sharded table that are on one rank. An index of a row on another rank is valid, but not local.

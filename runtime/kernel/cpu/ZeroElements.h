@@ -20,7 +20,7 @@ struct ZeroElements {
     std::size_t count = request.attributes->list("zeros").size();
     return count == 0 || count == 2
                ? Status::ok()
-               : check.refuse("zeros, expected a first and a last index but got " + std::to_string(count) + " numbers");
+               : check.refuse("zeros, expected a first and a last index but got ", count, " numbers");
   }
   /// For a request that `check` accepts.
   explicit ZeroElements(const KernelRequest &request) {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
 
+#include "runtime/base/Text.h"
 #include <algorithm>
 #include <map>
 
@@ -49,8 +50,8 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
     for (const plan::ViewT *view : *views)
       if (!within(*view)) {
         const plan::BufferT &buffer = *plan.buffers[view->buffer];
-        return refuse(2, place(plan, e, i) + " uses buffer '" + buffer.name + "' outside its lifespan [" +
-                             std::to_string(buffer.begin) + ", " + std::to_string(buffer.end) + ")");
+        return refuse(2, concat(place(plan, e, i), " uses buffer '", buffer.name, "' outside its lifespan [",
+                                buffer.begin, ", ", buffer.end, ")"));
       }
   const bool gathers = instruction.operation.AsCollective() &&
                        instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
@@ -178,12 +179,12 @@ private:
   Verdict overlap(const plan::BufferT &buffer, const plan::BufferT &other, std::uint64_t from, std::uint64_t to) {
     auto name = [&](const plan::BufferT &which) {
       return "buffer '" + which.name + "' " +
-             (which.entry == -1 ? std::string("persists")
-                                : "lives over instructions [" + std::to_string(which.begin) + ", " +
-                                      std::to_string(which.end) + ") of '" + plan.entries[entry]->name + "'" +
-                                      (which.reserved_from == 0
-                                           ? std::string()
-                                           : " and reserved from " + std::to_string(which.reserved_from) + " on"));
+             (which.entry == -1
+                  ? std::string("persists")
+                  : concat("lives over instructions [", which.begin, ", ", which.end, ") of '",
+                           plan.entries[entry]->name, "'",
+                           (which.reserved_from == 0 ? std::string()
+                                                     : concat(" and reserved from ", which.reserved_from, " on"))));
     };
     return refuse(2, "buffers '" + other.name + "' and '" + buffer.name + "' live at once and share bytes",
                   {name(other), name(buffer), byteRange(arena.space, from, to)});
@@ -192,9 +193,8 @@ private:
   Verdict checkPeak(std::uint32_t now) const {
     if (bytes - shared <= arena.peak_live)
       return {};
-    return refuse(2, std::string("the arena of ") + plan::EnumNameSpace(arena.space) + " declares a peak of " +
-                         std::to_string(arena.peak_live) + " live bytes but " + std::to_string(bytes - shared) +
-                         " are live at " + place(plan, entry, now));
+    return refuse(2, concat("the arena of ", plan::EnumNameSpace(arena.space), " declares a peak of ", arena.peak_live,
+                            " live bytes but ", bytes - shared, " are live at ", place(plan, entry, now)));
   }
 
   const plan::PlanT &plan;
@@ -210,9 +210,8 @@ private:
 Verdict lifespansDisjoint(const plan::PlanT &plan) {
   for (const auto &arena : plan.arenas)
     if (arena->peak_live > arena->bytes)
-      return refuse(2, std::string("the arena of ") + plan::EnumNameSpace(arena->space) + " declares a peak of " +
-                           std::to_string(arena->peak_live) + " live bytes but has only " +
-                           std::to_string(arena->bytes));
+      return refuse(2, concat("the arena of ", plan::EnumNameSpace(arena->space), " declares a peak of ",
+                              arena->peak_live, " live bytes but has only ", arena->bytes));
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     std::uint32_t i = 0;
     for (const auto &section : plan.entries[e]->sections)

@@ -41,9 +41,8 @@ Verdict checkParameter(const plan::PlanT &plan, std::uint32_t p, Owners &owners)
     const std::int64_t extent = cutShape(parameter)[cutDim(parameter)];
     const std::int64_t chunk = extent / std::int64_t(group) + (extent % std::int64_t(group) != 0);
     if (parameter.chunk != chunk)
-      return refuse(8, name + ", expected chunks of " + std::to_string(chunk) + " to partition dim " +
-                           std::to_string(cutDim(parameter)) + " of " + std::to_string(extent) + " over " +
-                           std::to_string(group) + " ranks but got " + std::to_string(parameter.chunk));
+      return refuse(8, concat(name, ", expected chunks of ", chunk, " to partition dim ", cutDim(parameter), " of ",
+                              extent, " over ", group, " ranks but got ", parameter.chunk));
   } else if (!parameter.axes.empty() && groupSize(plan, parameter.axes) != 1) {
     return refuse(8, name + ", a replicated parameter cannot have axes");
   }
@@ -67,8 +66,8 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
   for (const auto &valid : view.valid) {
     const unsigned __int128 covered = (unsigned __int128)(valid->chunk) * groupSize(plan, valid->axes);
     if (covered < (unsigned __int128)(valid->total))
-      return refuse(8, where + ", the chunks of " + std::to_string(valid->chunk) +
-                           " of a valid extent leave a hole in " + std::to_string(valid->total));
+      return refuse(
+          8, concat(where, ", the chunks of ", valid->chunk, " of a valid extent leave a hole in ", valid->total));
   }
   const auto owner = owners.find(view.buffer);
   if (owner == owners.end())
@@ -78,11 +77,9 @@ Verdict checkView(const plan::PlanT &plan, const Owners &owners, const plan::Vie
     return {};
   for (const auto &valid : view.valid)
     if (!fitsParameter(*valid, parameter))
-      return refuse(8, where + ", expected the valid extent of parameter '" + parameter.name + "', chunk " +
-                           std::to_string(parameter.chunk) + " of " +
-                           std::to_string(cutShape(parameter)[cutDim(parameter)]) + " along '" +
-                           axesName(plan, parameter.axes) + "', but got chunk " + std::to_string(valid->chunk) +
-                           " of " + std::to_string(valid->total));
+      return refuse(8, concat(where, ", expected the valid extent of parameter '", parameter.name, "', chunk ",
+                              parameter.chunk, " of ", cutShape(parameter)[cutDim(parameter)], " along '",
+                              axesName(plan, parameter.axes), "', but got chunk ", valid->chunk, " of ", valid->total));
   if (isWrite && view.valid.empty() && isPadded(plan, parameter))
     return refuse(8, where + ", writes the padding of the shard of parameter '" + parameter.name +
                          "', expected a view with its valid extent");
@@ -107,20 +104,20 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
       const plan::ParameterT &parameter = *plan.parameters[source->second];
       if (parameter.dim < 0 || parameter.axes != collective.axes ||
           *elementCount(segment.source->shape) != shardElements(parameter))
-        return refuse(8, where + ", segment " + std::to_string(s) + ", expected the full shard of parameter '" +
-                             parameter.name + "' along its own axes");
+        return refuse(8, concat(where, ", segment ", s, ", expected the full shard of parameter '", parameter.name,
+                                "' along its own axes"));
     } else if ((gathers || scatters) && instruction.unit >= 0 &&
                segmentParameter(plan, instruction, collective, s) < 0) {
-      return refuse(8, where + ", segment " + std::to_string(s) + ", its chunk of " +
-                           std::to_string(*elementCount((gathers ? segment.source : segment.destination)->shape)) +
-                           " elements is the shard of no parameter of unit '" + plan.units[instruction.unit]->name +
-                           "'");
+      return refuse(8, concat(where, ", segment ", s, ", its chunk of ",
+                              *elementCount((gathers ? segment.source : segment.destination)->shape),
+                              " elements is the shard of no parameter of unit '", plan.units[instruction.unit]->name,
+                              "'"));
     }
     const auto target = owners.find(segment.destination->buffer);
     const bool inPlace = segment.source->buffer == segment.destination->buffer;
     if (target != owners.end() && isPadded(plan, *plan.parameters[target->second]) && !inPlace)
-      return refuse(8, where + ", segment " + std::to_string(s) + ", writes the padding of the shard of parameter '" +
-                           plan.parameters[target->second]->name + "'");
+      return refuse(8, concat(where, ", segment ", s, ", writes the padding of the shard of parameter '",
+                              plan.parameters[target->second]->name, "'"));
   }
   return {};
 }

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/ByteMap.h"
+
+#include "runtime/base/Text.h"
 #include "runtime/plan/check/Witness.h"
 
 #include <algorithm>
@@ -87,8 +89,7 @@ private:
     if (action.carried && step == 0)
       return {};
     const auto wrong = [&](const char *why) {
-      return witness.refuse(11, "waits for event " + std::to_string(action.event) + why,
-                            witness.recordsOf(action.event));
+      return witness.refuse(11, concat("waits for event ", action.event, why), witness.recordsOf(action.event));
     };
     if (action.carried && !order.recordOf(action.event).empty())
       return wrong(" of the previous step, but this step recorded it again before");
@@ -184,10 +185,9 @@ private:
     if (sameSection && writer.repetition != order[now].repetition &&
         (buffer.begin > sectionBegin || buffer.end < sectionEnd))
       return witness.refuse(2,
-                            "reads buffer '" + buffer.name + "' of a different repetition, expected a lifespan over " +
-                                "the complete section, [" + std::to_string(sectionBegin) + ", " +
-                                std::to_string(sectionEnd) + "), but got [" + std::to_string(buffer.begin) + ", " +
-                                std::to_string(buffer.end) + ")",
+                            concat("reads buffer '", buffer.name,
+                                   "' of a different repetition, expected a lifespan over ", "the complete section, [",
+                                   sectionBegin, ", ", sectionEnd, "), but got [", buffer.begin, ", ", buffer.end, ")"),
                             {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
     return {};
   }
@@ -261,9 +261,8 @@ private:
         return witness.refuse(12,
                               "writes buffer '" + buffer.name + "' while " + place(plan, e, other.issue) +
                                   " of the previous step may still run, but its bytes are reserved " +
-                                  (buffer.reserved_from == 0
-                                       ? std::string("only in its step")
-                                       : "only from " + std::to_string(buffer.reserved_from) + " on"),
+                                  (buffer.reserved_from == 0 ? std::string("only in its step")
+                                                             : concat("only from ", buffer.reserved_from, " on")),
                               {witness.missingOrder(s, "it")});
       }
     }
@@ -286,10 +285,9 @@ private:
         const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
         const bool isInput = ports == &entry.inputs;
         if (buffer.entry != -1 && (isInput ? buffer.begin != 0 : buffer.end != count))
-          return refuse(12, std::string(isInput ? "input" : "output") + " '" + port->name + "' of '" + entry.name +
-                                "', expected its buffer to be live " + (isInput ? "from the start" : "until the end") +
-                                " of the step but its lifespan is [" + std::to_string(buffer.begin) + ", " +
-                                std::to_string(buffer.end) + ")");
+          return refuse(12, concat(std::string(isInput ? "input" : "output"), " '", port->name, "' of '", entry.name,
+                                   "', expected its buffer to be live ", (isInput ? "from the start" : "until the end"),
+                                   " of the step but its lifespan is [", buffer.begin, ", ", buffer.end, ")"));
       }
     return {};
   }

@@ -33,18 +33,19 @@ struct Site {
   std::uint32_t repeat;
   std::string where;
 
-  Verdict bad(const std::string &message) const { return refuse(1, where + ", " + message); }
+  template <typename... Parts> Verdict bad(const Parts &...parts) const {
+    return refuse(1, concat(where, ", ", parts...));
+  }
 };
 
 Verdict checkValid(const Site &site, const plan::ViewT &view) {
   std::set<std::uint32_t> dims;
   for (const auto &valid : view.valid) {
     if (valid->dim >= view.shape.size() || !dims.insert(valid->dim).second)
-      return site.bad("expected the valid extent of a dim of the view, each dim once, but got dim " +
-                      std::to_string(valid->dim));
+      return site.bad("expected the valid extent of a dim of the view, each dim once, but got dim ", valid->dim);
     if (valid->chunk < 0 || valid->total < 0 || valid->chunk > view.shape[valid->dim])
-      return site.bad("expected a valid extent within " + std::to_string(view.shape[valid->dim]) + " but got chunk " +
-                      std::to_string(valid->chunk) + " of " + std::to_string(valid->total));
+      return site.bad("expected a valid extent within ", view.shape[valid->dim], " but got chunk ", valid->chunk,
+                      " of ", valid->total);
     std::set<std::uint32_t> axes;
     for (std::uint32_t axis : valid->axes)
       if (axis >= site.plan.mesh.size() || !axes.insert(axis).second)
@@ -57,18 +58,16 @@ Verdict checkView(const Site &site, const plan::ViewT *view) {
   if (!view)
     return site.bad("missing view");
   if (view->buffer >= site.plan.buffers.size())
-    return site.bad("buffer " + std::to_string(view->buffer) + " does not exist");
+    return site.bad("buffer ", view->buffer, " does not exist");
   if (view->dtype > plan::DType::MAX)
-    return site.bad("unknown dtype " + std::to_string(int(view->dtype)));
+    return site.bad("unknown dtype ", int(view->dtype));
   const plan::BufferT &buffer = *site.plan.buffers[view->buffer];
   if (buffer.entry != -1 && buffer.entry != site.entry)
     return site.bad("buffer '" + buffer.name + "' belongs to a different entry point");
   if (view->shape.size() > maxDims)
-    return site.bad("expected at most " + std::to_string(maxDims) + " dims but got " +
-                    std::to_string(view->shape.size()));
+    return site.bad("expected at most ", maxDims, " dims but got ", view->shape.size());
   if (!view->strides.empty() && view->strides.size() != view->shape.size())
-    return site.bad("expected " + std::to_string(view->shape.size()) + " strides but got " +
-                    std::to_string(view->strides.size()));
+    return site.bad("expected ", view->shape.size(), " strides but got ", view->strides.size());
   const std::optional<std::uint64_t> bytes = viewBytes(*view);
   if (!bytes)
     return site.bad("its view " + formatShape(view->shape) + " of '" + buffer.name + "' is negative or overflows");
@@ -77,9 +76,8 @@ Verdict checkView(const Site &site, const plan::ViewT *view) {
     return site.bad("its view of '" + buffer.name + "' is not aligned to its dtype");
   const __int128 last = __int128(view->offset) + __int128(view->repetition_stride) * (site.repeat - 1) + *bytes;
   if (last > buffer.bytes)
-    return site.bad("expected its view within the " + std::to_string(buffer.bytes) + " bytes of '" + buffer.name +
-                    "' but it reaches beyond, from " + std::to_string(view->offset) + " over " +
-                    std::to_string(*bytes) + " bytes");
+    return site.bad("expected its view within the ", buffer.bytes, " bytes of '", buffer.name,
+                    "' but it reaches beyond, from ", view->offset, " over ", *bytes, " bytes");
   return checkValid(site, *view);
 }
 
@@ -115,7 +113,7 @@ Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const Ker
 
 Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
   if (launch.kernel >= site.plan.kernels.size())
-    return site.bad("kernel " + std::to_string(launch.kernel) + " does not exist");
+    return site.bad("kernel ", launch.kernel, " does not exist");
   const std::string &name = site.plan.kernels[launch.kernel];
   const KernelRecord *record = findKernelRecord(name);
   if (!record)
@@ -128,16 +126,15 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
                           [](const OperandRecord &output) { return output.count == OperandCount::each; }))
     counts = {1, std::max<std::size_t>(launch.outputs.size(), 1), true};
   if (counts.isAtLeast ? launch.inputs.size() < counts.inputs : launch.inputs.size() != counts.inputs)
-    return site.bad("kernel '" + name + "', expected " + (counts.isAtLeast ? "at least " : "") +
-                    std::to_string(counts.inputs) + " inputs but got " + std::to_string(launch.inputs.size()));
+    return site.bad("kernel '", name, "', expected ", (counts.isAtLeast ? "at least " : ""), counts.inputs,
+                    " inputs but got ", launch.inputs.size());
   if (launch.outputs.size() != counts.outputs)
-    return site.bad("kernel '" + name + "', expected " + std::to_string(counts.outputs) + " outputs but got " +
-                    std::to_string(launch.outputs.size()));
+    return site.bad("kernel '", name, "', expected ", counts.outputs, " outputs but got ", launch.outputs.size());
   if (static_cast<int>(launch.reduction) != static_cast<int>(record->reduction))
     return site.bad("kernel '" + name + "', its reduction class is not the catalogue's");
   if (launch.workspace > stream.workspace)
-    return site.bad("expected at most the " + std::to_string(stream.workspace) + " bytes of workspace of stream '" +
-                    stream.name + "' but got " + std::to_string(launch.workspace));
+    return site.bad("expected at most the ", stream.workspace, " bytes of workspace of stream '", stream.name,
+                    "' but got ", launch.workspace);
   if ((!launch.input_values.empty() && launch.input_values.size() != launch.inputs.size()) ||
       (!launch.output_values.empty() && launch.output_values.size() != launch.outputs.size()))
     return site.bad("expected a value id for each operand");
@@ -145,7 +142,7 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
   for (const auto *ids : {&launch.input_values, &launch.output_values})
     for (std::uint32_t id : *ids)
       if (id > values)
-        return site.bad("value " + std::to_string(id) + " does not exist");
+        return site.bad("value ", id, " does not exist");
   for (const auto *views : {&launch.inputs, &launch.outputs})
     for (const auto &view : *views) {
       SLUICE_CHECK(checkView(site, view.get()));
@@ -177,7 +174,7 @@ Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, c
 Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, const plan::EntryT &entry) {
   const plan::OperationUnion &operation = instruction.operation;
   if (!operation.value)
-    return site.bad("expected a known operation but got type " + std::to_string(int(operation.type)));
+    return site.bad("expected a known operation but got type ", int(operation.type));
   switch (operation.type) {
   case plan::Operation::Launch:
     return checkLaunch(site, *operation.AsLaunch(), *site.plan.streams[instruction.stream]);
@@ -199,13 +196,13 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
     const std::uint32_t event =
         operation.type == plan::Operation::Record ? operation.AsRecord()->event : operation.AsWait()->event;
     if (event >= entry.events)
-      return site.bad("event " + std::to_string(event) + " does not exist");
+      return site.bad("event ", event, " does not exist");
     return {};
   }
   case plan::Operation::Release:
     for (std::uint32_t buffer : operation.AsRelease()->buffers) {
       if (buffer >= site.plan.buffers.size())
-        return site.bad("buffer " + std::to_string(buffer) + " does not exist");
+        return site.bad("buffer ", buffer, " does not exist");
       if (site.plan.buffers[buffer]->entry != site.entry)
         return site.bad("buffer '" + site.plan.buffers[buffer]->name + "' belongs to a different entry point");
     }
@@ -217,19 +214,19 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
 
 Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction, const plan::EntryT &entry) {
   if (instruction.stream >= site.plan.streams.size())
-    return site.bad("stream " + std::to_string(instruction.stream) + " does not exist");
+    return site.bad("stream ", instruction.stream, " does not exist");
   if (instruction.when > plan::When::MAX || instruction.phase > plan::Phase::MAX)
     return site.bad("unknown predicate or phase");
   if (instruction.repetitions.size() > maxListed)
-    return site.bad("expected a predicate that lists at most " + std::to_string(maxListed) + " repetitions but got " +
-                    std::to_string(instruction.repetitions.size()));
+    return site.bad("expected a predicate that lists at most ", maxListed, " repetitions but got ",
+                    instruction.repetitions.size());
   for (std::uint32_t repetition : instruction.repetitions)
     if (repetition >= site.repeat)
-      return site.bad("repetition " + std::to_string(repetition) + " does not exist");
+      return site.bad("repetition ", repetition, " does not exist");
   if (instruction.unit < -1 || instruction.unit >= std::int64_t(site.plan.units.size()))
-    return site.bad("unit " + std::to_string(instruction.unit) + " does not exist");
+    return site.bad("unit ", instruction.unit, " does not exist");
   if (instruction.location < -1 || instruction.location >= std::int64_t(site.plan.locations.size()))
-    return site.bad("location " + std::to_string(instruction.location) + " does not exist");
+    return site.bad("location ", instruction.location, " does not exist");
   return checkOperation(site, instruction, entry);
 }
 
@@ -252,14 +249,14 @@ Verdict wellFormedCode(const plan::PlanT &plan) {
     std::uint32_t i = 0;
     for (const auto &section : entry.sections) {
       for (const auto &instruction : section->instructions)
-        SLUICE_CHECK(checkInstruction(Site{plan, std::int32_t(e), section->repeat,
-                                           "instruction " + std::to_string(i++) + " of '" + entry.name + "'"},
-                                      *instruction, entry));
+        SLUICE_CHECK(checkInstruction(
+            Site{plan, std::int32_t(e), section->repeat, concat("instruction ", i++, " of '", entry.name, "'")},
+            *instruction, entry));
       if (const std::uint64_t followed = sampleRepetitions(*section).size() * section->instructions.size();
           followed > maxFollowed)
         return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}
-            .bad("expected lists of repetitions that make at most " + std::to_string(maxFollowed) +
-                 " instructions to follow but got " + std::to_string(followed));
+            .bad("expected lists of repetitions that make at most ", maxFollowed, " instructions to follow but got ",
+                 followed);
     }
     for (const auto &port : entry.inputs)
       SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));

@@ -12,7 +12,9 @@
 namespace sluice::check {
 namespace {
 
-Verdict badProgram(const std::string &message) { return refuse(1, "unsharded program, " + message); }
+template <typename... Parts> Verdict badProgram(const Parts &...parts) {
+  return refuse(1, concat("unsharded program, ", parts...));
+}
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -20,22 +22,20 @@ Verdict checkBelow(const char *what, const Numbers &numbers, std::size_t end) {
   const auto wrong = std::ranges::find_if(numbers, [&](std::uint32_t number) { return number >= end; });
   if (wrong == numbers.end())
     return {};
-  return badProgram(std::string(what) + " " + std::to_string(*wrong) + " does not exist");
+  return badProgram(what, " ", *wrong, " does not exist");
 }
 
 /// A name for each of `count` ops or inputs.
 Verdict checkNames(const char *what, const Numbers &indices, std::size_t count, std::size_t names) {
   if (indices.size() != count)
-    return badProgram("expected a name for each of " + std::to_string(count) + " " + what + " but got " +
-                      std::to_string(indices.size()));
+    return badProgram("expected a name for each of ", count, " ", what, " but got ", indices.size());
   return checkBelow("name", indices, names);
 }
 
 /// `ends` divides `ids` into one part for each op.
 Verdict checkEnds(const char *what, const Numbers &ids, const Numbers &ends, std::size_t ops) {
   if (ends.size() != ops || !std::ranges::is_sorted(ends) || (ops == 0 ? 0 : ends.back()) != ids.size())
-    return badProgram(std::string("the ends of ") + what + " do not divide " + std::to_string(ids.size()) +
-                      " ids among " + std::to_string(ops) + " ops");
+    return badProgram("the ends of ", what, " do not divide ", ids.size(), " ids among ", ops, " ops");
   return {};
 }
 

@@ -24,13 +24,13 @@ constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
 constexpr std::uint32_t maxAlignment = 1 << 20;
 constexpr std::uint32_t maxRepeat = 1 << 20;
 
-Verdict bad(std::string message) { return refuse(1, std::move(message)); }
+template <typename... Parts> Verdict bad(const Parts &...parts) { return refuse(1, concat(parts...)); }
 
 std::string inQuotes(const std::string &name) { return "'" + name + "'"; }
 
 Verdict checkMesh(const plan::PlanT &plan) {
   if (plan.mesh.empty() || plan.mesh.size() > maxAxes)
-    return bad("mesh, expected 1 to " + std::to_string(maxAxes) + " axes but got " + std::to_string(plan.mesh.size()));
+    return bad("mesh, expected 1 to ", maxAxes, " axes but got ", plan.mesh.size());
   std::set<std::string> names;
   std::uint64_t world = 1;
   for (const auto &axis : plan.mesh) {
@@ -40,7 +40,7 @@ Verdict checkMesh(const plan::PlanT &plan) {
       return bad("mesh axis " + inQuotes(axis->name) + ", expected a size of at least 1 but got 0");
     world *= axis->size;
     if (world > maxWorld)
-      return bad("mesh, expected at most " + std::to_string(maxWorld) + " ranks");
+      return bad("mesh, expected at most ", maxWorld, " ranks");
   }
   return {};
 }
@@ -49,93 +49,87 @@ Verdict checkArenas(const plan::PlanT &plan) {
   std::set<plan::Space> spaces;
   for (const auto &arena : plan.arenas) {
     if (arena->space > plan::Space::MAX || !spaces.insert(arena->space).second)
-      return bad("arena, expected one for each known memory space but got space " + std::to_string(int(arena->space)) +
+      return bad("arena, expected one for each known memory space but got space ", int(arena->space),
                  (arena->space > plan::Space::MAX ? "" : " twice"));
     const std::string name = std::string("arena of ") + plan::EnumNameSpace(arena->space);
     if (arena->bytes > maxArenaBytes || arena->workspace > maxArenaBytes)
-      return bad(name + ", expected at most " + formatBytes(maxArenaBytes) + " but got " +
-                 std::to_string(std::max(arena->bytes, arena->workspace)) + " bytes");
+      return bad(name, ", expected at most ", formatBytes(maxArenaBytes), " but got ",
+                 std::max(arena->bytes, arena->workspace), " bytes");
     if (!std::has_single_bit(arena->alignment) || arena->alignment > maxAlignment)
-      return bad(name + ", expected an alignment that is a power of two up to " + std::to_string(maxAlignment) +
-                 " but got " + std::to_string(arena->alignment));
+      return bad(name, ", expected an alignment that is a power of two up to ", maxAlignment, " but got ",
+                 arena->alignment);
     if (arena->pinned && arena->space != plan::Space::host)
       return bad(name + ", only host memory can be pinned");
     if (arena->persistent > arena->bytes)
-      return bad(name + ", expected at most " + std::to_string(arena->bytes) + " persistent bytes but got " +
-                 std::to_string(arena->persistent));
+      return bad(name, ", expected at most ", arena->bytes, " persistent bytes but got ", arena->persistent);
   }
   return {};
 }
 
 Verdict checkStreams(const plan::PlanT &plan) {
   if (plan.streams.size() > maxStreams)
-    return bad("streams, expected at most " + std::to_string(maxStreams) + " but got " +
-               std::to_string(plan.streams.size()));
+    return bad("streams, expected at most ", maxStreams, " but got ", plan.streams.size());
   std::set<std::string> names;
   std::uint64_t workspace = 0;
   for (const auto &stream : plan.streams) {
     if (stream->name.empty() || !names.insert(stream->name).second)
       return bad("stream " + inQuotes(stream->name) + ", its name is empty or used twice");
     if (stream->processor > plan::Processor::MAX)
-      return bad("stream " + inQuotes(stream->name) + ", unknown processor " + std::to_string(int(stream->processor)));
+      return bad("stream ", inQuotes(stream->name), ", unknown processor ", int(stream->processor));
     if (stream->workspace > maxArenaBytes)
-      return bad("stream " + inQuotes(stream->name) + ", expected at most " + formatBytes(maxArenaBytes) +
-                 " of workspace but got " + std::to_string(stream->workspace) + " bytes");
+      return bad("stream ", inQuotes(stream->name), ", expected at most ", formatBytes(maxArenaBytes),
+                 " of workspace but got ", stream->workspace, " bytes");
     workspace += stream->workspace;
   }
   std::uint64_t declared = 0;
   for (const auto &arena : plan.arenas)
     declared += arena->workspace;
   if (declared != workspace)
-    return bad("workspace, expected the arenas to declare the " + std::to_string(workspace) +
-               " bytes of the streams but got " + std::to_string(declared));
+    return bad("workspace, expected the arenas to declare the ", workspace, " bytes of the streams but got ", declared);
   return {};
 }
 
 Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   const plan::BufferT &buffer = *plan.buffers[index];
-  const std::string name = "buffer " + std::to_string(index) + " " + inQuotes(buffer.name);
+  const std::string name = concat("buffer ", index, " ", inQuotes(buffer.name));
   if (buffer.space > plan::Space::MAX || buffer.class_ > plan::BufferClass::MAX || buffer.dtype > plan::DType::MAX)
     return bad(name + ", unknown space, class or dtype");
   const plan::ArenaT *arena = arenaOf(plan, buffer.space);
   if (!arena)
     return bad(name + ", missing arena of " + plan::EnumNameSpace(buffer.space));
   if (buffer.shape.size() > maxDims)
-    return bad(name + ", expected at most " + std::to_string(maxDims) + " dims but got " +
-               std::to_string(buffer.shape.size()));
+    return bad(name, ", expected at most ", maxDims, " dims but got ", buffer.shape.size());
   const std::optional<std::uint64_t> count = elementCount(buffer.shape);
   std::uint64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, std::uint64_t(dtypeBytes(baseType(buffer.dtype))), &bytes))
     return bad(name + ", its shape " + formatShape(buffer.shape) + " is negative or overflows");
   if (buffer.bytes != bytes)
-    return bad(name + ", expected " + std::to_string(bytes) + " bytes for " + typeText(buffer.dtype, buffer.shape) +
-               " but got " + std::to_string(buffer.bytes));
+    return bad(name, ", expected ", bytes, " bytes for ", typeText(buffer.dtype, buffer.shape), " but got ",
+               buffer.bytes);
   if (buffer.offset % arena->alignment != 0)
-    return bad(name + ", expected an offset aligned to " + std::to_string(arena->alignment) + " but got " +
-               std::to_string(buffer.offset));
+    return bad(name, ", expected an offset aligned to ", arena->alignment, " but got ", buffer.offset);
   if (buffer.offset > arena->bytes || bytes > arena->bytes - buffer.offset)
-    return bad(name + ", expected it inside the " + std::to_string(arena->bytes) +
-               " bytes of its arena but it ends at " + std::to_string(buffer.offset) + " + " + std::to_string(bytes));
+    return bad(name, ", expected it inside the ", arena->bytes, " bytes of its arena but it ends at ", buffer.offset,
+               " + ", bytes);
   if (buffer.unit < -1 || buffer.unit >= std::int64_t(plan.units.size()))
-    return bad(name + ", unit " + std::to_string(buffer.unit) + " does not exist");
+    return bad(name, ", unit ", buffer.unit, " does not exist");
   if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
-    return bad(name + ", entry point " + std::to_string(buffer.entry) + " does not exist");
+    return bad(name, ", entry point ", buffer.entry, " does not exist");
   if (buffer.entry == -1) {
     if (buffer.begin != 0 || buffer.end != 0 || buffer.reserved_from != 0)
       return bad(name + ", a persistent buffer has no lifespan");
     if (buffer.offset + bytes > arena->persistent)
-      return bad(name + ", expected it inside the " + std::to_string(arena->persistent) +
-                 " persistent bytes but it ends at " + std::to_string(buffer.offset + bytes));
+      return bad(name, ", expected it inside the ", arena->persistent, " persistent bytes but it ends at ",
+                 buffer.offset + bytes);
     return {};
   }
   const std::uint32_t instructions = instructionCount(*plan.entries[buffer.entry]);
   if (buffer.begin >= buffer.end || buffer.end > instructions)
-    return bad(name + ", expected a lifespan within the " + std::to_string(instructions) +
-               " instructions of its entry point but got [" + std::to_string(buffer.begin) + ", " +
-               std::to_string(buffer.end) + ")");
+    return bad(name, ", expected a lifespan within the ", instructions, " instructions of its entry point but got [",
+               buffer.begin, ", ", buffer.end, ")");
   if (buffer.reserved_from > instructions)
-    return bad(name + ", its bytes are reserved from instruction " + std::to_string(buffer.reserved_from) +
-               ", but its entry point has only " + std::to_string(instructions));
+    return bad(name, ", its bytes are reserved from instruction ", buffer.reserved_from,
+               ", but its entry point has only ", instructions);
   return {};
 }
 
@@ -155,10 +149,10 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
   if (parameter.shape.size() > maxDims || !elementCount(parameter.shape))
     return bad(name + ", its shape " + formatShape(parameter.shape) + " has too many dims, is negative or overflows");
   if (parameter.unit >= plan.units.size())
-    return bad(name + ", unit " + std::to_string(parameter.unit) + " does not exist");
+    return bad(name, ", unit ", parameter.unit, " does not exist");
   if (parameter.dim < -1 || parameter.dim > std::int64_t(parameter.shape.size()) ||
       (parameter.dim >= 0 && parameter.shape.empty()))
-    return bad(name + ", dim " + std::to_string(parameter.dim) + " does not exist");
+    return bad(name, ", dim ", parameter.dim, " does not exist");
   if (!axesAreSound(plan, parameter.axes))
     return bad(name + ", its axes are not distinct axes of the mesh");
   if (const plan::TensorSplitT *split = parameter.split.get()) {
@@ -174,18 +168,16 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
         std::uint64_t(split->extent) % split->segments != 0 || std::uint64_t(split->extent) > extent ||
         (unsigned __int128)(split->extent) * parts < extent)
-      return bad(name + ", expected parts of " + std::to_string(parts) + " ranks that partition dim " +
-                 std::to_string(split->dim) + " of " + std::to_string(extent) + " in " +
-                 std::to_string(split->segments) + " segments but got parts of " + std::to_string(split->extent));
+      return bad(name, ", expected parts of ", parts, " ranks that partition dim ", split->dim, " of ", extent, " in ",
+                 split->segments, " segments but got parts of ", split->extent);
   }
   if (parameter.buffer >= plan.buffers.size())
-    return bad(name + ", buffer " + std::to_string(parameter.buffer) + " does not exist");
+    return bad(name, ", buffer ", parameter.buffer, " does not exist");
   if (parameter.initializer && parameter.initializer->kind > plan::InitializerKind::MAX)
     return bad(name + ", unknown initializer");
   for (const auto &state : parameter.states)
     if (state->buffer >= plan.buffers.size())
-      return bad(name + ", buffer " + std::to_string(state->buffer) + " of its state " + inQuotes(state->name) +
-                 " does not exist");
+      return bad(name, ", buffer ", state->buffer, " of its state ", inQuotes(state->name), " does not exist");
   return {};
 }
 
@@ -193,8 +185,8 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
 Verdict checkDataAxes(const plan::PlanT &plan) {
   for (std::size_t i = 0; i < plan.data_axes.size(); ++i)
     if (plan.data_axes[i] >= plan.mesh.size() || (i > 0 && plan.data_axes[i] <= plan.data_axes[i - 1]))
-      return bad("data axes, expected axes of the mesh in ascending order but got " +
-                 std::to_string(plan.data_axes[i]) + " at position " + std::to_string(i));
+      return bad("data axes, expected axes of the mesh in ascending order but got ", plan.data_axes[i], " at position ",
+                 i);
   return {};
 }
 
@@ -208,7 +200,7 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
     return {};
   }
   if (rate->shape > plan::RateShape::MAX)
-    return bad("learning rate, unknown shape " + std::to_string(int(rate->shape)));
+    return bad("learning rate, unknown shape ", int(rate->shape));
   for (double value : {rate->peak, rate->minimum})
     if (!std::isfinite(value) || value < 0)
       return bad("learning rate, expected a finite number of at least 0 but got " + formatNumber(value));
@@ -219,14 +211,14 @@ Verdict checkEntry(const plan::EntryT &entry) {
   std::uint64_t instructions = 0;
   for (const auto &section : entry.sections) {
     if (section->repeat == 0 || section->repeat > maxRepeat)
-      return bad("section " + inQuotes(section->name) + " of " + inQuotes(entry.name) + ", expected 1 to " +
-                 std::to_string(maxRepeat) + " repetitions but got " + std::to_string(section->repeat));
+      return bad("section ", inQuotes(section->name), " of ", inQuotes(entry.name), ", expected 1 to ", maxRepeat,
+                 " repetitions but got ", section->repeat);
     instructions += section->instructions.size();
   }
   // Each event is recorded and waited for, so there are fewer events than instructions.
   if (entry.events > instructions)
-    return bad("entry point " + inQuotes(entry.name) + ", expected at most " + std::to_string(instructions) +
-               " events but got " + std::to_string(entry.events));
+    return bad("entry point ", inQuotes(entry.name), ", expected at most ", instructions, " events but got ",
+               entry.events);
   return {};
 }
 
@@ -250,7 +242,7 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     for (std::uint32_t p : plan.units[u]->parameters) {
       if (p >= plan.parameters.size())
-        return bad("unit " + inQuotes(plan.units[u]->name) + ", parameter " + std::to_string(p) + " does not exist");
+        return bad("unit ", inQuotes(plan.units[u]->name), ", parameter ", p, " does not exist");
       if (plan.parameters[p]->unit != u || inUnit[p])
         return bad("parameter " + inQuotes(plan.parameters[p]->name) +
                    ", expected exactly one unit to list it, the one that it names");

@@ -39,8 +39,7 @@ Bound slice(const KernelRequest &request) {
     if (d != dim)
       SLUICE_RETURN_IF_ERROR(check.dim(x, d, y.extent[d]));
   if (y.extent[dim] > 0 && y.origin[dim] + y.extent[dim] > x.extent[dim])
-    return check.refuse("rows, expected at most " + std::to_string(x.extent[dim]) + " but got " +
-                        std::to_string(y.origin[dim] + y.extent[dim]));
+    return check.refuse("rows, expected at most ", x.extent[dim], " but got ", y.origin[dim] + y.extent[dim]);
   return makeKernel(request, [dim](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     move(x, x.strides, y.origin[dim] * x.strides[dim], y, 0, y.extent);
@@ -82,24 +81,23 @@ Bound pad(const KernelRequest &request) {
   auto low = request.attributes->list("low"), high = request.attributes->list("high"),
        step = request.attributes->list("step");
   if (low.size() != static_cast<std::size_t>(y.rank) || high.size() != low.size())
-    return check.refuse("low and high, expected " + std::to_string(y.rank) + " numbers each but got " +
-                        std::to_string(low.size()) + " and " + std::to_string(high.size()));
+    return check.refuse("low and high, expected ", y.rank, " numbers each but got ", low.size(), " and ", high.size());
   if (!step.empty() && step.size() != low.size())
-    return check.refuse("step, expected " + std::to_string(y.rank) + " numbers but got " + std::to_string(step.size()));
+    return check.refuse("step, expected ", y.rank, " numbers but got ", step.size());
   Dims before{}, pitch{};
   for (int d = 0; d < y.rank; ++d) {
     if (low[d] < 0 || high[d] < 0)
-      return check.refuse("padding, expected no negative number but got " + std::to_string(std::min(low[d], high[d])));
+      return check.refuse("padding, expected no negative number but got ", std::min(low[d], high[d]));
     pitch[d] = step.empty() ? 1 : step[d];
     if (pitch[d] < 1)
-      return check.refuse("step, expected positive numbers but got " + std::to_string(pitch[d]));
+      return check.refuse("step, expected positive numbers but got ", pitch[d]);
     std::int64_t padded = 0, extent = x.extent[d];
     if (extent < x.shape[d] && y.extent[d] == y.shape[d])
       extent = x.shape[d];
     if (__builtin_mul_overflow(std::max<std::int64_t>(extent - 1, 0), pitch[d], &padded) ||
         __builtin_add_overflow(padded, std::min<std::int64_t>(extent, 1), &padded) ||
         __builtin_add_overflow(padded, low[d], &padded) || __builtin_add_overflow(padded, high[d], &padded))
-      return check.refuse("padded extent, expected at most 63 bits but got more in dim " + std::to_string(d));
+      return check.refuse("padded extent, expected at most 63 bits but got more in dim ", d);
     SLUICE_RETURN_IF_ERROR(check.dim(y, d, padded));
     before[d] = low[d];
   }

@@ -15,8 +15,7 @@ template <typename Combine> Bound reduce(const KernelRequest &request, double st
   int kept = x.rank;
   for (std::int64_t dim : request.attributes->list("dims")) {
     if (dim < 0 || dim >= x.rank || reduced[dim])
-      return check.refuse("dims, expected distinct dims below " + std::to_string(x.rank) + " but got " +
-                          std::to_string(dim));
+      return check.refuse("dims, expected distinct dims below ", x.rank, " but got ", dim);
     reduced[dim] = true;
     --kept;
   }

@@ -15,8 +15,7 @@ Result<int> checkAlong(const KernelRequest &request, const Operand &table, const
   SLUICE_ASSIGN_OR_RETURN(int dim, check.dimOf(table));
   for (int d = 0; d < table.rank; ++d)
     if (d != dim && indices.extent[d] > table.extent[d])
-      return check.refuse("indices, expected at most " + std::to_string(table.extent[d]) + " in dim " +
-                          std::to_string(d) + " but got " + std::to_string(indices.extent[d]));
+      return check.refuse("indices, expected at most ", table.extent[d], " in dim ", d, " but got ", indices.extent[d]);
   return dim;
 }
 
@@ -56,7 +55,7 @@ Bound argmax(const KernelRequest &request) {
       kept[out++] = x.strides[d];
     }
   if (x.extent[dim] < 1)
-    return check.refuse("extents, expected at least 1 in dim " + std::to_string(dim) + " but got 0");
+    return check.refuse("extents, expected at least 1 in dim ", dim, " but got 0");
   return makeKernel(request, [dim, kept](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {kept, y.strides}, [&](auto &at) {

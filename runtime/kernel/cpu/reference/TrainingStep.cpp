@@ -21,7 +21,7 @@ Bound power_sum(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   double p = request.attributes->number("p");
   if (!(p > 0))
-    return check.refuse("p, expected a positive number but got " + std::to_string(p));
+    return check.refuse("p, expected a positive number but got ", p);
   return makeKernel(request, [p](Call &call) {
     double sum = 0;
     for (const Operand &x : call.inputs)
