@@ -154,10 +154,7 @@ void averageRepetitions(spmd::ReshardOp mean) {
 
 struct AccumulateGradients : sluice::impl::AccumulateGradientsBase<AccumulateGradients> {
   void runOnOperation() override {
-    spmd::MeshOp mesh = spmd::meshOf(getOperation());
-    llvm::StringMap<spmd::UnitOp> units;
-    for (auto unit : getOperation().getOps<spmd::UnitOp>())
-      units[unit.getSymName()] = unit;
+    Placement placement(getOperation());
     getOperation().walk([&](spmd::SectionOp section) {
       for (auto reshard : llvm::to_vector(section.getBody().front().getOps<spmd::ReshardOp>())) {
         if (!isReduction(reshard))
@@ -171,8 +168,8 @@ struct AccumulateGradients : sluice::impl::AccumulateGradientsBase<AccumulateGra
             llvm::any_of(reshard->getUsers(), [](Operation *user) { return isa<spmd::AccumulateOp>(user); }))
           continue;
         auto sharded = spmd::shardedDim(destinationOf(reshard));
-        accumulate(reshard, units.lookup(*reshard.getUnit()), section,
-                   sharded ? spmd::groupSize(mesh, sharded->axesAttr()) : 1);
+        accumulate(reshard, placement.units()[placement.indexOf(*reshard.getUnit())], section,
+                   sharded ? spmd::groupSize(placement.mesh(), sharded->axesAttr()) : 1);
       }
     });
   }

@@ -112,9 +112,6 @@ private:
 } // namespace
 
 void SectionElider::collect() {
-  llvm::StringMap<std::size_t> numbers;
-  for (auto [number, unit] : llvm::enumerate(placement.units()))
-    numbers[spmd::UnitOp(unit).getSymName()] = number;
   llvm::DenseMap<Operation *, std::int64_t> positions;
   for (auto [position, op] : llvm::enumerate(body))
     positions[&op] = static_cast<std::int64_t>(position);
@@ -126,7 +123,7 @@ void SectionElider::collect() {
     if (!interval.first())
       continue;
     interval.release = release;
-    interval.unit = numbers.lookup(spmd::unitOf(release));
+    interval.unit = placement.indexOf(spmd::unitOf(release));
     behaviours[interval.unit].gathers |= interval.gather != nullptr;
     scopes.push_back({interval.unit, isBackward(interval.first()), positions[interval.first()], positions[release],
                       model::invocationOf(release)});
@@ -136,28 +133,22 @@ void SectionElider::collect() {
 
 /// Refuses ops of the backward that read, directly or by views, a unit that the backward does not gather.
 LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
-  llvm::DenseMap<Value, std::size_t> memory;
+  llvm::DenseMap<Value, std::size_t> skipped;
   for (const Interval &interval : intervals)
     if (interval.gather && behaviours[interval.unit].skipsBackward)
       for (Value value : spmd::ReshardOp(interval.gather).getResults())
-        memory[value] = interval.unit;
+        skipped[value] = interval.unit;
   for (Operation &op : body)
-    for (OpOperand &operand : op.getOpOperands()) {
-      auto found = memory.find(operand.get());
-      if (found == memory.end() || isa<spmd::ReleaseOp>(op))
+    for (Value operand : op.getOperands()) {
+      auto found = skipped.find(sourceOfViews(operand));
+      if (found == skipped.end() || !isBackward(&op) || isa<spmd::ReleaseOp, ViewOpInterface>(op))
         continue;
-      if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op)) {
-        std::size_t unit = found->second;
-        for (Value view : op.getResults())
-          memory[view] = unit;
-      } else if (isBackward(&op)) {
-        std::string unit = spmd::UnitOp(placement.units()[found->second]).getSymName().str();
-        Status status = recipe.refuse("sharding.unshard_in_backward", "unit '" + unit + "'",
-                                      ", expected true for a unit whose parameters the backward reads but got false");
-        InFlightDiagnostic error = emitError(op.getLoc()) << status.message();
-        error.attachNote(op.getLoc()) << "read by '" << op.getName() << "' of the backward";
-        return error;
-      }
+      std::string unit = spmd::UnitOp(placement.units()[found->second]).getSymName().str();
+      Status status = recipe.refuse("sharding.unshard_in_backward", "unit '" + unit + "'",
+                                    ", expected true for a unit whose parameters the backward reads but got false");
+      InFlightDiagnostic error = emitError(op.getLoc()) << status.message();
+      error.attachNote(op.getLoc()) << "read by '" << op.getName() << "' of the backward";
+      return error;
     }
   return success();
 }

@@ -59,9 +59,7 @@ public:
       : reshard(reshard), placement(placement), builder(reshard), source(sourceOf(reshard)),
         destination(destinationOf(reshard)), locations(locationsOfValues(reshard, reshard->getNumResults())),
         ids(reshard->getAttrOfType<DenseI64ArrayAttr>(model::idsName)), values(reshard.getOperands()) {
-    for (spmd::UnitOp unit : placement.units())
-      if (unit.getSymName() == *reshard.getUnit())
-        arithmetic = arithmeticFor(unit, forceSum);
+    arithmetic = arithmeticFor(placement.units()[placement.indexOf(*reshard.getUnit())], forceSum);
   }
 
   void run();

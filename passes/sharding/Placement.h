@@ -20,6 +20,8 @@ public:
   llvm::ArrayRef<model::ParameterOp> parameters() const { return list; }
   model::ParameterOp find(llvm::StringRef name) const { return byName.lookup(name); }
   llvm::ArrayRef<spmd::UnitOp> units() const { return unitList; }
+  /// The index of a unit in units(), by its name.
+  std::size_t indexOf(llvm::StringRef unit) const { return indices.lookup(unit); }
   /// The index of a parameter's unit in units().
   std::size_t unitOf(llvm::StringRef parameter) const { return unitOfParameter.lookup(parameter); }
   /// The sharding of a parameter, and of its gradient and states; it may name axes of one rank. It has one dim for a
@@ -46,7 +48,7 @@ private:
   llvm::SmallVector<model::ParameterOp> list;
   llvm::StringMap<model::ParameterOp> byName;
   llvm::SmallVector<spmd::UnitOp> unitList;
-  llvm::StringMap<std::size_t> unitOfParameter;
+  llvm::StringMap<std::size_t> indices, unitOfParameter;
 };
 
 } // namespace sluice

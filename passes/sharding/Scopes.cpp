@@ -6,6 +6,7 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Units.h"
 #include "passes/sharding/Reshards.h"
+#include "passes/sharding/Utils.h"
 
 #include <map>
 
@@ -54,11 +55,11 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
 /// Follows a section's ops in order and collects the uses of each unit.
 class ScopeFinder {
 public:
-  ScopeFinder(spmd::SectionOp section, const Placement &placement) : blocks(section->getParentOfType<ModuleOp>()) {
-    for (auto [number, unit] : llvm::enumerate(placement.units())) {
-      numbers[spmd::UnitOp(unit).getSymName()] = number;
+  ScopeFinder(spmd::SectionOp section, const Placement &placement)
+      : blocks(section->getParentOfType<ModuleOp>()), placement(placement) {
+    for (spmd::UnitOp unit : placement.units()) {
       found.units.emplace_back();
-      found.units.back().root = spmd::UnitOp(unit).getSymName() == spmd::rootUnit;
+      found.units.back().root = unit.getSymName() == spmd::rootUnit;
       found.units.back().gathers = found.units.back().reduces = false;
     }
     spans.resize(found.units.size());
@@ -83,11 +84,11 @@ public:
   }
 
 private:
-  /// The position of a read does not count, but the positions of its readers. Its values are in the unit's memory.
+  /// The position of a read does not count, but the positions of its readers.
   void addRead(spmd::ReshardOp read) {
-    std::size_t unit = numbers.lookup(*read.getUnit());
+    std::size_t unit = placement.indexOf(*read.getUnit());
     for (Value value : read.getResults())
-      unitOfMemory[value] = unit;
+      unitOfRead[value] = unit;
     found.units[unit].gathers = true;
   }
 
@@ -104,20 +105,13 @@ private:
     for (unsigned unit : blocks.around(model::blockOf(op)))
       spans[unit][{backward, invocation}].cover(position);
     if (auto gradient = dyn_cast<spmd::ReshardOp>(op); gradient && gradient.getUnit()) {
-      std::size_t unit = numbers.lookup(*gradient.getUnit());
+      std::size_t unit = placement.indexOf(*gradient.getUnit());
       spans[unit][{true, invocation}].cover(position);
       found.units[unit].reduces = true;
     }
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto known = unitOfMemory.find(operand.get());
-      if (known == unitOfMemory.end())
-        continue;
-      std::size_t unit = known->second;
-      spans[unit][{backward, invocation}].cover(position);
-      if (operand.getOperandNumber() == 0 && isa<ViewOpInterface>(op))
-        for (Value view : op->getResults())
-          unitOfMemory[view] = unit;
-    }
+    for (Value operand : op->getOperands())
+      if (auto known = unitOfRead.find(sourceOfViews(operand)); known != unitOfRead.end())
+        spans[known->second][{backward, invocation}].cover(position);
   }
 
   /// A root whose parameters have no readers has scopes as well, which prefetch the first unit. Its gradients are
@@ -138,11 +132,11 @@ private:
   }
 
   spmd::UnitBlocks blocks;
-  llvm::StringMap<std::size_t> numbers;
+  const Placement &placement;
   SectionScopes found;
   std::vector<Spans> spans;
-  /// The unit of each value of a parameter and of its views.
-  llvm::DenseMap<Value, std::size_t> unitOfMemory;
+  /// The unit of each value of a read.
+  llvm::DenseMap<Value, std::size_t> unitOfRead;
   std::int64_t firstBackward = -1, invocations = 1;
   /// By invocation: the ops that are not backward, and the end of the phase `forward`.
   std::map<std::int64_t, Span> forwards;

@@ -38,6 +38,12 @@ SmallVector<Location> sluice::locationsOfValues(Operation *op, std::size_t count
   return SmallVector<Location>(count, op->getLoc());
 }
 
+Value sluice::sourceOfViews(Value value) {
+  while (auto view = value.getDefiningOp<ViewOpInterface>())
+    value = view->getOperand(0);
+  return value;
+}
+
 void sluice::inlineRecompute(Block &block) {
   for (auto region : llvm::make_early_inc_range(block.getOps<model::RecomputeOp>())) {
     Block &body = region.getBody().front();

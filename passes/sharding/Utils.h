@@ -22,6 +22,9 @@ mlir::Location fuseLocations(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Lo
 /// location.
 llvm::SmallVector<mlir::Location> locationsOfValues(mlir::Operation *op, std::size_t count);
 
+/// The value of which a value is a view, directly or by other views; the value itself if it is none.
+mlir::Value sourceOfViews(mlir::Value value);
+
 /// Moves the ops of recompute regions to the block, in the backward.
 void inlineRecompute(mlir::Block &block);
 

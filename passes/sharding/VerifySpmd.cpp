@@ -172,17 +172,10 @@ void Verifier::verifySpaces(spmd::SectionOp section) {
 
 /// No op reads a gathered value, or a view of it, after its release, and every gathered value is released.
 void Verifier::verifyReleases(spmd::SectionOp section) {
-  // The release of a gathered value, and the source of a view.
   llvm::DenseMap<Value, spmd::ReleaseOp> released;
-  llvm::DenseMap<Value, Value> viewed;
-  auto gatheredOf = [&](Value value) {
-    while (Value source = viewed.lookup(value))
-      value = source;
-    return value;
-  };
   for (Operation &op : section.getBody().front()) {
     for (Value operand : op.getOperands())
-      if (auto release = released.lookup(gatheredOf(operand))) {
+      if (auto release = released.lookup(sourceOfViews(operand))) {
         InFlightDiagnostic diagnostic = error(&op);
         diagnostic << "reads " << operand.getType() << " after its release";
         diagnostic.attachNote(release.getLoc()) << "released here";
@@ -191,9 +184,6 @@ void Verifier::verifyReleases(spmd::SectionOp section) {
     if (auto release = dyn_cast<spmd::ReleaseOp>(op))
       for (Value value : release.getValues())
         released[value] = release;
-    if (isa<ViewOpInterface>(op))
-      for (Value result : op.getResults())
-        viewed[result] = op.getOperand(0);
   }
   for (auto wait : section.getBody().front().getOps<spmd::WaitOp>())
     if (wait.getStart().isUnshard() && !spmd::unitOf(wait.getStart()).empty())
