@@ -1,7 +1,7 @@
 //===- sluice-plan.cpp - prints and checks plans ------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
-//        sluice-plan memory FILE --machine MACHINE
+//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION]
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ using namespace sluice;
 
 static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate", "pack"};
 /// Options of `memory`.
-static constexpr const char *notImplementedOptions[] = {"--at", "--account"};
+static constexpr const char *notImplementedOptions[] = {"--account"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
@@ -34,9 +34,13 @@ int main(int argc, char **argv) {
     CLI::App *subcommand = app.add_subcommand(row.name, row.help);
     subcommand->add_option("FILE", command.files, "a plan")->expected(row.minFiles, row.maxFiles)->required();
     subcommand->add_flag("--json", command.json, "print only JSON");
-    if (std::string_view(row.name) == "memory")
-      subcommand->add_option("--machine", command.machine,
-                             "a description of a device (tools/machines): memory of a rank's process on it");
+    if (std::string_view(row.name) == "memory") {
+      auto *machine = subcommand->add_option(
+          "--machine", command.machine, "a description of a device (tools/machines): memory of a rank's process on it");
+      subcommand->add_option("--at", command.at, "print only the live bytes by class and by unit at this instruction")
+          ->check(integerFrom(0))
+          ->excludes(machine);
+    }
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;
   }

@@ -59,6 +59,14 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
 
 PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command) {
   PlanCommandResult result;
+  if (command.at && command.json) {
+    Result<Json> json = memoryAtJson(plan, *command.at);
+    return json.isOk() ? PlanCommandResult{jsonText(*json), {}} : PlanCommandResult{{}, json.takeStatus()};
+  }
+  if (command.at) {
+    Result<std::string> text = memoryAtText(plan, *command.at);
+    return text.isOk() ? PlanCommandResult{*text, {}} : PlanCommandResult{{}, text.takeStatus()};
+  }
   Json json = command.json ? memoryJson(plan) : Json();
   result.text = command.json ? "" : memoryText(plan, command.isTerminal);
   if (!command.machine.empty()) {

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Status.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct PlanCommand {
   bool isTerminal = false;
   /// For `memory`: a description of the device (MachineFile.h); empty: none.
   std::string machine = {};
+  /// For `memory`: print only the live bytes at this instruction.
+  std::optional<std::uint32_t> at = {};
 };
 
 struct PlanCommandResult {

@@ -177,19 +177,9 @@ Json describeStates(const plan::PlanT &plan) {
 }
 
 Json describeMemory(const plan::PlanT &plan) {
-  Json points = Json::array();
-  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
-    for (const MemoryPoint &point : memoryPoints(plan, e, plan::Space::device))
-      points.push_back({{"entry", plan.entries[e]->name}, {"name", point.name}, {"bytes", point.bytes}});
-  Json memory = {{"points", points}};
-  if (!plan.entries.empty()) {
-    const PeakPlace peak = findPeak(plan, plan::Space::device);
-    memory["peak"] = {{"entry", plan.entries[peak.entry]->name},
-                      {"i", lastPosition(*plan.entries[peak.entry], peak.instruction)},
-                      {"bytes", peak.bytes},
-                      {"by_class", byClassJson(liveByClass(plan, peak.entry, peak.instruction, plan::Space::device))},
-                      {"instruction", peak.instruction}};
-  }
+  Json memory = {{"points", pointsJson(plan)}};
+  if (!plan.entries.empty())
+    memory["peak"] = peakJson(plan, findPeak(plan, plan::Space::device));
   memory["predicted_process"] = predictedProcess(plan);
   return memory;
 }
@@ -204,11 +194,30 @@ Json arenaJson(const plan::ArenaT &arena) {
           {"workspace", arena.workspace}};
 }
 
-Json byClassJson(const BytesByClass &bytes) {
-  Json byClass = Json::object();
+Json liveJson(const plan::PlanT &plan, Json head, const LiveBytes &live) {
+  Json byClass = Json::object(), byUnit = Json::object();
   for (std::size_t c = 0; c < bufferClassCount; ++c)
-    byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = bytes[c];
-  return byClass;
+    byClass[plan::EnumNameBufferClass(plan::BufferClass(c))] = live.byClass[c];
+  for (std::size_t unit = 0; unit < live.byUnit.size(); ++unit)
+    byUnit[unit < plan.units.size() ? plan.units[unit]->name : ""] = live.byUnit[unit];
+  head.update({{"bytes", live.bytes}, {"by_class", byClass}, {"by_unit", byUnit}});
+  return head;
+}
+
+Json pointsJson(const plan::PlanT &plan) {
+  Json points = Json::array();
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    for (const MemoryPoint &point : memoryPoints(plan, e, plan::Space::device))
+      points.push_back(liveJson(plan, {{"entry", plan.entries[e]->name}, {"name", point.name}}, point.live));
+  return points;
+}
+
+Json peakJson(const plan::PlanT &plan, const PeakPlace &peak) {
+  const plan::EntryT &entry = *plan.entries[peak.entry];
+  Json json = liveJson(plan, {{"entry", entry.name}, {"i", lastPosition(entry, peak.instruction)}},
+                       liveAt(plan, peak.entry, peak.instruction, plan::Space::device));
+  json["instruction"] = peak.instruction;
+  return json;
 }
 
 int unitOf(const plan::PlanT &plan, const plan::InstructionT &instruction) {

@@ -16,9 +16,14 @@ namespace sluice {
 
 Json describePlan(const plan::PlanT &plan);
 
-/// Space and sizes of an arena; bytes by buffer class.
+/// Space and sizes of an arena.
 Json arenaJson(const plan::ArenaT &arena);
-Json byClassJson(const BytesByClass &bytes);
+/// `head` with the keys `bytes`, `by_class` and `by_unit`; in `by_unit` the key of bytes of no unit is empty.
+Json liveJson(const plan::PlanT &plan, Json head, const LiveBytes &live);
+/// The key `points` with the device bytes at the six points of each entry point.
+Json pointsJson(const plan::PlanT &plan);
+/// Entry point, instruction and live device bytes of a peak.
+Json peakJson(const plan::PlanT &plan, const PeakPlace &peak);
 
 /// True for an instruction that describePlan lists once for each time that it is issued.
 bool isListed(const plan::PlanT &plan, const plan::InstructionT &instruction);

@@ -20,20 +20,33 @@ constexpr std::size_t shownTensors = 12;
 constexpr std::size_t pictureWidth = 72;
 constexpr std::size_t pictureHeight = 8;
 
+/// " at instruction 12 (launch matmul, forward) of 'train_step'".
+std::string placeText(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction) {
+  const plan::InstructionT &found = *instructionAt(*plan.entries[entry], instruction);
+  return concat(" at instruction ", instruction, " (", operationName(plan, found), ", ",
+                plan::EnumNamePhase(found.phase), ") of '", plan.entries[entry]->name, "'\n");
+}
+
+std::string shareText(std::string_view name, std::uint64_t bytes, std::uint64_t all) {
+  return bytes == 0 ? ""
+                    : "  " + padRight(std::string(name), 16) + padLeft(std::to_string(bytes), 14) + "  " +
+                          padLeft(formatBytes(bytes), 11) + "  " +
+                          padLeft(std::to_string(bytes * 100 / std::max<std::uint64_t>(1, all)), 3) + "%\n";
+}
+
+std::string classesText(const LiveBytes &live) {
+  std::string out;
+  for (std::size_t c = 0; c < bufferClassCount; ++c)
+    out += shareText(plan::EnumNameBufferClass(plan::BufferClass(c)), live.byClass[c], live.bytes);
+  return out;
+}
+
 std::string peakText(const plan::PlanT &plan, plan::Space space) {
   const PeakPlace peak = findPeak(plan, space);
   std::string out = "peak of " + std::string(plan::EnumNameSpace(space)) + ": " + formatBytesExact(peak.bytes);
   if (instructionCount(*plan.entries[peak.entry]) == 0)
     return out + "\n";
-  const plan::InstructionT *instruction = instructionAt(*plan.entries[peak.entry], peak.instruction);
-  out += concat(" at instruction ", peak.instruction, " (", operationName(plan, *instruction), ", ",
-                plan::EnumNamePhase(instruction->phase), ") of '", plan.entries[peak.entry]->name, "'\n");
-  const BytesByClass bytes = liveByClass(plan, peak.entry, peak.instruction, space);
-  for (std::size_t c = 0; c < bufferClassCount; ++c)
-    if (bytes[c] != 0)
-      out += "  " + padRight(plan::EnumNameBufferClass(plan::BufferClass(c)), 16) +
-             padLeft(std::to_string(bytes[c]), 14) + "  " + padLeft(formatBytes(bytes[c]), 11) + "  " +
-             padLeft(std::to_string(bytes[c] * 100 / std::max<std::uint64_t>(1, peak.bytes)), 3) + "%\n";
+  out += placeText(plan, peak.entry, peak.instruction) + classesText(liveAt(plan, peak.entry, peak.instruction, space));
   const std::vector<std::uint32_t> live = liveBuffers(plan, peak.entry, peak.instruction, space);
   out += "largest tensors live there\n";
   for (std::size_t k = 0; k < live.size() && k < shownTensors; ++k) {
@@ -95,11 +108,9 @@ Json memoryJson(const plan::PlanT &plan) {
                            {"instruction", profile.peakAt},
                            {"live", profile.live}});
       }
-      space["peak"] = {{"entry", plan.entries[peak.entry]->name},
-                       {"instruction", peak.instruction},
-                       {"bytes", peak.bytes},
-                       {"by_class", byClassJson(liveByClass(plan, peak.entry, peak.instruction, arena->space))},
-                       {"tensors", tensors}};
+      space["peak"] = liveJson(plan, {{"entry", plan.entries[peak.entry]->name}, {"instruction", peak.instruction}},
+                               liveAt(plan, peak.entry, peak.instruction, arena->space));
+      space["peak"]["tensors"] = tensors;
       space["entries"] = entries;
     }
     spaces.push_back(std::move(space));
@@ -107,12 +118,45 @@ Json memoryJson(const plan::PlanT &plan) {
   Json process = Json::object();
   for (const ProcessTerm &term : processTerms(plan))
     process[std::string(term.name)] = term.bytes;
+  Json entries = Json::array();
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    entries.push_back(
+        {{"entry", plan.entries[e]->name}, {"peak", peakJson(plan, findPeak(plan, e, plan::Space::device))}});
   return {{"name", plan.name},
           {"world", meshSize(plan)},
           {"spaces", spaces},
+          {"points", pointsJson(plan)},
+          {"peak", plan.entries.empty() ? Json() : peakJson(plan, findPeak(plan, plan::Space::device))},
+          {"entries", entries},
           {"rank", rankBytes(plan)},
           {"predicted_process", predictedProcess(plan)},
           {"process", process}};
+}
+
+Result<Json> memoryAtJson(const plan::PlanT &plan, std::uint32_t instruction) {
+  Json places = Json::array();
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    if (instruction < instructionCount(*plan.entries[e]))
+      places.push_back(peakJson(plan, {e, instruction}));
+  if (places.empty())
+    return inputError(concat("instruction ", instruction, " is in no entry point of the plan"));
+  return places;
+}
+
+Result<std::string> memoryAtText(const plan::PlanT &plan, std::uint32_t instruction) {
+  std::string out;
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    if (instruction >= instructionCount(*plan.entries[e]))
+      continue;
+    const LiveBytes live = liveAt(plan, e, instruction, plan::Space::device);
+    out += (out.empty() ? "" : "\n") + std::string("live in device: ") + formatBytesExact(live.bytes) +
+           placeText(plan, e, instruction) + classesText(live) + "by unit\n";
+    for (std::size_t unit = 0; unit < live.byUnit.size(); ++unit)
+      out += shareText(unit < plan.units.size() ? plan.units[unit]->name : "(no unit)", live.byUnit[unit], live.bytes);
+  }
+  if (out.empty())
+    return inputError(concat("instruction ", instruction, " is in no entry point of the plan"));
+  return out;
 }
 
 std::string memoryText(const plan::PlanT &plan, bool unicode) {

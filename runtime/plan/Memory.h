@@ -7,6 +7,7 @@
 #define SLUICE_RUNTIME_PLAN_MEMORY_H
 
 #include "runtime/base/Json.h"
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
@@ -19,6 +20,11 @@ Json memoryJson(const plan::PlanT &plan);
 
 /// With `unicode` the chart is drawn with block characters, otherwise with ASCII.
 std::string memoryText(const plan::PlanT &plan, bool unicode);
+
+/// The live device bytes by class and by unit at an instruction, for each entry point that has so many. An error if
+/// none has.
+Result<Json> memoryAtJson(const plan::PlanT &plan, std::uint32_t instruction);
+Result<std::string> memoryAtText(const plan::PlanT &plan, std::uint32_t instruction);
 
 /// Bars over time, `height` lines of `width` columns at most; each column is the largest of its values.
 /// Every line begins with `indent`.

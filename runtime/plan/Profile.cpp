@@ -6,6 +6,7 @@
 #include "runtime/plan/Profile.h"
 
 #include <algorithm>
+#include <map>
 
 namespace sluice {
 namespace {
@@ -27,21 +28,18 @@ std::uint64_t overlap(const plan::BufferT &a, const plan::BufferT &b) {
 template <typename Visit>
 void forEachReplacement(const plan::PlanT &plan, std::uint32_t entry, plan::Space space, Visit &&visit) {
   // Buffers by the instruction at which they begin.
-  std::vector<std::pair<std::uint32_t, const plan::BufferT *>> begins;
+  std::multimap<std::uint32_t, const plan::BufferT *> begins;
   for (const auto &buffer : plan.buffers)
     if (buffer->entry == int(entry) && buffer->space == space)
-      begins.push_back({buffer->begin, buffer.get()});
-  std::stable_sort(begins.begin(), begins.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
-  for (const auto &buffer : plan.buffers) {
-    if (buffer->entry != int(entry) || buffer->space != space)
+      begins.emplace(buffer->begin, buffer.get());
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    const plan::BufferT &buffer = *plan.buffers[b];
+    if (buffer.entry != int(entry) || buffer.space != space)
       continue;
-    const std::uint32_t last = buffer->end - 1;
-    auto at = std::lower_bound(begins.begin(), begins.end(), last,
-                               [](const auto &pair, std::uint32_t key) { return pair.first < key; });
-    for (; at != begins.end() && at->first == last; ++at)
-      if (at->second != buffer.get())
-        if (const std::uint64_t bytes = overlap(*buffer, *at->second))
-          visit(*buffer, last, bytes);
+    for (auto [at, end] = begins.equal_range(buffer.end - 1); at != end; ++at)
+      if (at->second != &buffer)
+        if (const std::uint64_t bytes = overlap(buffer, *at->second))
+          visit(b, buffer.end - 1, bytes);
   }
 }
 
@@ -50,14 +48,40 @@ std::uint64_t workspaceOf(const plan::PlanT &plan, plan::Space space) {
   return arena ? arena->workspace : 0;
 }
 
+/// Adds up live bytes by class and unit.
+class LiveSum {
+public:
+  explicit LiveSum(const plan::PlanT &plan) : plan(plan), units(unitsOfBuffers(plan)) {
+    live.byUnit.resize(plan.units.size() + 1);
+  }
+  void add(std::uint32_t buffer, std::uint64_t bytes) {
+    live.bytes += bytes;
+    live.byClass[std::size_t(plan.buffers[buffer]->class_)] += bytes;
+    live.byUnit[units[buffer]] += bytes;
+  }
+  void addWorkspace(std::uint64_t bytes) {
+    live.bytes += bytes;
+    live.byClass[std::size_t(plan::BufferClass::workspace)] += bytes;
+    live.byUnit.back() += bytes;
+  }
+  LiveBytes take() { return std::move(live); }
+
+private:
+  const plan::PlanT &plan;
+  const std::vector<std::uint32_t> units;
+  LiveBytes live;
+};
+
 /// Live between instruction `at - 1` and instruction `at`.
-std::uint64_t liveBetween(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t at, plan::Space space) {
-  std::uint64_t bytes = 0;
-  for (const auto &buffer : plan.buffers)
-    if (buffer->space == space &&
-        (buffer->entry == -1 || (buffer->entry == int(entry) && buffer->begin < at && at < buffer->end)))
-      bytes += buffer->bytes;
-  return bytes;
+LiveBytes liveBetween(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t at, plan::Space space) {
+  LiveSum sum(plan);
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    const plan::BufferT &buffer = *plan.buffers[b];
+    if (buffer.space == space &&
+        (buffer.entry == -1 || (buffer.entry == int(entry) && buffer.begin < at && at < buffer.end)))
+      sum.add(b, buffer.bytes);
+  }
+  return sum.take();
 }
 
 } // namespace
@@ -80,7 +104,7 @@ EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Sp
         change[from] += std::int64_t(buffer->bytes);
     }
   }
-  forEachReplacement(plan, entry, space, [&](const plan::BufferT &, std::uint32_t at, std::uint64_t bytes) {
+  forEachReplacement(plan, entry, space, [&](std::uint32_t, std::uint32_t at, std::uint64_t bytes) {
     change[at] -= std::int64_t(bytes);
     change[at + 1] += std::int64_t(bytes);
   });
@@ -99,17 +123,47 @@ EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Sp
   return profile;
 }
 
-BytesByClass liveByClass(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space) {
-  BytesByClass bytes{};
-  for (const auto &buffer : plan.buffers)
-    if (buffer->space == space && isLive(*buffer, entry, instruction))
-      bytes[std::size_t(buffer->class_)] += buffer->bytes;
-  forEachReplacement(plan, entry, space, [&](const plan::BufferT &old, std::uint32_t at, std::uint64_t shared) {
+std::vector<std::uint32_t> unitsOfBuffers(const plan::PlanT &plan) {
+  const auto none = static_cast<std::uint32_t>(plan.units.size());
+  std::vector<std::uint32_t> units(plan.buffers.size(), none);
+  const auto set = [&](std::uint32_t buffer, int unit) {
+    if (units[buffer] == none && unit >= 0)
+      units[buffer] = static_cast<std::uint32_t>(unit);
+  };
+  for (const auto &parameter : plan.parameters) {
+    set(parameter->buffer, static_cast<int>(parameter->unit));
+    for (const auto &state : parameter->states)
+      set(state->buffer, static_cast<int>(parameter->unit));
+  }
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+    set(b, plan.buffers[b]->unit);
+  std::vector<bool> isWritten(plan.buffers.size(), false);
+  for (const auto &entry : plan.entries)
+    forEachInstruction(*entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+      forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+        if (isWrite && !isWritten[view.buffer]) {
+          isWritten[view.buffer] = true;
+          set(view.buffer, instruction.unit);
+        }
+      });
+    });
+  return units;
+}
+
+LiveBytes liveAt(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space) {
+  std::vector<std::uint64_t> bytes(plan.buffers.size(), 0);
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+    if (plan.buffers[b]->space == space && isLive(*plan.buffers[b], entry, instruction))
+      bytes[b] = plan.buffers[b]->bytes;
+  forEachReplacement(plan, entry, space, [&](std::uint32_t old, std::uint32_t at, std::uint64_t shared) {
     if (at == instruction)
-      bytes[std::size_t(old.class_)] -= shared;
+      bytes[old] -= shared;
   });
-  bytes[std::size_t(plan::BufferClass::workspace)] += workspaceOf(plan, space);
-  return bytes;
+  LiveSum sum(plan);
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+    sum.add(b, bytes[b]);
+  sum.addWorkspace(workspaceOf(plan, space));
+  return sum.take();
 }
 
 std::vector<std::uint32_t> liveBuffers(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction,
@@ -123,15 +177,17 @@ std::vector<std::uint32_t> liveBuffers(const plan::PlanT &plan, std::uint32_t en
   return live;
 }
 
+PeakPlace findPeak(const plan::PlanT &plan, std::uint32_t entry, plan::Space space) {
+  const EntryProfile profile = profileEntry(plan, entry, space);
+  return {entry, profile.peakAt, profile.peakBytes + workspaceOf(plan, space)};
+}
+
 PeakPlace findPeak(const plan::PlanT &plan, plan::Space space) {
-  PeakPlace peak;
-  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
-    const EntryProfile profile = profileEntry(plan, e, space);
-    if (e == 0 || profile.peakBytes > peak.bytes)
-      peak = {e, profile.peakAt, profile.peakBytes};
-  }
-  peak.bytes += workspaceOf(plan, space);
-  return peak;
+  PeakPlace most;
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    if (const PeakPlace peak = findPeak(plan, e, space); e == 0 || peak.bytes > most.bytes)
+      most = peak;
+  return most;
 }
 
 std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t entry, plan::Space space) {

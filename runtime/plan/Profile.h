@@ -1,7 +1,7 @@
 //===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
 //
-// For memory reports: the live bytes of a space at each instruction of an entry point, by class, and their peak,
-// computed from lifespans.
+// For memory reports: the live bytes of a space at each instruction of an entry point, by class and by unit, and their
+// peak, computed from lifespans.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROFILE_H
@@ -30,8 +30,20 @@ struct EntryProfile {
 };
 EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 
-/// Live bytes by class at an instruction of an entry point; for the device space with workspace.
-BytesByClass liveByClass(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space);
+/// Live bytes of a space.
+struct LiveBytes {
+  std::uint64_t bytes = 0;
+  BytesByClass byClass{};
+  /// By index in Plan.units; the last element: bytes of no unit.
+  std::vector<std::uint64_t> byUnit;
+};
+
+/// The index in Plan.units of each buffer: the unit of the parameter for its shard and states, of a gathered buffer,
+/// else that of the first instruction that writes the buffer. The number of units for buffers of no unit.
+std::vector<std::uint32_t> unitsOfBuffers(const plan::PlanT &plan);
+
+/// Live bytes at an instruction of an entry point, and the workspace of the space.
+LiveBytes liveAt(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction, plan::Space space);
 
 /// Buffers that are live at an instruction, largest first, then by id.
 std::vector<std::uint32_t> liveBuffers(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t instruction,
@@ -43,13 +55,14 @@ struct PeakPlace {
   /// Live bytes and workspace.
   std::uint64_t bytes = 0;
 };
-/// The instruction with the most live bytes of a space, over all entry points.
+/// The instruction with the most live bytes of a space, in one entry point and over all of them.
+PeakPlace findPeak(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 PeakPlace findPeak(const plan::PlanT &plan, plan::Space space);
 
 struct MemoryPoint {
   /// "start", "after_forward", "after_loss", "after_backward", "after_update", "end".
   std::string name;
-  std::uint64_t bytes = 0;
+  LiveBytes live;
 };
 /// Live bytes between instructions at the borders of phases, of one run that nothing follows; phases that an entry
 /// point does not have are left out.

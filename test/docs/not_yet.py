@@ -19,7 +19,7 @@ SETTINGS = {
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
 VALUELESS = ("--pareto", "--dry-run", "--doctor", "--find-nonfinite")
-MEMORY = ("--at", "--account")
+MEMORY = ("--account",)
 SUBCOMMANDS = ("explain", "simulate", "pack", "compare", "calibrate")
 # Not names of features: the program and the subcommand whose parts the row lists.
 PROGRAMS = ("sluice-plan", "sluice-plan memory")

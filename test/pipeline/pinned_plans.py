@@ -154,6 +154,9 @@ def normalise(text):
     and renamed words. Recipe keys are sorted by their old names."""
     text = re.sub(r"\b[0-9a-f]{64}\b", "<digest>", text)
     text = re.sub(r"""(?<=version )2\.0(?= catalogue)|(?<="version": ")2\.0(?=")""", "1.1", text)
+    # Keys that were added since.
+    text = re.sub(r',\n *"by_unit": \{[^}]*\}', "", text)
+    text = re.sub(r'(?<="points": \[\n)(?:.*\n)*?(?= *\])', lambda points: re.sub(r',\n *"by_class": \{[^}]*\}', "", points[0]), text)
     for pattern, old in RENAMED.items():
         text = re.sub(pattern, old, text)
     text = re.sub(r"(?:^recipe .*\n)+", lambda lines: "".join(sorted(lines[0].splitlines(True))), text, flags=re.M)

@@ -11,6 +11,8 @@
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Schedule.h"
 
+#include <numeric>
+
 namespace sluice::test {
 namespace {
 
@@ -49,14 +51,14 @@ TEST(Carried, CountsAtThePeak) {
   for (std::uint32_t i = 0; i < own.size(); ++i) {
     const bool isKept = i < hand.index("gather a") || i > hand.index("a updated");
     EXPECT_EQ(profile.live[i], own[i] + (isKept ? bytes : 0)) << i;
-    std::uint64_t sum = 0;
-    for (std::uint64_t ofClass : liveByClass(hand.plan, 0, i, plan::Space::device))
-      sum += ofClass;
-    EXPECT_EQ(sum, profile.live[i] + hand.plan.arenas[0]->workspace) << i;
+    const LiveBytes live = liveAt(hand.plan, 0, i, plan::Space::device);
+    EXPECT_EQ(live.bytes, profile.live[i] + hand.plan.arenas[0]->workspace) << i;
+    EXPECT_EQ(std::reduce(live.byClass.begin(), live.byClass.end()), live.bytes) << i;
+    EXPECT_EQ(std::reduce(live.byUnit.begin(), live.byUnit.end()), live.bytes) << i;
   }
   // A step that nothing follows ends with its own.
-  EXPECT_EQ(memoryPoints(hand.plan, 0, plan::Space::device).back().bytes,
-            memoryPoints(without.plan, 0, plan::Space::device).back().bytes);
+  EXPECT_EQ(memoryPoints(hand.plan, 0, plan::Space::device).back().live.bytes,
+            memoryPoints(without.plan, 0, plan::Space::device).back().live.bytes);
 }
 
 class BadCarried : public testing::TestWithParam<Bad> {};
