@@ -24,11 +24,14 @@ public:
 
   /// Writes an op of a section.
   void write(mlir::Operation &op);
-  plan_ir::CopyOp writeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
-    return finish(make<plan_ir::CopyOp>(location, {{"source", source}, {"destination", destination}}), nullptr);
+  void writeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
+    finish(make<plan_ir::CopyOp>(location, {{"source", source}, {"destination", destination}}), nullptr);
   }
-  /// The entry point `init` has one phase, `init`.
-  bool makesWeights() const { return isInit; }
+  /// The instructions from here on are in the phase of the op, if it has one. The entry point `init` has one phase.
+  void setPhaseOf(mlir::Operation &op) {
+    if (op.hasAttr(model::phaseName) && !isInit)
+      phase = model::phaseOf(&op);
+  }
 
   plan_ir::ViewAttr view(const Place &place, mlir::RankedTensorType type, int64_t step = 0) const;
   plan_ir::ViewAttr view(mlir::Value value) const { return view(assignment.placeOf(value), typeOf(value)); }
@@ -102,8 +105,7 @@ private:
 
 template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operation *from) {
   if (from) {
-    if (from->hasAttr(model::phaseName) && !isInit)
-      phase = model::phaseOf(from);
+    setPhaseOf(*from);
     setWhen(instruction, spmd::whenOf(from));
     instruction.setInvocation(model::invocationOf(from));
     if (from->hasAttr(model::recomputeName))

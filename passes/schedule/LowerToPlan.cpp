@@ -42,8 +42,7 @@ private:
   void emitPort(const Port &port);
   void emitSection(spmd::SectionOp section, bool isLast);
   void emitInputs(spmd::SectionOp section, bool isLast);
-  void emitOutputsOf(Operation *producer);
-  void emitOutput(const Port &port);
+  void emitOutputs(llvm::function_ref<bool(Operation *)> isDue);
   void emitDonations();
 
   func::FuncOp function;
@@ -121,44 +120,36 @@ void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
   auto op = plan_ir::SectionOp::create(builder, section.getLoc(), section.getName(), section.getRepeat());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
+  Block &body = section.getBody().front();
+  writer.setPhaseOf(body.front());
   emitInputs(section, isLast);
-  for (Operation &inner : section.getBody().front().without_terminator()) {
+  if (isLast)
+    emitOutputs([&](Operation *producer) { return producer && producer->getParentOp() != section; });
+  for (Operation &inner : body.without_terminator()) {
     writer.write(inner);
     if (isLast && section.getRepeat() == 1)
-      emitOutputsOf(&inner);
+      emitOutputs([&](Operation *producer) { return producer == &inner; });
   }
   if (!isLast)
     return;
-  for (const Port &port : ports)
-    if (!port.isInput)
-      emitOutput(port);
+  emitOutputs([](Operation *) { return true; });
   emitDonations();
 }
 
-/// Outputs of the last section are copied to the host as soon as they are computed: the host need not wait for the
-/// rest.
-void EntryLowering::emitOutputsOf(Operation *producer) {
+/// Copies to the host the outputs with a producer that `isDue` selects. The last section copies an output as soon as it
+/// is computed: the host need not wait for the updates.
+void EntryLowering::emitOutputs(llvm::function_ref<bool(Operation *)> isDue) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (const Port &port : ports) {
     if (port.isInput)
       continue;
-    auto result = dyn_cast<OpResult>(terminator->getOperand(port.index));
-    auto section = result ? dyn_cast<spmd::SectionOp>(result.getOwner()) : spmd::SectionOp();
-    if (section == producer->getParentOp() &&
-        section.getBody().front().getTerminator()->getOperand(result.getResultNumber()).getDefiningOp() == producer)
-      emitOutput(port);
+    Value value = terminator->getOperand(port.index);
+    if (isDue(yieldedValue(value).getDefiningOp()) && copiedOut.insert(port.index).second)
+      writer.writeCopy(terminator->getLoc(), writer.view(value), hostView(port, typeOf(value)));
   }
 }
 
-void EntryLowering::emitOutput(const Port &port) {
-  Operation *terminator = function.getBody().front().getTerminator();
-  Value value = terminator->getOperand(port.index);
-  if (copiedOut.insert(port.index).second)
-    writer.writeCopy(terminator->getLoc(), writer.view(value), hostView(port, typeOf(value)));
-}
-
 void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
-  Operation *first = &section.getBody().front().front();
   for (const Port &port : ports) {
     if (!port.isInput)
       continue;
@@ -166,11 +157,8 @@ void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
     const bool isRead = llvm::any_of(argument.getUsers(), [&](Operation *user) {
       return section->isProperAncestor(user) || (isLast && isa<func::ReturnOp>(user));
     });
-    if (!isRead || !copiedIn.insert(argument).second)
-      continue;
-    auto copy = writer.writeCopy(argument.getLoc(), hostView(port, typeOf(argument)), writer.view(argument));
-    if (first->hasAttr(model::phaseName) && !writer.makesWeights())
-      copy.setPhase(model::phaseOf(first));
+    if (isRead && copiedIn.insert(argument).second)
+      writer.writeCopy(argument.getLoc(), hostView(port, typeOf(argument)), writer.view(argument));
   }
 }
 

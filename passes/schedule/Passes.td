@@ -79,8 +79,9 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     memory (updates in place, donation, all_reduce) or is an operand of a concatenation: then the op becomes copies into
     the windows of the result. The pass uses KernelOpInterface, ViewOpInterface, DestinationOpInterface and
     CostOpInterface; for collectives and copies CollectiveOpInterface, which has their streams too. They keep a token
-    until events are inserted. Inputs are copied from the host at the start of
-    the section that reads them, outputs to the host at the end.
+    until events are inserted. Inputs are copied from the host at the start of the section that reads them. Outputs are
+    copied to the host in the last section: at its start if an earlier section computes them, else as soon as they are
+    computed.
     ```
     %y = model.relu %x  ==>  plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@h.0.tmp.0 : 4xf32>] {}
     ```

@@ -25,9 +25,9 @@
 // CHECK: fill %h.0.grad.0[112]:f32[1x4] with 0
 // CHECK: reduce_scatter over shard f32 mean %h.0.grad.0:f32[8x4] -> %root.gradient_shard.0:f32[4x4]
 // CHECK: section update repeat 1
+// CHECK: compute all update -: copy %[[Y]]:f32[2x4] -> %output.y.host:f32[2x4]
 // CHECK: sgd(%w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), {{.*}} -> %w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), %w.momentum_buffer
-// CHECK-NEXT: 19 compute all update root: record 4
-// CHECK-NEXT: [[#UPDATED]] compute all update -: copy %[[Y]]:f32[2x4] -> %output.y.host:f32[2x4]
+// CHECK-NEXT: [[#UPDATED-1]] compute all update root: record 4
 
 module attributes {model.name = "small", model.compiled_to = "prefetch"} {
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
