@@ -57,6 +57,8 @@ void emitHead(EmitContext &context, const Recipe &recipe) {
     plan.target->arch = stringifyEnum(*recipe.target.arch);
   plan.learning_rate = learningRateOf(recipe);
   plan.register_arena = recipe.collective.registerBuffers;
+  plan.max_ctas = recipe.collective.maxCtas;
+  plan.copy_engines = recipe.collective.copyEngines;
 }
 
 /// Address space for the file: a page is taken only when it is written, and a file that outgrows it is moved.

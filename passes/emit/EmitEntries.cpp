@@ -80,6 +80,7 @@ private:
     launch.workspace = op.getWorkspace();
     launch.flops = op.getFlops();
     launch.bytes = op.getTraffic();
+    launch.sm_margin = op.getSmMargin();
     return launch;
   }
 

@@ -112,6 +112,8 @@ struct Recipe {
 
   struct Collective {
     bool registerBuffers = true;
+    std::int64_t maxCtas = 0;
+    bool copyEngines = false;
   } collective;
 
   struct Target {

@@ -300,6 +300,13 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));
   add(flag("collective.register", "register buffers with communicators that can"), FIELD(collective.registerBuffers));
+  add(withMost(count("collective.max_ctas",
+                     "most SMs that an NCCL kernel uses; matrix products that run at the same time leave them free. 0: "
+                     "NCCL's choice"),
+               64),
+      FIELD(collective.maxCtas));
+  add(flag("collective.copy_engines", "NCCL gathers within a node by copy engines, without SMs"),
+      FIELD(collective.copyEngines));
 
   add(choice<TargetDevice>("target.device", "the device of the plan"), FIELD(target.device));
   add(withMost(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));

@@ -5,6 +5,7 @@
 #include "dialect/rules/KernelCall.h"
 #include "passes/recipe/RecipeAttr.h"
 
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
@@ -57,11 +58,34 @@ uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
                               target);
 }
 
+/// Collectives that use SMs, from their start to their await in issue order.
+class CollectivesInFlight {
+public:
+  explicit CollectivesInFlight(const sluice::Recipe::Collective &settings) : settings(settings) {}
+
+  void visit(Operation *op) {
+    if (auto collective = dyn_cast<CollectiveOp>(op)) {
+      const bool byCopyEngines = settings.copyEngines && collective.getKind() == CollectiveKind::all_gather;
+      if (collective.getToken() && !byCopyEngines)
+        tokens.insert(*collective.getToken());
+    } else if (auto await = dyn_cast<AwaitOp>(op)) {
+      tokens.erase(await.getToken());
+    }
+  }
+  /// The SMs that a matrix product leaves to them.
+  int64_t smMargin() const { return tokens.empty() ? 0 : settings.maxCtas; }
+
+private:
+  const sluice::Recipe::Collective &settings;
+  llvm::SmallSet<int64_t, 8> tokens;
+};
+
 struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
   using AssignStreamsBase::AssignStreamsBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<sluice::Recipe> recipe = sluice::recipeFor(module, deviceKind, threadCount, instructionSet);
+    FailureOr<sluice::Recipe> recipe =
+        sluice::recipeFor(module, deviceKind, threadCount, instructionSet, maxCtas, copyEngines);
     if (failed(recipe))
       return signalPassFailure();
     const int threads = recipe->target.threads;
@@ -73,8 +97,10 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     for (auto buffer : module.getOps<BufferOp>())
       if (buffer.getSpace() == MemorySpace::host)
         inHost.insert(buffer.getSymName());
-    for (auto entry : module.getOps<EntryOp>())
+    for (auto entry : module.getOps<EntryOp>()) {
+      CollectivesInFlight inFlight{recipe->collective};
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
+        inFlight.visit(op);
         // The lowering has assigned streams to collectives, transfers, host work and casts before gathers.
         StreamKind stream = symbolizeStreamKind(streamOf(op)).value_or(StreamKind::compute);
         if (auto copy = dyn_cast<CopyOp>(op); copy && streamOf(op).empty() &&
@@ -89,8 +115,11 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
               workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
+          if (recipe->target.device == TargetDevice::cuda && findKernelRecord(launch.getKernel())->takesSmMargin)
+            launch.setSmMargin(inFlight.smMargin());
         }
       });
+    }
     addStreams(module, used, workspace);
   }
 

@@ -109,12 +109,15 @@ def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
   let description = [{
     `plan-lower` has assigned the streams of collectives, transfers and host work. Copies within host memory are on `host`,
     all other instructions on `compute`. A launch's workspace is the catalogue's cap for its shapes, `target.threads` and
-    `target.isa`; a stream's is the largest of its launches.
+    `target.isa`; a stream's is the largest of its launches. A matrix product between the start of a collective and its
+    await leaves `collective.max_ctas` SMs to it, unless copy engines do the collective (`collective.copy_engines`).
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
   let options = [RecipeOption<"deviceKind", "target.device">,
                  RecipeOption<"threadCount", "target.threads">,
-                 RecipeOption<"instructionSet", "target.isa">];
+                 RecipeOption<"instructionSet", "target.isa">,
+                 RecipeOption<"maxCtas", "collective.max_ctas">,
+                 RecipeOption<"copyEngines", "collective.copy_engines">];
 }
 
 def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {

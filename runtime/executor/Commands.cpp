@@ -68,6 +68,7 @@ public:
     request.threads = setting.threads;
     request.workspace = launch.workspace;
     request.cuda = setting.cuda;
+    request.smMargin = launch.sm_margin;
     SLUICE_ASSIGN_OR_RETURN(kernel, setting.prepare(request));
     return {};
   }

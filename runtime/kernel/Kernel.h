@@ -29,6 +29,8 @@ struct KernelRequest {
   std::uint64_t workspace = 0;
   /// The GPU of the kernel; null for CPU kernels. Outlives the kernel.
   cuda::KernelContext *cuda = nullptr;
+  /// SMs that matrix products leave free.
+  std::uint32_t smMargin = 0;
   /// Set by prepareByRecord.
   const KernelRecord *record = nullptr;
 };

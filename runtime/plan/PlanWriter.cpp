@@ -88,7 +88,7 @@ PlanBytes PlanWriter::finish(const plan::PlanT &plan) {
   builder.Finish(plan::CreatePlan(builder, plan.major, plan.minor, digest, name, config, plan.catalogue, target, mesh,
                                   arenas, streams, buffers, units, parameters, variables, program, entryPoints, kernels,
                                   locations, recipe, learningRate, dataAxes, plan.register_arena, plan.microbatches,
-                                  plan.batch, plan.sequence),
+                                  plan.batch, plan.sequence, plan.max_ctas, plan.copy_engines),
                  plan::PlanIdentifier());
   std::uint8_t *bytes = builder.GetBufferPointer();
   const Digest sum = sha256({bytes, builder.GetSize()});

@@ -191,6 +191,8 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
                        viewsText(plan, launch.outputs) + attributesText(launch.attributes);
     if (launch.workspace != 0)
       text += concat(" workspace ", launch.workspace);
+    if (launch.sm_margin != 0)
+      text += concat(" sm_margin ", launch.sm_margin);
     return text;
   }
   case plan::Operation::Collective:

@@ -224,6 +224,8 @@ Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOpt
     // The processes communicate on the host; their GPUs with NCCL.
     NcclOptions nccl;
     nccl.registers = plan.register_arena;
+    nccl.maxCtas = plan.max_ctas;
+    nccl.copyEngines = plan.copy_engines;
     nccl.watchdogSeconds = options.watchdogSeconds;
     nccl.startSeconds = options.joinSeconds;
     nccl.endProcess = options.endProcess;

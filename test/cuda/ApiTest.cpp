@@ -55,6 +55,7 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(blas::descEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
   EXPECT_EQ(blas::descBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   EXPECT_EQ(blas::descBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  EXPECT_EQ(blas::descSmCountTarget, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   EXPECT_EQ(blas::descAuxPointer, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER);
   EXPECT_EQ(blas::descAuxLeading, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
   EXPECT_EQ(blas::layoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
@@ -105,6 +106,7 @@ TEST(CudaApi, MatchesNccl) {
   EXPECT_EQ(nccl::scalarOnHost, ncclScalarHostImmediate);
   EXPECT_EQ(nccl::windowSymmetric, NCCL_WIN_COLL_SYMMETRIC);
   EXPECT_EQ(sizeof(nccl::Window), sizeof(ncclWindow_t));
+  EXPECT_EQ(nccl::ctaPolicyZero, NCCL_CTA_POLICY_ZERO);
   EXPECT_EQ(nccl::inProgress, ncclInProgress);
   EXPECT_EQ(nccl::noColor, NCCL_SPLIT_NOCOLOR);
 }

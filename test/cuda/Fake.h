@@ -36,6 +36,8 @@ struct FakeCall {
   std::vector<std::uint64_t> counts;
   int type = 0, op = 0;
   double scale = 1;
+  /// Of a product: the number of SMs that it should use; 0: all.
+  int smCount = 0;
   const void *communicator = nullptr;
   /// What setCaller() told of the calling thread.
   int caller = -1;
@@ -107,6 +109,8 @@ public:
   static std::vector<std::pair<const void *, std::size_t>> registeredWith(const void *communicator);
   /// Was the communicator split off one that shares its buffers and connections?
   static bool sharesResources(const void *communicator);
+  /// Its largest number of CTAs and its CTA policy; nccl::Config::undefined: NCCL's choice.
+  static std::pair<int, int> ctasOf(const void *communicator);
   /// The ranks of a communicator of NCCL.
   static std::vector<int> membersOf(const void *communicator);
   /// What the fake holds against its caller: a wait in a capture that was not joined, a wrong use, a kernel that hangs.

@@ -31,6 +31,8 @@ struct FakeDesc {
   std::int32_t biasType = -1;
   void *aux = nullptr;
   std::int64_t auxLeading = 0;
+  /// SMs to use; 0: all.
+  std::int32_t smCount = 0;
   bool usesAux() const {
     return epilogue == blas::epilogueGeluAux || epilogue == blas::epilogueGeluAuxBias ||
            epilogue == blas::epilogueGeluGrad;
@@ -139,14 +141,15 @@ void fillFakeBlas(cuda::Blas &b) {
   b.descDestroy = [](blas::MatmulDesc desc) -> Code { return delete static_cast<FakeDesc *>(desc), 0; };
   b.descSet = [](blas::MatmulDesc desc, int attribute, const void *value, std::size_t bytes) -> Code {
     auto &set = *static_cast<FakeDesc *>(desc);
-    void *to = attribute == blas::descTransposeA    ? static_cast<void *>(&set.transposeA)
-               : attribute == blas::descTransposeB  ? static_cast<void *>(&set.transposeB)
-               : attribute == blas::descEpilogue    ? static_cast<void *>(&set.epilogue)
-               : attribute == blas::descBiasType    ? static_cast<void *>(&set.biasType)
-               : attribute == blas::descBiasPointer ? static_cast<void *>(&set.bias)
-               : attribute == blas::descAuxPointer  ? static_cast<void *>(&set.aux)
-               : attribute == blas::descAuxLeading  ? static_cast<void *>(&set.auxLeading)
-                                                    : nullptr;
+    void *to = attribute == blas::descTransposeA      ? static_cast<void *>(&set.transposeA)
+               : attribute == blas::descTransposeB    ? static_cast<void *>(&set.transposeB)
+               : attribute == blas::descEpilogue      ? static_cast<void *>(&set.epilogue)
+               : attribute == blas::descBiasType      ? static_cast<void *>(&set.biasType)
+               : attribute == blas::descBiasPointer   ? static_cast<void *>(&set.bias)
+               : attribute == blas::descSmCountTarget ? static_cast<void *>(&set.smCount)
+               : attribute == blas::descAuxPointer    ? static_cast<void *>(&set.aux)
+               : attribute == blas::descAuxLeading    ? static_cast<void *>(&set.auxLeading)
+                                                      : nullptr;
     const bool isLong =
         attribute == blas::descBiasPointer || attribute == blas::descAuxPointer || attribute == blas::descAuxLeading;
     if (!to || bytes != (isLong ? 8 : 4))
@@ -229,6 +232,7 @@ void fillFakeBlas(cuda::Blas &b) {
     call.kind = FakeCall::Kind::matmul;
     call.addresses = {d, a, b, c, described.bias, described.usesAux() ? described.aux : nullptr};
     call.op = static_cast<int>(algorithm->data[7]);
+    call.smCount = described.smCount;
     call.counts = {to.rows, to.columns, left.columns(), static_cast<std::uint64_t>(to.batches)};
     const bool slow = fakeTimesAlgorithms && call.op > 0;
     return fakeEnqueue(stream, std::move(call), [=, number = call.op] {

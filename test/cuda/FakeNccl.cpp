@@ -177,10 +177,12 @@ void fillFakeNccl(Nccl &n) {
     if (std::ranges::count(devices, own) != 1)
       return 5;
     comm->splitShare = config->splitShare == 1;
+    comm->maxCtas = config->maxCTAs;
+    comm->ctaPolicy = config->CTAPolicy;
     *made = comm.release();
     return 0;
   };
-  n.split = [](nccl::Comm parent, int color, int key, nccl::Comm *made, nccl::Config *) -> Code {
+  n.split = [](nccl::Comm parent, int color, int key, nccl::Comm *made, nccl::Config *config) -> Code {
     auto &from = *static_cast<FakeComm *>(parent);
     const int number = from.splits++;
     std::vector<std::int32_t> all(from.members.size() * 2);
@@ -203,6 +205,8 @@ void fillFakeNccl(Nccl &n) {
     if (!comm)
       return 2;
     comm->splitShare = from.splitShare;
+    comm->maxCtas = config->maxCTAs;
+    comm->ctaPolicy = config->CTAPolicy;
     *made = comm.release();
     return 0;
   };
@@ -313,6 +317,10 @@ std::vector<std::pair<const void *, std::size_t>> FakeCuda::registeredWith(const
 
 bool FakeCuda::sharesResources(const void *communicator) {
   return static_cast<const FakeComm *>(communicator)->splitShare;
+}
+std::pair<int, int> FakeCuda::ctasOf(const void *communicator) {
+  const auto *comm = static_cast<const FakeComm *>(communicator);
+  return {comm->maxCtas, comm->ctaPolicy};
 }
 std::vector<int> FakeCuda::membersOf(const void *communicator) {
   return static_cast<const FakeComm *>(communicator)->members;

@@ -56,6 +56,7 @@ struct FakeComm {
   std::atomic<int> running = 0, persistentRefs = 0;
   std::uint64_t deviceBytes = 0;
   bool splitShare = false;
+  int maxCtas = 0, ctaPolicy = 0;
 };
 
 /// Counts one while it lives.

@@ -92,7 +92,7 @@ protected:
         (list == &inputs ? inData : outData).push_back(operand.data);
       }
     Attributes attributes(run.attributes);
-    KernelRequest request{in, out, &attributes, 1, 0, kernels.get()};
+    KernelRequest request{in, out, &attributes, 1, 0, kernels.get(), smMargin};
     request.workspace = workspaceCap(run.kernel, in, out, attributes, {"cuda"});
     // The library may have 32 MiB; the fake is given less, so that the test is quick.
     if (!onGpu() && (run.kernel.starts_with("matmul") || run.kernel.starts_with("linear_cross_entropy")))
@@ -183,6 +183,8 @@ protected:
   char *arena = nullptr;
   std::unique_ptr<CudaDevice> device;
   std::unique_ptr<cuda::KernelContext> kernels;
+  /// SMs that a kernel leaves free.
+  std::uint32_t smMargin = 0;
 };
 
 } // namespace sluice::test

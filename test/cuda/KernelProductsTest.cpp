@@ -6,6 +6,8 @@
 #include "test/cuda/KernelHarness.h"
 #include "test/unit/kernel/Products.h"
 
+#include <set>
+
 namespace sluice::test {
 
 /// In FakeBlas.cpp: its heuristic knows no algorithm with gelu as epilogue.
@@ -36,6 +38,32 @@ TEST_F(CudaKernels, Matmul) {
                     inputs, {Tensor(to, c.c, layout)}, 100,
                     std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
           }
+}
+
+// Tests that products, also those within a chunked loss, leave SMs free, and that one SM is always used.
+TEST_F(CudaKernels, ProductsTakeAnSmMargin) {
+  if (onGpu())
+    GTEST_SKIP() << "only the emulated device records what is requested";
+  const int all = kernels->multiprocessors();
+  const auto smCounts = [&](const KernelRun &run, std::vector<Tensor> inputs, std::vector<Tensor> outputs) {
+    FakeCuda::takeCalls();
+    const Status status = runOnDevice(run, inputs, outputs);
+    EXPECT_TRUE(status.isOk()) << status.message();
+    std::set<int> found;
+    for (const FakeCall &call : FakeCuda::takeCalls())
+      if (call.kind == FakeCall::Kind::matmul)
+        found.insert(call.smCount);
+    return found;
+  };
+  const Tensor a = Tensor(DType::f32, {4, 5}).normal(1), b = Tensor(DType::f32, {3, 5}).normal(2),
+               targets = Tensor(DType::i32, {4}).below(3, 3), one(DType::f32, {}), rows(DType::f32, {4});
+  for (const auto &[margin, count] : {std::pair(0u, 0), std::pair(2u, all - 2), std::pair(100000u, 1)}) {
+    smMargin = margin;
+    EXPECT_EQ(smCounts({"matmul", {}, 1, {integer("transpose_b", 1)}}, {a, b}, {Tensor(DType::f32, {4, 3})}),
+              std::set<int>({count}));
+    EXPECT_EQ(smCounts({"linear_cross_entropy", {}, 1, {integer("rows", 2)}}, {a, b, targets}, {one, rows}),
+              std::set<int>({count}));
+  }
 }
 
 class CudaMatmulGelu : public CudaKernels {

@@ -118,6 +118,38 @@ TEST(Nccl, RegistersWhereAsked) {
   }
 }
 
+// Tests that communicators have the plan's CTAs and policy, and NCCL's own where the plan has none.
+TEST(Nccl, CtasOfCommunicators) {
+  constexpr int undefined = cuda::nccl::Config::undefined;
+  const std::tuple<std::uint32_t, bool, std::pair<int, int>> cases[] = {
+      {0, false, {undefined, undefined}},
+      {16, false, {16, undefined}},
+      {0, true, {undefined, cuda::nccl::ctaPolicyZero}}};
+  for (const auto &[maxCtas, copyEngines, expected] : cases) {
+    FakeCuda fake(devices(2));
+    const auto host = createLocalWorld(2);
+    forRanks(2, [&](int rank, CudaDevice &device) {
+      NcclOptions options;
+      options.maxCtas = maxCtas;
+      options.copyEngines = copyEngines;
+      auto world = createNcclWorld(host, rank, options);
+      ASSERT_TRUE(world.isOk());
+      auto all = (*world)->createForDevice(rank, allRanks(2), "gather");
+      ASSERT_TRUE(all.isOk());
+      Unit unit = unitOf(rank, 3, 6, 3);
+      ASSERT_TRUE((*all)->allGather(unit.segments, DType::f32, {1, "h.0"}, device.stream(0)).isOk());
+      ASSERT_TRUE(device.synchronize().isOk());
+      ASSERT_TRUE((*all)->barrier({0, "test"}).isOk());
+      if (rank == 0)
+        for (const FakeCall &call : FakeCuda::takeCalls())
+          if (call.kind == FakeCall::Kind::collective) {
+            EXPECT_EQ(FakeCuda::ctasOf(call.communicator), expected);
+          }
+      ASSERT_TRUE((*all)->barrier({0, "test"}).isOk());
+    });
+  }
+}
+
 TEST(Nccl, AbsenceIsTold) {
   FakeOptions options;
   options.nccl = false;

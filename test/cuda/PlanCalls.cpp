@@ -24,6 +24,8 @@ std::string compareCall(const FakeCall &got, const FakeCall &wanted) {
     return differs("threads of " + got.name, wanted.threads, got.threads);
   if (got.arguments != wanted.arguments)
     return "arguments of " + got.name + ", expected the plan's operands but got others";
+  if (got.smCount != wanted.smCount)
+    return differs("SMs of a product", wanted.smCount, got.smCount);
   if (got.addresses != wanted.addresses || got.counts != wanted.counts || got.bytes != wanted.bytes)
     return "addresses or extents of a call, expected the plan's but got others";
   return "";
@@ -214,6 +216,7 @@ Result<std::vector<FakeCall>> PlanCalls::callsOf(const plan::InstructionT &instr
     request.threads = static_cast<int>(plan.target->threads);
     request.workspace = launch.workspace;
     request.cuda = kernels.get();
+    request.smMargin = launch.sm_margin;
     auto prepared = findCudaKernel(plan.kernels[launch.kernel])(request);
     if (prepared.isOk())
       kernel = std::move(*prepared);

@@ -95,6 +95,10 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
     return "communicator, expected that of the group and stream but got another";
   if (FakeCuda::membersOf(communicator) != members)
     return "members of the communicator, expected the plan's group but got others";
+  const auto setting = [](bool isSet, int value) { return isSet ? value : cuda::nccl::Config::undefined; };
+  if (FakeCuda::ctasOf(communicator) != std::pair(setting(plan.max_ctas != 0, static_cast<int>(plan.max_ctas)),
+                                                  setting(plan.copy_engines, cuda::nccl::ctaPolicyZero)))
+    return "CTAs of the communicator, expected the plan's settings but got others";
   if (collective.kind == plan::CollectiveKind::reduce_scatter && instruction.unit >= 0)
     reduced[{instruction.unit, instruction.pass, repetition}] += sum;
   return "";

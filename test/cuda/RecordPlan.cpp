@@ -26,7 +26,11 @@ public:
     FakeCuda::setCaller(rank);
     std::shared_ptr<World> world = host;
     if (meshSize(plan) > 1) {
-      auto made = createNcclWorld(host, rank, {plan.register_arena, 0});
+      auto made = createNcclWorld(host, rank,
+                                  {.registers = plan.register_arena,
+                                   .maxCtas = plan.max_ctas,
+                                   .copyEngines = plan.copy_engines,
+                                   .watchdogSeconds = 0});
       if (!made.isOk())
         return made.status().message();
       world = *made;
@@ -140,6 +144,7 @@ void spoil(Spoiler &calls) {
   calls.change("another grid", Kind::launch, [](FakeCall &call) { ++call.blocks; });
   calls.change("another operand", Kind::launch, [](FakeCall &call) { ++call.arguments[0]; });
   calls.change("another product", Kind::matmul, [](FakeCall &call) { ++call.counts[0]; });
+  calls.change("a product on more SMs", Kind::matmul, [](FakeCall &call) { ++call.smCount; });
   calls.change("a copy from elsewhere", Kind::copy,
                [](FakeCall &call) { call.addresses[1] = static_cast<const char *>(call.addresses[1]) + 4; });
   calls.add("a wait is missing", [&](auto &of) { of.erase(first(of, Kind::wait)); });

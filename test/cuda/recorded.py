@@ -101,6 +101,7 @@ def every_key():
         "schedule": [[two, f"schedule.forward_prefetch={forward}", f"schedule.backward_prefetch={backward}", "schedule.order=loop"]
                      for forward, backward in (("0", "0"), ("2", "pre"), ("1", "post"), ("0", "none"))] +
                     [[two, "schedule.reduce_buffers=2", "collective.register=false"], [two, "memory.budget=64MiB"],
+                     [two, "collective.max_ctas=8"], [two, "collective.max_ctas=8", "collective.copy_engines=true"],
                      [two, "schedule.overlap_steps=false"], [two, "schedule.overlap_steps=true", "gradient.microbatches=2"]],
         "recompute": [[two, "recompute.policy=block", "recompute.save=[]"]],
     }

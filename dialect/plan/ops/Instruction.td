@@ -20,9 +20,10 @@ class Plan_Instruction<string mnemonic, dag extra>
 def Plan_LaunchOp : Plan_Instruction<"launch", (ins StrAttr:$kernel, Plan_ViewArrayAttr:$inputs, Plan_ViewArrayAttr:$outputs,
     DictionaryAttr:$settings, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$input_values, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$output_values,
     DefaultValuedAttr<Plan_Count, "0">:$workspace, DefaultValuedAttr<Plan_Count, "0">:$flops, DefaultValuedAttr<Plan_Count, "0">:$traffic,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias)> {
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$may_alias, DefaultValuedAttr<Plan_Count, "0">:$sm_margin)> {
   let summary = "launches a catalogue kernel";
-  let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one buffer.}];
+  let description = [{`may_alias`: flat list of (input, output) pairs that memory planning may put in one buffer.
+    `sm_margin`: SMs that the kernel leaves to collectives that run at the same time.}];
   let hasVerifier = 1;
   let assemblyFormat = "$kernel `ins` $inputs `outs` $outputs $settings (`on` $stream^)? attr-dict";
 }

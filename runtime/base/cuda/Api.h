@@ -65,6 +65,8 @@ inline constexpr int typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBf16 = 14;
 inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
 inline constexpr std::int32_t operationN = 0, operationT = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
+/// The number of SMs that a product should use.
+inline constexpr int descSmCountTarget = 15;
 /// The matrix beside the result of an epilogue: its address, and its leading dimension in elements, a multiple of 8.
 inline constexpr int descAuxPointer = 11, descAuxLeading = 12;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
@@ -103,6 +105,8 @@ inline constexpr int sum = 0, max = 2, average = 4;
 inline constexpr int scalarOnHost = 1;
 /// A window has the same offsets on all ranks.
 inline constexpr int windowSymmetric = 1;
+/// Gathers within a node by copy engines, if source and destination are in symmetric windows.
+inline constexpr int ctaPolicyZero = 2;
 inline constexpr Code inProgress = 7;
 /// ncclCommSplit: no communicator for this rank.
 inline constexpr int noColor = -1;

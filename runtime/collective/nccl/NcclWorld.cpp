@@ -4,6 +4,7 @@
 #include "runtime/collective/nccl/NcclCommunicator.h"
 
 #include <algorithm>
+#include <climits>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -77,11 +78,10 @@ public:
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> inner, host->create(rank, members, channel));
     // Groups along the same axes are created by one split of all ranks: a group's color is its first member.
     const auto comm = std::make_shared<cuda::nccl::Comm>(nullptr);
-    SLUICE_RETURN_IF_ERROR(call("ncclCommSplit of channel '" + std::string(channel) + "'",
-                                [split = table.nccl.split, root = root, color = members.front(), rank, comm] {
-                                  cuda::nccl::Config config;
-                                  return split(root, color, rank, comm.get(), &config);
-                                }));
+    SLUICE_RETURN_IF_ERROR(
+        call("ncclCommSplit of channel '" + std::string(channel) + "'",
+             [split = table.nccl.split, root = root, color = members.front(), rank, comm,
+              config = communicatorConfig()]() mutable { return split(root, color, rank, comm.get(), &config); }));
     SLUICE_RETURN_IF_ERROR(connect(*comm, static_cast<int>(members.size()), channel));
     std::lock_guard lock(mutex);
     std::uint32_t *mark = marks && communicatorCount < maxMarks ? marks + communicatorCount : nullptr;
@@ -172,6 +172,15 @@ private:
     return failed;
   }
 
+  cuda::nccl::Config communicatorConfig() const {
+    cuda::nccl::Config config;
+    if (options.maxCtas != 0)
+      config.maxCTAs = static_cast<int>(std::min(options.maxCtas, std::uint32_t(INT_MAX)));
+    if (options.copyEngines)
+      config.CTAPolicy = cuda::nccl::ctaPolicyZero;
+    return config;
+  }
+
   Status check(Code code, std::string_view call) const { return driverStatus(table, code, call); }
 
   /// NCCL's own meeting; its id travels over the host's world.
@@ -204,8 +213,8 @@ private:
     SLUICE_RETURN_IF_ERROR(all->broadcast({&segment, 1}, DType::u8, 0, {0, "nccl's id"}, nullptr));
     const auto made = std::make_shared<cuda::nccl::Comm>(nullptr);
     SLUICE_RETURN_IF_ERROR(
-        call("ncclCommInitRankConfig", [init = table.nccl.initRank, ranks = size(), id, rank = ownRank, made] {
-          cuda::nccl::Config config;
+        call("ncclCommInitRankConfig", [init = table.nccl.initRank, ranks = size(), id, rank = ownRank, made,
+                                        config = communicatorConfig()]() mutable {
           // What is split off this communicator uses its buffers and connections.
           config.splitShare = 1;
           return init(made.get(), ranks, id, rank, &config);

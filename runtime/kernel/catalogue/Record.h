@@ -126,6 +126,8 @@ struct KernelRecord {
   /// Pairs that share memory: the kernel updates the input in place.
   RecordList<AliasRecord, 3> mustAlias = {};
   DeviceWorkspace workspace = {};
+  /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.
+  bool takesSmMargin = false;
 };
 
 } // namespace sluice

@@ -136,6 +136,10 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
   SLUICE_RETURN_IF_ERROR(set(blas::descTransposeA, first.operation));
   SLUICE_RETURN_IF_ERROR(set(blas::descTransposeB, second.operation));
   SLUICE_RETURN_IF_ERROR(setEpilogue(request, bias, gelu, geluStored));
+  const auto sms =
+      static_cast<std::int32_t>(std::max(context.multiprocessors() - std::int64_t(request.smMargin), std::int64_t(1)));
+  if (request.smMargin != 0)
+    SLUICE_RETURN_IF_ERROR(set(blas::descSmCountTarget, sms));
   const Stored *const stored[] = {&first, &second, &residual, &result};
   const std::int64_t strides[] = {batch.first, batch.second, batch.residual, batch.result};
   for (int i = 0; i < 4; ++i) {
@@ -161,7 +165,8 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
   }
   // Whatever the choice may depend on, in a word.
   std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) +
-                        (bias ? ",bias" : "") + (residualData ? ",residual" : "");
+                        (bias ? ",bias" : "") + (residualData ? ",residual" : "") +
+                        (request.smMargin != 0 ? ",sms" + std::to_string(sms) : "");
   if (gelu)
     problem += (gelu->isGrad ? ",gelu_grad/" : ",gelu/") + std::to_string(geluStored.leading);
   for (int i = 0; i < 4; ++i)

@@ -105,7 +105,7 @@ Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::
   Attributes attributes(std::move(items));
   const Operand outputs[] = {output};
   const KernelContext::WithoutAlgorithms heuristic(*request.cuda);
-  const KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda};
+  const KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda, request.smMargin};
   return findCudaKernel(KernelId::matmul)(inner);
 }
 
